@@ -1,0 +1,91 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+/// Strictness is a property of every target: a warning is an error, and an import that leaks a
+/// dependency has to say so.
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "assay",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "assay", targets: ["AssayCLI"])
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    ],
+    targets: [
+        .target(name: "Conformance", swiftSettings: strict),
+        .target(
+            name: "Providers",
+            dependencies: ["Conformance", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "ContractFiles",
+            dependencies: ["Conformance", .product(name: "Yams", package: "Yams")],
+            swiftSettings: strict,
+            plugins: ["EmbedContracts"]
+        ),
+        .target(name: "Reports", dependencies: ["Conformance"], swiftSettings: strict),
+        .target(
+            name: "FakeServers",
+            dependencies: [
+                "Conformance", "Providers",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Replay",
+            dependencies: [
+                "Conformance", "Providers", "FakeServers",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "ReferenceBackend",
+            dependencies: [
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "AssayCLI",
+            dependencies: [
+                "Conformance", "Providers", "ContractFiles", "Reports", "FakeServers", "Replay",
+                "ReferenceBackend",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(name: "EmbedContractsTool", swiftSettings: strict),
+        .plugin(
+            name: "EmbedContracts",
+            capability: .buildTool(),
+            dependencies: ["EmbedContractsTool"],
+            path: "Sources/EmbedContractsPlugin"
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,7 @@
+internal import ArgumentParser
+
+@main
+struct Assay: ParsableCommand {
+    mutating func run() throws {
+    }
+}

@@ -1,0 +1,32 @@
+/// A place in a file that a person can open: path, line and column (both from 1), and the line.
+package struct SourceLocation: Hashable, Sendable, CustomStringConvertible {
+    package let path: String
+    package let line: Int
+    package let column: Int
+    /// The text of the line, for the caret.
+    package let text: String
+    /// How many characters the caret underlines, at least 1.
+    package let length: Int
+
+    package init(path: String, line: Int, column: Int, text: String = "", length: Int = 1) {
+        self.path = path
+        self.line = line
+        self.column = column
+        self.text = text
+        self.length = max(1, length)
+    }
+
+    package var description: String { "\(path):\(line):\(column)" }
+
+    /// The line with its number, and a caret under the place.
+    package var excerpt: String {
+        let number = String(line)
+        let gutter = String(repeating: " ", count: number.count)
+        let indent = String(repeating: " ", count: max(0, column - 1))
+        let room = max(1, min(length, text.count - column + 1))
+        return """
+            \(number) | \(text)
+            \(gutter) | \(indent)\(String(repeating: "^", count: room))
+            """
+    }
+}

@@ -1,0 +1,199 @@
+/// One thing that happens to the backend, or to the world around it.
+package enum Step: Hashable, Sendable {
+    /// The app announces this user, the way the profile says.
+    case register(user: String)
+    case deliver(Delivery)
+    /// The named provider answers the backend's next calls as planned.
+    case provider(ProviderPlan)
+    case restart(Restart)
+}
+
+/// An event handed to the backend, once or more often, undisturbed or not.
+package struct Delivery: Hashable, Sendable {
+    package enum Subject: Hashable, Sendable {
+        /// The provider's factory fills in a realistic body.
+        case event(EventSpec)
+        /// A body of the contract's own, with templates.
+        case body(JSONValue)
+        /// Bytes that need not be JSON.
+        case raw(RawBody)
+        /// The same bytes as the named delivery.
+        case repeats(String)
+    }
+
+    package enum RawBody: Hashable, Sendable {
+        case text(String)
+        /// The event's bytes, cut after this share of them, in percent.
+        case truncated(EventSpec, percent: Int)
+    }
+
+    /// What the sender puts in `Authorization`; RevenueCat sends the configured text verbatim.
+    package enum Authorization: String, Hashable, Sendable, CaseIterable {
+        case configured
+        case missing
+        case empty
+        /// Another value of the same length and form.
+        case wrong
+        /// The configured value with its last character changed.
+        case nearMiss = "near-miss"
+        /// The configured value without its last character.
+        case truncated
+        /// The configured value and one character more.
+        case extended
+        /// The secret part with its letters in the other case.
+        case wrongCase = "wrong-case"
+        /// The scheme without what follows it.
+        case schemeOnly = "scheme-only"
+    }
+
+    /// What the sender puts in `X-RevenueCat-Webhook-Signature`.
+    package enum Signature: String, Hashable, Sendable, CaseIterable {
+        case configured
+        case missing
+        /// Made with another key.
+        case wrongKey = "wrong-key"
+        /// Made for other bytes than those sent.
+        case otherBody = "other-body"
+        /// Right, but an hour old.
+        case stale
+        /// A fresh time in front of a signature made for an older one.
+        case refreshed
+        case malformed
+    }
+
+    /// An edit of the body after the factory made it; nil removes.
+    package struct Edit: Hashable, Sendable {
+        package let pointer: JSONPointer
+        package let value: JSONValue?
+
+        package init(pointer: JSONPointer, value: JSONValue?) {
+            self.pointer = pointer
+            self.value = value
+        }
+    }
+
+    package var name: String
+    package var subject: Subject
+    package var edits: [Edit] = []
+    /// A field that grows the body: this many kilobytes of text under an unknown key.
+    package var paddingKilobytes = 0
+    /// An unknown key whose value nests this deep.
+    package var nesting = 0
+    package var times = 1
+    /// All copies are released at once, on connections that are already open.
+    package var isTogether = false
+    /// Virtual time since the previous step.
+    package var delay: Duration = .zero
+    /// Retried by the provider's own schedule until the backend answers 200.
+    package var isAlongLadder = false
+    /// How many first attempts are processed while their answer is lost.
+    package var answersLost = 0
+    /// How many first attempts break off inside the request body.
+    package var requestsCut = 0
+    /// How many first attempts the sender hangs up on once its request is out.
+    package var hangUps = 0
+    package var authorization: Authorization = .configured
+    package var signature: Signature = .configured
+    /// Overrides the contract's `answers` for this delivery.
+    package var answers: AnswerExpectation?
+
+    package init(name: String, subject: Subject) {
+        self.name = name
+        self.subject = subject
+    }
+
+    /// How many first attempts do not reach their end by plan.
+    package var disturbedCount: Int { answersLost + requestsCut + hangUps }
+}
+
+/// What the event says; the provider's factory knows how its bodies say it.
+package struct EventSpec: Hashable, Sendable {
+    /// Under which of its ids an event names a customer.
+    package enum KnownBy: String, Hashable, Sendable, CaseIterable {
+        /// `app_user_id` is the registered id.
+        case appUserID = "app_user_id"
+        /// `app_user_id` is an anonymous id; the registered one stands in `aliases` alone.
+        case aliases
+        /// `app_user_id` is an anonymous id; the registered one is `original_app_user_id`.
+        case originalAppUserID = "original_app_user_id"
+        /// Every id in the body is anonymous or unknown.
+        case anonymous
+    }
+
+    package var type: String
+    package var user: String?
+    package var knownBy: KnownBy = .appUserID
+    /// Users on the losing and winning side of a TRANSFER.
+    package var from: [String] = []
+    package var to: [String] = []
+    package var product: String
+    package var newProduct: String?
+    package var store = "APP_STORE"
+    package var environment = "PRODUCTION"
+    package var period = "NORMAL"
+    package var reason: String?
+    /// When the event was generated, relative to the start of the run.
+    package var time: Duration = .zero
+    /// Start of the period, relative to the start of the run; by default the time of the event.
+    package var purchased: Duration?
+    /// End of the period, relative to the start of the run; by default 30 days after its start.
+    package var expires: Duration?
+    /// Never ends: `expiration_at_ms` is null.
+    package var isLifetime = false
+    /// End of the grace period, relative to the start of the run.
+    package var grace: Duration?
+
+    package init(type: String, user: String?, product: String = "premium_monthly") {
+        self.type = type
+        self.user = user
+        self.product = product
+    }
+
+    package var users: [String] { (user.map { [$0] } ?? []) + from + to }
+}
+
+/// How a provider's fake answers the backend's next calls in this case; afterwards as usual.
+package struct ProviderPlan: Hashable, Sendable {
+    package enum Answer: Hashable, Sendable {
+        case asUsual
+        /// This status with the provider's own error body.
+        case status(Int)
+        /// 200, and the body says that nobody was reached.
+        case noSubscribers
+        /// 200 with an id, and the body lists recipients it does not know.
+        case invalidAliases
+        /// The connection is reset before the request has any effect.
+        case reset
+        /// The effect takes place and the connection is cut before the answer.
+        case loseAnswer
+        /// The request is read and never answered.
+        case never
+        /// A 200 whose body is not JSON.
+        case malformed
+    }
+
+    package var provider: String
+    package var answers: [Answer]
+    /// The last answer stays in force instead of the usual one.
+    package var isPermanent = false
+
+    package init(provider: String, answers: [Answer], isPermanent: Bool = false) {
+        self.provider = provider
+        self.answers = answers
+        self.isPermanent = isPermanent
+    }
+}
+
+/// The backend is stopped and started again on the same data.
+package struct Restart: Hashable, Sendable {
+    package enum Signal: String, Hashable, Sendable, CaseIterable {
+        case kill = "KILL"
+        case terminate = "TERM"
+    }
+
+    package var signal: Signal
+
+    package init(signal: Signal) {
+        self.signal = signal
+    }
+}

@@ -1,0 +1,122 @@
+/// One request with its answer or its failure: who spoke to whom, when, and what it did.
+package struct Exchange: Hashable, Sendable {
+    /// Who takes part in a run.
+    package enum Party: UInt8, Hashable, Sendable, CaseIterable, CustomStringConvertible {
+        case backend, app, assay, revenueCat, oneSignal, firebase, purchasely, despia
+
+        package var description: String {
+            switch self {
+            case .backend: "backend"
+            case .app: "app"
+            case .assay: "assay"
+            case .revenueCat: "revenuecat"
+            case .oneSignal: "onesignal"
+            case .firebase: "firebase"
+            case .purchasely: "purchasely"
+            case .despia: "despia"
+            }
+        }
+    }
+
+    /// Why the exchange took place.
+    package enum Purpose: Hashable, Sendable {
+        /// One attempt to hand the named event to the backend; attempts count from 1.
+        case delivery(name: String, attempt: Int)
+        case registration(user: String)
+        /// A read-only look at the named user's state.
+        case probe(name: String, user: String)
+        /// A call that the backend made on its own account.
+        case call
+        /// A harmless delivery whose effect is known, to see that earlier work is done.
+        case sentinel
+        /// The backend was stopped and started again; the text says how.
+        case restart(String)
+    }
+
+    package enum Outcome: Hashable, Sendable {
+        case pending
+        case answered(HTTPMessage.Response)
+        /// The answer arrived at the wire but, by plan, never reached the sender.
+        case answerLost(HTTPMessage.Response?)
+        /// The request was cut, by plan, before all of it had been sent.
+        case requestCut
+        /// No complete answer: refused, reset, timed out. The text is for people.
+        case failed(Failure, String)
+    }
+
+    package enum Failure: UInt8, Hashable, Sendable {
+        case refused, closed, timedOut, malformed
+    }
+
+    /// Position in the journal's total order; invocations are numbered before the act.
+    package var sequence: Int
+    package var from: Party
+    package var to: Party
+    /// The run that this exchange belongs to; empty when nothing in it named one.
+    package var namespace: String
+    package var purpose: Purpose
+    /// Virtual time of the invocation.
+    package var at: Instant
+    /// Real time, in microseconds since the journal began.
+    package var invoked: Int64
+    package var completed: Int64?
+    package var request: HTTPMessage.Request
+    package var outcome: Outcome
+    /// What the called provider did because of it.
+    package var effects: [Effect]
+
+    package init(
+        from: Party,
+        to: Party,
+        namespace: String,
+        purpose: Purpose,
+        at: Instant,
+        request: HTTPMessage.Request,
+        sequence: Int = 0,
+        invoked: Int64 = 0,
+        completed: Int64? = nil,
+        outcome: Outcome = .pending,
+        effects: [Effect] = []
+    ) {
+        self.sequence = sequence
+        self.from = from
+        self.to = to
+        self.namespace = namespace
+        self.purpose = purpose
+        self.at = at
+        self.invoked = invoked
+        self.completed = completed
+        self.request = request
+        self.outcome = outcome
+        self.effects = effects
+    }
+
+    /// The complete answer, when one reached the sender.
+    package var response: HTTPMessage.Response? {
+        if case .answered(let response) = outcome { response } else { nil }
+    }
+}
+
+/// Something the backend did to a provider, as the provider understood it.
+package struct Effect: Hashable, Sendable {
+    /// `onesignal.notification`: a message that the provider accepted for delivery.
+    package var kind: String
+    /// The people it reaches, by the ids the backend used.
+    package var recipients: [String]
+    /// What it says, without ids and keys that differ on every call.
+    package var content: JSONValue
+    /// The key under which the provider would suppress a second copy.
+    package var idempotencyKey: String?
+
+    package init(
+        kind: String,
+        recipients: [String],
+        content: JSONValue,
+        idempotencyKey: String? = nil
+    ) {
+        self.kind = kind
+        self.recipients = recipients
+        self.content = content
+        self.idempotencyKey = idempotencyKey
+    }
+}

@@ -1,0 +1,70 @@
+/// HTTP requests and answers as values; nothing here knows a socket.
+package enum HTTPMessage {
+    package struct Field: Hashable, Sendable {
+        package let name: String
+        package let value: String
+
+        package init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package struct Request: Hashable, Sendable {
+        package var method: String
+        /// Path and query as they stand on the request line.
+        package var target: String
+        package var fields: [Field]
+        package var body: [UInt8]
+
+        package init(
+            _ method: String,
+            _ target: String,
+            fields: [Field] = [],
+            body: [UInt8] = []
+        ) {
+            self.method = method
+            self.target = target
+            self.fields = fields
+            self.body = body
+        }
+
+        /// The target without its query.
+        package var path: String {
+            String(target.prefix { $0 != "?" })
+        }
+
+        package subscript(field name: String) -> String? { fields.value(of: name) }
+    }
+
+    package struct Response: Hashable, Sendable {
+        package var status: Int
+        package var fields: [Field]
+        package var body: [UInt8]
+
+        package init(_ status: Int, fields: [Field] = [], body: [UInt8] = []) {
+            self.status = status
+            self.fields = fields
+            self.body = body
+        }
+
+        /// An answer with a JSON body and its content type.
+        package init(_ status: Int, json: JSONValue, fields: [Field] = []) {
+            self.init(
+                status,
+                fields: [Field("content-type", "application/json; charset=utf-8")] + fields,
+                body: json.bytes
+            )
+        }
+
+        package subscript(field name: String) -> String? { fields.value(of: name) }
+    }
+}
+
+extension [HTTPMessage.Field] {
+    /// The value of the first field of that name, in any case.
+    package func value(of name: String) -> String? {
+        let wanted = name.lowercased()
+        return first { $0.name.lowercased() == wanted }?.value
+    }
+}

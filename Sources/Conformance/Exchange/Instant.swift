@@ -1,0 +1,145 @@
+/// A point in time, in milliseconds since 1970 UTC, as the providers count.
+package struct Instant: Hashable, Comparable, Sendable, CustomStringConvertible {
+    package var milliseconds: Int64
+
+    package init(milliseconds: Int64) {
+        self.milliseconds = milliseconds
+    }
+
+    package var seconds: Int64 {
+        milliseconds >= 0 ? milliseconds / 1000 : -((-milliseconds + 999) / 1000)
+    }
+
+    package static func < (left: Instant, right: Instant) -> Bool {
+        left.milliseconds < right.milliseconds
+    }
+
+    package static func + (instant: Instant, duration: Duration) -> Instant {
+        Instant(milliseconds: instant.milliseconds + duration.milliseconds)
+    }
+
+    package static func - (left: Instant, right: Instant) -> Duration {
+        .milliseconds(left.milliseconds - right.milliseconds)
+    }
+
+    /// ISO 8601 in UTC without a fraction, `2019-07-26T17:40:10Z`, as RevenueCat's REST v1 writes
+    /// dates (fact sheet, section 4.1).
+    package var description: String {
+        let (date, time) = (civil, seconds - daysSinceEpoch * 86_400)
+        func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        let year = String(date.year)
+        let padding = String(repeating: "0", count: max(0, 4 - year.count))
+        return "\(padding)\(year)-\(two(date.month))-\(two(date.day))"
+            + "T\(two(time / 3600)):\(two(time / 60 % 60)):\(two(time % 60))Z"
+    }
+
+    private var daysSinceEpoch: Int64 {
+        seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
+    }
+
+    /// Year, month and day from a day count, by the usual arithmetic on 400-year eras.
+    private var civil: (year: Int64, month: Int64, day: Int64) {
+        let shifted = daysSinceEpoch + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthIndex = (5 * dayOfYear + 2) / 153
+        let month = monthIndex < 10 ? monthIndex + 3 : monthIndex - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month,
+            dayOfYear - (153 * monthIndex + 2) / 5 + 1)
+    }
+
+    /// Reads a date and time with a zone: `2026-09-24T12:00:00Z`, `…12:00:00.123+02:00`; a blank
+    /// instead of `T` and a missing zone (then UTC) are accepted, since databases print both.
+    package init?(iso8601 text: String) {
+        let bytes = Array(text.utf8)
+        func number(_ range: Range<Int>) -> Int64? {
+            guard range.upperBound <= bytes.count else { return nil }
+            let digits = bytes[range]
+            guard digits.allSatisfy({ (48...57).contains($0) }) else { return nil }
+            return digits.reduce(0) { $0 * 10 + Int64($1 - 48) }
+        }
+        guard bytes.count >= 19, bytes[4] == 45, bytes[7] == 45, bytes[13] == 58, bytes[16] == 58,
+            bytes[10] == UInt8(ascii: "T") || bytes[10] == 0x20,
+            let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+            let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
+            (1...12).contains(month), (1...31).contains(day), hour < 25, minute < 60, second < 61
+        else { return nil }
+        var index = 19
+        var fraction: Int64 = 0
+        if index < bytes.count, bytes[index] == UInt8(ascii: ".") {
+            index += 1
+            var scale: Int64 = 100
+            while index < bytes.count, (48...57).contains(bytes[index]) {
+                fraction += Int64(bytes[index] - 48) * scale
+                scale /= 10
+                index += 1
+            }
+        }
+        var offsetMinutes: Int64 = 0
+        switch String(decoding: bytes[index...], as: UTF8.self) {
+        case "", "Z", "z": break
+        case let zone:
+            let digits = zone.utf8.filter { (48...57).contains($0) }.map { Int64($0 - 48) }
+            guard zone.hasPrefix("+") || zone.hasPrefix("-"), digits.count == 4 || digits.count == 2
+            else { return nil }
+            offsetMinutes = (digits[0] * 10 + digits[1]) * 60
+            if digits.count == 4 { offsetMinutes += digits[2] * 10 + digits[3] }
+            if zone.hasPrefix("-") { offsetMinutes.negate() }
+        }
+        let shiftedYear = month <= 2 ? year - 1 : year
+        let era = shiftedYear / 400
+        let yearOfEra = shiftedYear - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+            - 719_468
+        let total = days * 86_400 + hour * 3600 + (minute - offsetMinutes) * 60 + second
+        milliseconds = total * 1000 + fraction
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded towards zero.
+    package var milliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+
+    /// Reads what contracts and profiles write: `200ms`, `2s`, `5m`, `1h`, `30d`, with an optional
+    /// sign; nil when the unit is missing or unknown.
+    package init?(contractText text: String) {
+        var rest = Substring(text)
+        var sign: Int64 = 1
+        if rest.hasPrefix("+") {
+            rest.removeFirst()
+        } else if rest.hasPrefix("-") {
+            sign = -1
+            rest.removeFirst()
+        }
+        let digits = rest.prefix { $0.isASCII && $0.isNumber }
+        guard let count = Int64(digits), count < 1_000_000_000 else { return nil }
+        let unit: Int64? =
+            switch rest.dropFirst(digits.count) {
+            case "ms": 1
+            case "s": 1000
+            case "m": 60_000
+            case "h": 3_600_000
+            case "d": 86_400_000
+            default: nil
+            }
+        guard let unit else { return nil }
+        self = .milliseconds(sign * count * unit)
+    }
+
+    /// `+5m00.000`: minutes and seconds, as timelines print offsets.
+    package var offsetText: String {
+        let total = milliseconds
+        let magnitude = total.magnitude
+        func padded(_ number: UInt64, _ width: Int) -> String {
+            let text = String(number)
+            return String(repeating: "0", count: max(0, width - text.count)) + text
+        }
+        return (total < 0 ? "-" : "+") + "\(magnitude / 60_000)m"
+            + padded(magnitude / 1000 % 60, 2) + "." + padded(magnitude % 1000, 3)
+    }
+}

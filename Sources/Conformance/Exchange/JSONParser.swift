@@ -1,0 +1,321 @@
+/// Why bytes are not JSON, at the byte where it shows.
+package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Problem: Hashable, Sendable {
+        case unexpectedEnd
+        case unexpectedByte(UInt8, expected: String)
+        case invalidUTF8
+        case invalidNumber
+        case invalidEscape
+        case unpairedSurrogate
+        case controlCharacter(UInt8)
+        case duplicateKey(String)
+        case tooDeep(depthMax: Int)
+        case trailingBytes
+    }
+
+    package let problem: Problem
+    /// Zero-based, counted in bytes.
+    package let offset: Int
+    /// One-based; a column counts bytes.
+    package let line: Int
+    package let column: Int
+
+    package var description: String {
+        "line \(line), column \(column): \(sentence)"
+    }
+
+    private var sentence: String {
+        switch problem {
+        case .unexpectedEnd: "the text ends inside a value"
+        case .unexpectedByte(let byte, let expected):
+            "found \(Self.name(byte)) where \(expected) belongs"
+        case .invalidUTF8: "these bytes are not UTF-8"
+        case .invalidNumber: "this is not a JSON number"
+        case .invalidEscape: "this escape does not exist in JSON"
+        case .unpairedSurrogate: "half of a surrogate pair names no character"
+        case .controlCharacter(let byte):
+            "the control character \(Self.name(byte)) must be escaped in a string"
+        case .duplicateKey(let key): "the key '\(key)' appears twice in one object"
+        case .tooDeep(let depthMax): "nested deeper than \(depthMax) levels"
+        case .trailingBytes: "more text follows the value"
+        }
+    }
+
+    private static func name(_ byte: UInt8) -> String {
+        guard byte > 0x20, byte < 0x7f else { return "byte 0x" + String(byte, radix: 16) }
+        return "'\(Character(Unicode.Scalar(byte)))'"
+    }
+}
+
+extension JSONValue {
+    /// What a parser lets pass beyond RFC 8259, and how deep it goes.
+    package struct ParseOptions: Hashable, Sendable {
+        package enum DuplicateKeys: Hashable, Sendable { case reject, keep }
+
+        package let depthMax: Int
+        package let duplicateKeys: DuplicateKeys
+
+        package init(depthMax: Int = 256, duplicateKeys: DuplicateKeys = .reject) {
+            self.depthMax = depthMax
+            self.duplicateKeys = duplicateKeys
+        }
+    }
+
+    package init(
+        parsing bytes: [UInt8],
+        options: ParseOptions = ParseOptions()
+    ) throws(JSONError) {
+        var parser = JSONParser(bytes: bytes, options: options)
+        self = try parser.parseDocument()
+    }
+
+    package init(parsing text: String) throws(JSONError) {
+        try self.init(parsing: Array(text.utf8))
+    }
+}
+
+/// A recursive descent over bytes; depth is bounded, so hostile input cannot exhaust the stack.
+private struct JSONParser {
+    let bytes: [UInt8]
+    let options: JSONValue.ParseOptions
+    var index = 0
+
+    init(bytes: [UInt8], options: JSONValue.ParseOptions) {
+        self.bytes = bytes
+        self.options = options
+    }
+
+    mutating func parseDocument() throws(JSONError) -> JSONValue {
+        let value = try parseValue(depth: 0)
+        skipWhitespace()
+        guard index == bytes.count else { throw failure(.trailingBytes) }
+        return value
+    }
+
+    private mutating func parseValue(depth: Int) throws(JSONError) -> JSONValue {
+        skipWhitespace()
+        guard index < bytes.count else { throw failure(.unexpectedEnd) }
+        guard depth <= options.depthMax else {
+            throw failure(.tooDeep(depthMax: options.depthMax))
+        }
+        switch bytes[index] {
+        case UInt8(ascii: "{"): return try parseObject(depth: depth)
+        case UInt8(ascii: "["): return try parseArray(depth: depth)
+        case UInt8(ascii: "\""): return .string(try parseString())
+        case UInt8(ascii: "t"): return try parseWord("true", .bool(true))
+        case UInt8(ascii: "f"): return try parseWord("false", .bool(false))
+        case UInt8(ascii: "n"): return try parseWord("null", .null)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            return .number(try parseNumber())
+        case let byte: throw failure(.unexpectedByte(byte, expected: "a value"))
+        }
+    }
+
+    private mutating func parseObject(depth: Int) throws(JSONError) -> JSONValue {
+        index += 1
+        var members: [JSONObject.Member] = []
+        var keys: Set<String> = []
+        skipWhitespace()
+        if take(UInt8(ascii: "}")) { return .object(JSONObject()) }
+        while true {
+            skipWhitespace()
+            let keyStart = index
+            guard index < bytes.count else { throw failure(.unexpectedEnd) }
+            guard bytes[index] == UInt8(ascii: "\"") else {
+                throw failure(.unexpectedByte(bytes[index], expected: "a key in quotes"))
+            }
+            let key = try parseString()
+            if !keys.insert(key).inserted, options.duplicateKeys == .reject {
+                throw failure(.duplicateKey(key), at: keyStart)
+            }
+            skipWhitespace()
+            try require(UInt8(ascii: ":"), "':'")
+            members.append(.init(key: key, value: try parseValue(depth: depth + 1)))
+            skipWhitespace()
+            if take(UInt8(ascii: "}")) { return .object(JSONObject(members: members)) }
+            try require(UInt8(ascii: ","), "',' or '}'")
+        }
+    }
+
+    private mutating func parseArray(depth: Int) throws(JSONError) -> JSONValue {
+        index += 1
+        var elements: [JSONValue] = []
+        skipWhitespace()
+        if take(UInt8(ascii: "]")) { return .array([]) }
+        while true {
+            elements.append(try parseValue(depth: depth + 1))
+            skipWhitespace()
+            if take(UInt8(ascii: "]")) { return .array(elements) }
+            try require(UInt8(ascii: ","), "',' or ']'")
+        }
+    }
+
+    private mutating func parseWord(
+        _ word: StaticString,
+        _ value: JSONValue
+    ) throws(JSONError) -> JSONValue {
+        for expected in "\(word)".utf8 {
+            guard index < bytes.count else { throw failure(.unexpectedEnd) }
+            guard bytes[index] == expected else {
+                throw failure(.unexpectedByte(bytes[index], expected: "'\(word)'"))
+            }
+            index += 1
+        }
+        return value
+    }
+
+    private mutating func parseNumber() throws(JSONError) -> JSONNumber {
+        let start = index
+        _ = take(UInt8(ascii: "-"))
+        guard let first = peek, isDigit(first) else { throw failure(.invalidNumber, at: start) }
+        if first == UInt8(ascii: "0") {
+            index += 1
+            if let next = peek, isDigit(next) { throw failure(.invalidNumber, at: start) }
+        } else {
+            skipDigits()
+        }
+        if take(UInt8(ascii: ".")) { try requireDigits(start) }
+        if let next = peek, next | 0x20 == UInt8(ascii: "e") {
+            index += 1
+            if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
+            try requireDigits(start)
+        }
+        return JSONNumber(checked: String(decoding: bytes[start..<index], as: UTF8.self))
+    }
+
+    private mutating func requireDigits(_ start: Int) throws(JSONError) {
+        guard let byte = peek, isDigit(byte) else { throw failure(.invalidNumber, at: start) }
+        skipDigits()
+    }
+
+    private mutating func parseString() throws(JSONError) -> String {
+        let start = index
+        index += 1
+        var text: [UInt8] = []
+        while true {
+            guard index < bytes.count else { throw failure(.unexpectedEnd) }
+            let byte = bytes[index]
+            switch byte {
+            case UInt8(ascii: "\""):
+                index += 1
+                guard let string = String(validating: text, as: UTF8.self) else {
+                    throw failure(.invalidUTF8, at: invalidUTF8Offset(from: start + 1))
+                }
+                return string
+            case UInt8(ascii: "\\"):
+                index += 1
+                text.append(contentsOf: String(try parseEscape()).utf8)
+            case 0..<0x20:
+                throw failure(.controlCharacter(byte))
+            default:
+                text.append(byte)
+                index += 1
+            }
+        }
+    }
+
+    private mutating func parseEscape() throws(JSONError) -> Unicode.Scalar {
+        guard let byte = peek else { throw failure(.unexpectedEnd) }
+        index += 1
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(byte)
+        case UInt8(ascii: "b"): return "\u{8}"
+        case UInt8(ascii: "f"): return "\u{c}"
+        case UInt8(ascii: "n"): return "\n"
+        case UInt8(ascii: "r"): return "\r"
+        case UInt8(ascii: "t"): return "\t"
+        case UInt8(ascii: "u"):
+            let start = index - 2
+            let first = try parseHexQuad()
+            if let scalar = Unicode.Scalar(first) { return scalar }
+            guard first < 0xdc00, take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")) else {
+                throw failure(.unpairedSurrogate, at: start)
+            }
+            let second = try parseHexQuad()
+            guard (0xdc00...0xdfff).contains(second),
+                let scalar = Unicode.Scalar(
+                    0x10000 + (UInt32(first - 0xd800) << 10) + UInt32(second - 0xdc00)
+                )
+            else { throw failure(.unpairedSurrogate, at: start) }
+            return scalar
+        default: throw failure(.invalidEscape, at: index - 1)
+        }
+    }
+
+    private mutating func parseHexQuad() throws(JSONError) -> UInt16 {
+        guard index + 4 <= bytes.count else { throw failure(.unexpectedEnd, at: bytes.count) }
+        var value: UInt16 = 0
+        for _ in 0..<4 {
+            let character = Character(Unicode.Scalar(bytes[index]))
+            guard character.isASCII, let digit = character.hexDigitValue else {
+                throw failure(.invalidEscape)
+            }
+            value = value << 4 | UInt16(digit)
+            index += 1
+        }
+        return value
+    }
+
+    private var peek: UInt8? { index < bytes.count ? bytes[index] : nil }
+
+    private func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+
+    private mutating func skipDigits() {
+        while let byte = peek, isDigit(byte) { index += 1 }
+    }
+
+    private mutating func skipWhitespace() {
+        while let byte = peek, byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 {
+            index += 1
+        }
+    }
+
+    private mutating func take(_ byte: UInt8) -> Bool {
+        guard peek == byte else { return false }
+        index += 1
+        return true
+    }
+
+    private mutating func require(_ byte: UInt8, _ expected: String) throws(JSONError) {
+        guard let found = peek else { throw failure(.unexpectedEnd) }
+        guard found == byte else { throw failure(.unexpectedByte(found, expected: expected)) }
+        index += 1
+    }
+
+    /// The first byte after `start` at which decoding has to repair something.
+    private func invalidUTF8Offset(from start: Int) -> Int {
+        var low = start
+        var high = index
+        // A prefix that ends inside a character is repaired too, so look for the longest good one.
+        while low < high {
+            let middle = (low + high + 1) / 2
+            if longestValidPrefix(start, middle) == middle { low = middle } else { high = middle - 1 }
+        }
+        return low
+    }
+
+    private func longestValidPrefix(_ start: Int, _ end: Int) -> Int {
+        for trimmed in 0..<4 where end - trimmed >= start {
+            if String(validating: bytes[start..<(end - trimmed)], as: UTF8.self) != nil { return end }
+        }
+        return -1
+    }
+
+    private func failure(_ problem: JSONError.Problem, at offset: Int? = nil) -> JSONError {
+        let offset = min(offset ?? index, bytes.count)
+        var line = 1
+        var lineStart = 0
+        for position in 0..<offset where bytes[position] == 0x0a {
+            line += 1
+            lineStart = position + 1
+        }
+        return JSONError(
+            problem: problem,
+            offset: offset,
+            line: line,
+            column: offset - lineStart + 1
+        )
+    }
+}

@@ -1,0 +1,147 @@
+/// A JSON value that loses nothing: numbers keep their spelling and objects keep their order.
+package indirect enum JSONValue: Hashable, Sendable {
+    case null
+    case bool(Bool)
+    case number(JSONNumber)
+    case string(String)
+    case array([JSONValue])
+    case object(JSONObject)
+
+    package var string: String? {
+        if case .string(let text) = self { text } else { nil }
+    }
+
+    package var bool: Bool? {
+        if case .bool(let flag) = self { flag } else { nil }
+    }
+
+    package var int64: Int64? {
+        if case .number(let number) = self { number.int64 } else { nil }
+    }
+
+    package var array: [JSONValue]? {
+        if case .array(let elements) = self { elements } else { nil }
+    }
+
+    package var object: JSONObject? {
+        if case .object(let members) = self { members } else { nil }
+    }
+
+    package var isNull: Bool { self == .null }
+
+    /// The member of that name; nil when this is no object or has no such member.
+    package subscript(key: String) -> JSONValue? { object?[key] }
+
+    /// The name of the kind, as error messages say it.
+    package var kind: String {
+        switch self {
+        case .null: "null"
+        case .bool: "a boolean"
+        case .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+}
+
+/// The members of an object in the order they were written; equality ignores that order.
+package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
+    package struct Member: Hashable, Sendable {
+        package var key: String
+        package var value: JSONValue
+
+        package init(key: String, value: JSONValue) {
+            self.key = key
+            self.value = value
+        }
+    }
+
+    package private(set) var members: [Member]
+
+    package init(members: [Member] = []) {
+        self.members = members
+    }
+
+    package init(dictionaryLiteral elements: (String, JSONValue)...) {
+        members = elements.map { Member(key: $0.0, value: $0.1) }
+    }
+
+    package var keys: [String] { members.map(\.key) }
+
+    /// The value of the last member of that name; assigning nil removes the member.
+    package subscript(key: String) -> JSONValue? {
+        get { members.last { $0.key == key }?.value }
+        set {
+            guard let index = members.lastIndex(where: { $0.key == key }) else {
+                if let newValue { members.append(Member(key: key, value: newValue)) }
+                return
+            }
+            if let newValue {
+                members[index].value = newValue
+            } else {
+                members.remove(at: index)
+            }
+        }
+    }
+
+    package static func == (left: JSONObject, right: JSONObject) -> Bool {
+        if left.members == right.members { return true }
+        return left.members.count == right.members.count
+            && left.sorted == right.sorted
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(sorted)
+    }
+
+    private var sorted: [Member] { members.sorted { $0.key < $1.key } }
+}
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral,
+    ExpressibleByNilLiteral
+{
+    package init(stringLiteral value: String) { self = .string(value) }
+    package init(integerLiteral value: Int64) { self = .number(JSONNumber(value)) }
+    package init(booleanLiteral value: Bool) { self = .bool(value) }
+    package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    package init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self = .object(JSONObject(members: elements.map { .init(key: $0.0, value: $0.1) }))
+    }
+    package init(nilLiteral: ()) { self = .null }
+
+    package static func integer(_ value: Int64) -> JSONValue { .number(JSONNumber(value)) }
+
+    package static func strings(_ values: [String]) -> JSONValue {
+        .array(values.map(JSONValue.string))
+    }
+
+    /// Every string leaf, in order of appearance.
+    package var strings: [String] {
+        switch self {
+        case .string(let text): [text]
+        case .array(let elements): elements.flatMap(\.strings)
+        case .object(let object): object.members.flatMap(\.value.strings)
+        case .null, .bool, .number: []
+        }
+    }
+
+    /// This value with each scalar leaf replaced; keys and shape stay.
+    package func mapLeaves(_ transform: (JSONValue) -> JSONValue) -> JSONValue {
+        switch self {
+        case .array(let elements):
+            return .array(elements.map { $0.mapLeaves(transform) })
+        case .object(let object):
+            return .object(
+                JSONObject(
+                    members: object.members.map {
+                        .init(key: $0.key, value: $0.value.mapLeaves(transform))
+                    }
+                )
+            )
+        case .null, .bool, .number, .string:
+            return transform(self)
+        }
+    }
+}

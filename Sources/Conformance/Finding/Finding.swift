@@ -1,0 +1,35 @@
+/// One way in which the backend broke a clause, or in which a case could not be decided.
+package struct Finding: Hashable, Sendable {
+    package let code: FindingCode
+    package let expected: String
+    package let actual: String
+    /// What to do about it; by default what the code says.
+    package let remedy: String
+    /// The expectation that was not met.
+    package let location: SourceLocation?
+    /// Journal numbers of the exchanges that show it.
+    package let evidence: [Int]
+
+    package init(
+        _ code: FindingCode,
+        expected: String,
+        actual: String,
+        remedy: String? = nil,
+        location: SourceLocation? = nil,
+        evidence: [Int] = []
+    ) {
+        self.code = code
+        self.expected = expected
+        self.actual = actual
+        self.remedy = remedy ?? code.explanation.remedy
+        self.location = location
+        self.evidence = evidence
+    }
+
+    package var rule: String { code.rule }
+}
+
+/// What became of a variant. Only `passed` and `knownFailure` are green.
+package enum Verdict: String, Hashable, Sendable, CaseIterable {
+    case passed, failed, knownFailure, unexpectedPass, inconclusive, notRun
+}

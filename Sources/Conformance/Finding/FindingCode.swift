@@ -1,0 +1,212 @@
+/// The stable name of one way to break a clause; a code is never reused for something else.
+package enum FindingCode: String, Hashable, Sendable, CaseIterable {
+    case answerStatus = "E101"
+    case intruderAccepted = "E102"
+    case noAnswer = "E103"
+    case answerLate = "E104"
+    case backendExited = "E105"
+    case effectMissing = "E201"
+    case effectExtra = "E202"
+    case effectDiffers = "E203"
+    case effectCount = "E204"
+    case keyChanged = "E205"
+    case stateDiffers = "E301"
+    case stateValue = "E302"
+    case userMissing = "E303"
+    case userUnwanted = "E304"
+    case noOverlap = "E901"
+    case unobservable = "E902"
+    case journalGap = "E903"
+    case allVolatile = "E904"
+    case throttled = "E905"
+    case backendGone = "E906"
+    case twinFailed = "E907"
+    case setupFailed = "E908"
+    case notRun = "E909"
+
+    /// The kebab-case name that reports print beside the code.
+    package var rule: String {
+        switch self {
+        case .answerStatus: "answer-status"
+        case .intruderAccepted: "intruder-accepted"
+        case .noAnswer: "no-answer"
+        case .answerLate: "answer-late"
+        case .backendExited: "backend-exited"
+        case .effectMissing: "effect-missing"
+        case .effectExtra: "effect-extra"
+        case .effectDiffers: "effect-differs"
+        case .effectCount: "effect-count"
+        case .keyChanged: "key-changed"
+        case .stateDiffers: "state-differs"
+        case .stateValue: "state-value"
+        case .userMissing: "user-missing"
+        case .userUnwanted: "user-unwanted"
+        case .noOverlap: "no-overlap"
+        case .unobservable: "unobservable"
+        case .journalGap: "journal-gap"
+        case .allVolatile: "all-volatile"
+        case .throttled: "throttled"
+        case .backendGone: "backend-gone"
+        case .twinFailed: "twin-failed"
+        case .setupFailed: "setup-failed"
+        case .notRun: "not-run"
+        }
+    }
+
+    /// Codes that say nothing against the backend: the case could not be decided.
+    package var isInconclusive: Bool { rawValue.hasPrefix("E9") }
+
+    /// What it means, what usually causes it and what mends it, in that order.
+    package var explanation: (meaning: String, cause: String, remedy: String) {
+        switch self {
+        case .answerStatus:
+            (
+                "The backend answered a delivery with a status the sender does not take.",
+                "RevenueCat takes 200 for success and nothing else; 201, 202, 204 and 3xx start the "
+                    + "whole retry ladder, and a 5xx for input that can never work does too.",
+                "Answer exactly 200 once the event is stored, 401 or 403 to strangers, 400 to what "
+                    + "is no event, and 5xx only when a retry can help."
+            )
+        case .intruderAccepted:
+            (
+                "A request that does not come from RevenueCat was accepted.",
+                "The Authorization value or the signature is not compared at all, compared by "
+                    + "prefix, without regard to case, or over re-serialised JSON.",
+                "Compare the whole header value in constant time before anything else is read; "
+                    + "check the signature over the raw bytes."
+            )
+        case .noAnswer:
+            (
+                "No complete answer came: the connection closed, or the time was up.",
+                "An unhandled error on one path, a handler that waits for a slow provider, or a "
+                    + "connection pool that is exhausted.",
+                "Answer exactly once on every path, and before slow work."
+            )
+        case .answerLate:
+            (
+                "The answer came later than the sender waits.",
+                "The handler calls another service before it answers.",
+                "Store the event, answer, and work from a queue."
+            )
+        case .backendExited:
+            (
+                "The backend ended by itself while this case ran alone.",
+                "One request reached code that does not survive its input.",
+                "See the last lines of its output in the report; catch the error at the handler."
+            )
+        case .effectMissing:
+            (
+                "An effect of the twin run does not exist here.",
+                "A failed call was never tried again, or the retry of the event was taken for a "
+                    + "duplicate because it had been marked as seen before its work was done.",
+                "Commit the mark, the state and the outgoing message in one transaction, and retry "
+                    + "the message from there until the provider accepts it."
+            )
+        case .effectExtra:
+            (
+                "There is an effect that the twin run does not have.",
+                "The event took effect a second time: the check for duplicates is missing, runs "
+                    + "before the write without a lock, or the provider got no idempotency key.",
+                "Insert the event id first, with a unique constraint, in the transaction that "
+                    + "does the work; give the provider a key derived from the event id."
+            )
+        case .effectDiffers:
+            (
+                "The same people were reached, with something else than in the twin run.",
+                "The text depends on the order or the number of deliveries.",
+                "Derive the message from the event that was applied."
+            )
+        case .effectCount:
+            (
+                "The provider saw more or fewer effects than the contract allows.",
+                "See E201 and E202.",
+                "See E201 and E202."
+            )
+        case .keyChanged:
+            (
+                "Two attempts of one push carry different idempotency keys, or none.",
+                "The key is made anew for every attempt.",
+                "Derive the key from the event id (a UUID v5 fits), once, when the push is stored."
+            )
+        case .stateDiffers:
+            (
+                "A probe answers something else than in the twin run.",
+                "The deliveries differ only in what must not matter: number, order, failures, or "
+                    + "events that mean nothing.",
+                "Compare the two timelines; the first differing field names the code to look at."
+            )
+        case .stateValue:
+            (
+                "A probe's field does not have the value that the protocol fixes.",
+                "The event was ignored, or its type was read as the new state.",
+                "Derive access from the dates of the subscription, not from the last event's name."
+            )
+        case .userMissing:
+            (
+                "A user that only an event has named does not exist afterwards.",
+                "Unknown users are skipped, so a purchase that overtakes the registration is lost.",
+                "Create the user from the event, mark it as such, and complete it on register."
+            )
+        case .userUnwanted:
+            (
+                "A user exists that nobody registered and no purchase named.",
+                "Every id in any body becomes a user, the dashboard's TEST event included.",
+                "Create users only for events that carry a purchase."
+            )
+        case .noOverlap:
+            (
+                "The copies were not in flight at the same time, so nothing was raced.",
+                "The backend, or the machine, handled one after the other.",
+                "Run on an idle machine, or give the backend more than one worker."
+            )
+        case .unobservable:
+            (
+                "Nothing that this case asks for can be seen from outside.",
+                "The profile has no probe for it, and the backend sends no push for it.",
+                "Add a read-only probe to the backend and name it in assay.yaml under 'probes'."
+            )
+        case .journalGap:
+            (
+                "The journal was full and forgot entries, so absence cannot be proven.",
+                "More traffic than the bound allows.",
+                "Run fewer cases at once, or raise --journal."
+            )
+        case .allVolatile:
+            (
+                "Two runs of the same twin differ in everything that could be compared.",
+                "The probe answers only times, counters or random values.",
+                "Let the probe answer the subscription itself, or narrow it with 'read'."
+            )
+        case .throttled:
+            (
+                "The backend answered 429: its own throttle, not its handling, was tested.",
+                "A rate limit in front of the webhook.",
+                "Raise the limit in the environment where Assay runs, or use --jobs 1."
+            )
+        case .backendGone:
+            (
+                "The backend could not be reached any more.",
+                "It crashed or was stopped.",
+                "Look at its log; start it and run again."
+            )
+        case .twinFailed:
+            (
+                "The undisturbed run already failed, so there is nothing to compare with.",
+                "A plain delivery is not handled; other cases say how.",
+                "Mend the simplest failing case first."
+            )
+        case .setupFailed:
+            (
+                "What the case takes as given could not be made.",
+                "A user could not be created, or a probe did not answer.",
+                "Check 'users', 'endpoints' and 'probes' in assay.yaml."
+            )
+        case .notRun:
+            (
+                "The case did not run.",
+                "The backend lacks a feature, or was not started by Assay.",
+                "Declare it under 'features: except', or use --start."
+            )
+        }
+    }
+}

@@ -1,0 +1,99 @@
+/// The list of failures that a team has accepted for now: case, code, reason.
+///
+/// A listed case that passes, or fails with another code, is red: the list must stay true.
+package struct KnownFailures: Hashable, Sendable {
+    package struct Entry: Hashable, Sendable {
+        package let caseID: String
+        package let code: FindingCode
+        package let reason: String
+        package let line: Int
+    }
+
+    package struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
+        package let location: SourceLocation
+        package let problem: String
+        package let remedy: String
+
+        package var description: String {
+            "\(location): \(problem)\n\(location.excerpt)\n\(remedy)"
+        }
+    }
+
+    package let entries: [String: Entry]
+
+    package init() {
+        entries = [:]
+    }
+
+    /// Reads one entry a line: `case/id E204 reason`; `#` begins a comment.
+    package init(parsing text: String, path: String) throws(ParseError) {
+        var entries: [String: Entry] = [:]
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        for (index, rawLine) in lines.enumerated() {
+            let line = String(rawLine)
+            let content = line.prefix { $0 != "#" }
+            let words = content.split(whereSeparator: \.isWhitespace).map(String.init)
+            guard !words.isEmpty else { continue }
+            let start = line.prefix(while: \.isWhitespace).count + 1
+            func location(_ word: String) -> SourceLocation {
+                let column =
+                    line.ranges(of: word).first.map {
+                        line.distance(from: line.startIndex, to: $0.lowerBound) + 1
+                    } ?? start
+                return SourceLocation(
+                    path: path,
+                    line: index + 1,
+                    column: column,
+                    text: line,
+                    length: word.count
+                )
+            }
+            guard words.count >= 2, let code = FindingCode(rawValue: words[1]) else {
+                throw ParseError(
+                    location: location(words.count >= 2 ? words[1] : words[0]),
+                    problem: words.count >= 2
+                        ? "'\(words[1])' is not a finding code" : "a finding code is missing",
+                    remedy: "Write: <case> <code> <reason>, for example: \(words[0]) E204 ticket 123"
+                )
+            }
+            guard entries[words[0]] == nil else {
+                throw ParseError(
+                    location: location(words[0]),
+                    problem: "'\(words[0])' is listed twice",
+                    remedy: "Keep one of the two lines."
+                )
+            }
+            entries[words[0]] = Entry(
+                caseID: words[0],
+                code: code,
+                reason: words.dropFirst(2).joined(separator: " "),
+                line: index + 1
+            )
+        }
+        self.entries = entries
+    }
+
+    /// The verdict with the list taken into account, and a sentence when the list is wrong.
+    package func verdict(
+        _ verdict: Verdict,
+        of caseID: String,
+        findings: [Finding]
+    ) -> (verdict: Verdict, note: String?) {
+        guard let entry = entries[caseID] else { return (verdict, nil) }
+        switch verdict {
+        case .passed:
+            return (
+                .unexpectedPass,
+                "it is listed as \(entry.code.rawValue) on line \(entry.line); delete that line"
+            )
+        case .failed where findings.allSatisfy({ $0.code == entry.code }):
+            return (.knownFailure, entry.reason.isEmpty ? nil : entry.reason)
+        case .failed:
+            return (
+                .failed,
+                "it is listed as \(entry.code.rawValue) on line \(entry.line), but failed otherwise"
+            )
+        case .knownFailure, .unexpectedPass, .inconclusive, .notRun: return (verdict, nil)
+        }
+    }
+}

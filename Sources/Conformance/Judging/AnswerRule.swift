@@ -1,0 +1,82 @@
+/// Each delivery is answered as its sender understands it, completely and in time.
+///
+/// Source: RevenueCat fact sheet, section 1.3: 200 is success, everything else is a failure, and
+/// the sender disconnects after 60 s.
+package struct AnswerRule: Rule {
+    package static func findings(in evidence: CaseEvidence) -> [Finding] {
+        let contract = evidence.plan.contract
+        let given = Set(
+            contract.given.compactMap { step -> String? in
+                if case .deliver(let delivery) = step { delivery.name } else { nil }
+            }
+        )
+        return evidence.plan.subject.deliveries.flatMap { delivery in
+            let expected =
+                delivery.answers
+                ?? (given.contains(delivery.name)
+                    ? .statuses([200]) : evidence.expectation.answers)
+            return findings(delivery, expected, in: evidence)
+        }
+    }
+
+    private static func findings(
+        _ delivery: Delivery,
+        _ expected: AnswerExpectation,
+        in evidence: CaseEvidence
+    ) -> [Finding] {
+        var attempts = evidence.subject.attempts(of: delivery.name).filter(isUndisturbed)
+        guard let last = attempts.last else {
+            return [
+                Finding(
+                    .setupFailed,
+                    expected: "delivery '\(delivery.name)' is sent",
+                    actual: "no attempt of it reached the backend"
+                )
+            ]
+        }
+        // A failing attempt is allowed while the sender still tries again.
+        if delivery.isAlongLadder { attempts = [last] }
+        return attempts.compactMap { finding(delivery.name, $0, expected, in: evidence) }
+    }
+
+    private static func isUndisturbed(_ exchange: Exchange) -> Bool {
+        switch exchange.outcome {
+        case .answerLost, .requestCut: false
+        case .pending, .answered, .failed: true
+        }
+    }
+
+    private static func finding(
+        _ name: String,
+        _ attempt: Exchange,
+        _ expected: AnswerExpectation,
+        in evidence: CaseEvidence
+    ) -> Finding? {
+        let location = evidence.expectation.answersLocation ?? evidence.plan.contract.location
+        func finding(_ code: FindingCode, _ actual: String) -> Finding {
+            Finding(
+                code,
+                expected: "\(expected) for delivery '\(name)'",
+                actual: actual,
+                location: location,
+                evidence: [attempt.sequence]
+            )
+        }
+        switch attempt.outcome {
+        case .answered(let response) where expected.accepts(response.status):
+            return nil
+        case .answered(let response):
+            if response.status == 429 { return finding(.throttled, "429") }
+            let isIntruder = expected == .refused && (200..<300).contains(response.status)
+            return finding(isIntruder ? .intruderAccepted : .answerStatus, "\(response.status)")
+        case .failed(.timedOut, let text):
+            return expected == .anything ? nil : finding(.answerLate, text)
+        case .failed(_, let text):
+            return expected == .anything ? nil : finding(.noAnswer, text)
+        case .pending:
+            return finding(.noAnswer, "no answer when the case ended")
+        case .answerLost, .requestCut:
+            return nil
+        }
+    }
+}

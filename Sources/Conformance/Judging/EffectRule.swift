@@ -1,0 +1,81 @@
+/// The providers saw as many effects as the contract allows, and each under one steady key.
+package struct EffectRule: Rule {
+    package static func findings(in evidence: CaseEvidence) -> [Finding] {
+        evidence.expectation.effects.flatMap { findings($0, in: evidence) }
+    }
+
+    private static func findings(
+        _ expected: EffectExpectation,
+        in evidence: CaseEvidence
+    ) -> [Finding] {
+        let record = evidence.subject
+        let id = expected.user.map(record.namespace.id(of:))
+        let counted = record.effects.filter { effect, _ in
+            effect.kind == expected.kind && (id.map(effect.recipients.contains) ?? true)
+        }
+        var findings: [Finding] = []
+        let range =
+            switch (expected.countMin, expected.countMax) {
+            case (let low, let high?) where low == high: "exactly \(low)"
+            case (0, let high?): "at most \(high)"
+            case (let low, let high?): "\(low) to \(high)"
+            case (let low, nil): "at least \(low)"
+            }
+        let whom = expected.user.map { " to \($0)" } ?? ""
+        if counted.count < expected.countMin || counted.count > expected.countMax ?? .max {
+            findings.append(
+                Finding(
+                    .effectCount,
+                    expected: "\(range) \(expected.kind)\(whom)",
+                    actual: "\(counted.count)",
+                    location: expected.location,
+                    evidence: counted.map(\.exchange.sequence)
+                )
+            )
+        } else if counted.isEmpty, !evidence.sight.seesEffects {
+            findings.append(
+                Finding(
+                    .unobservable,
+                    expected: "\(range) \(expected.kind)\(whom)",
+                    actual: "this backend sent no push in calibration either",
+                    remedy: "If it sends none by design, write 'features: {except: [push]}'."
+                )
+            )
+        }
+        if expected.hasSteadyKey, let finding = keyFinding(expected, in: evidence) {
+            findings.append(finding)
+        }
+        return findings
+    }
+
+    /// Attempts at one push, accepted or not, must share their key (OneSignal fact sheet,
+    /// section 5, and trap 4).
+    private static func keyFinding(
+        _ expected: EffectExpectation,
+        in evidence: CaseEvidence
+    ) -> Finding? {
+        let calls = evidence.subject.exchanges.filter {
+            $0.from == .backend && $0.to == .oneSignal && $0.request.method == "POST"
+        }
+        guard calls.count > 1 else {
+            return Finding(
+                .unobservable,
+                expected: "two attempts of one push, to compare their keys",
+                actual: "\(calls.count) attempt(s)",
+                location: expected.location
+            )
+        }
+        let keys = calls.map { call in
+            let body = try? JSONValue(parsing: call.request.body)
+            return body?["idempotency_key"]?.string ?? body?["external_id"]?.string
+        }
+        guard Set(keys).count > 1 || keys.contains(nil) else { return nil }
+        return Finding(
+            .keyChanged,
+            expected: "one idempotency key on every attempt",
+            actual: keys.map { $0 ?? "none" }.joined(separator: ", "),
+            location: expected.location,
+            evidence: calls.map(\.sequence)
+        )
+    }
+}

@@ -1,0 +1,157 @@
+/// The fields that a protocol fixes have their value, read through the profile's mapping.
+package struct StateRule: Rule {
+    package static func findings(in evidence: CaseEvidence) -> [Finding] {
+        evidence.expectation.states.flatMap { state in
+            state.fields.compactMap { finding(state.user, $0, in: evidence) }
+        }
+    }
+
+    private static func finding(
+        _ user: String,
+        _ field: StateExpectation.Field,
+        in evidence: CaseEvidence
+    ) -> Finding? {
+        let record = evidence.subject
+        if field.name == "exists" { return existence(user, field, in: evidence) }
+        guard let (probe, reading) = evidence.profile.probe(reading: field.name) else {
+            return Finding(
+                .unobservable,
+                expected: "\(field.name) of \(user)",
+                actual: "no probe in the profile maps '\(field.name)'",
+                remedy: "Add it under 'probes: … read:' in assay.yaml, for example "
+                    + "{\(field.name): /\(field.name)}.",
+                location: field.location
+            )
+        }
+        let document: JSONValue
+        switch record.state(of: user, probe: probe.name) {
+        case .document(let value): document = value
+        case .missing: document = .null
+        case .unreadable(let text):
+            return Finding(
+                .setupFailed,
+                expected: "probe '\(probe.name)' of \(user) answers",
+                actual: text,
+                location: field.location
+            )
+        case nil:
+            return Finding(
+                .setupFailed,
+                expected: "probe '\(probe.name)' of \(user) answers",
+                actual: "it was not asked",
+                location: field.location
+            )
+        }
+        let found = document[reading.pointer] ?? .null
+        guard let actual = value(found, reading.meaning, field: field.name, at: record.ended) else {
+            return Finding(
+                .unobservable,
+                expected: "\(field.name) of \(user) as true or false",
+                actual: "\(reading.pointer) is \(found.text)",
+                remedy: "Say what counts, for example {\(field.name): {at: \(reading.pointer), "
+                    + "is: [\(found.text)]}}.",
+                location: field.location
+            )
+        }
+        let expected = resolve(field.value, field: field.name, in: evidence)
+        guard !matches(actual, expected, field: field.name) else { return nil }
+        return Finding(
+            .stateValue,
+            expected: "\(field.name) of \(user) is \(text(expected, field: field.name))",
+            actual: "\(text(actual, field: field.name)) (\(probe.name)\(reading.pointer))",
+            location: field.location
+        )
+    }
+
+    /// A user exists when the probe `user` finds one; without it, when any probe does.
+    private static func existence(
+        _ user: String,
+        _ field: StateExpectation.Field,
+        in evidence: CaseEvidence
+    ) -> Finding? {
+        let probes = evidence.profile.probes
+        let dedicated = probes.first { $0.name == "user" }
+        let states = (dedicated.map { [$0] } ?? probes).compactMap {
+            evidence.subject.state(of: user, probe: $0.name)
+        }
+        let isFound = states.contains { if case .document = $0 { true } else { false } }
+        let isDecided = isFound || (dedicated != nil && states == [.missing])
+        guard isDecided else {
+            return Finding(
+                .unobservable,
+                expected: "whether user \(user) exists",
+                actual: dedicated == nil
+                    ? "the profile has no probe 'user'" : "the probe 'user' gave no clear answer",
+                location: field.location
+            )
+        }
+        let isWanted = field.value.bool ?? true
+        guard isFound != isWanted else { return nil }
+        return Finding(
+            isWanted ? .userMissing : .userUnwanted,
+            expected: isWanted ? "user \(user) exists" : "no user \(user)",
+            actual: isFound ? "the probe finds one" : "the probe finds none",
+            location: field.location
+        )
+    }
+
+    /// The value in the contract's terms; nil when it cannot be understood.
+    private static func value(
+        _ found: JSONValue,
+        _ meaning: Profile.Reading.Meaning,
+        field: String,
+        at now: Instant
+    ) -> JSONValue? {
+        switch meaning {
+        case .isAny(let values): return .bool(values.contains(found))
+        case .isNone(let values): return .bool(!values.contains(found))
+        case .isFuture:
+            guard let moment = Masking.instant(found) else { return .bool(false) }
+            return .bool(moment > now)
+        case .value:
+            guard ["access", "billing-issue", "will-renew", "refunded"].contains(field)
+            else { return found }
+            switch found {
+            case .bool: return found
+            case .null: return .bool(false)
+            case .number(let number) where number.int64 == 0: return .bool(false)
+            case .number(let number) where number.int64 == 1: return .bool(true)
+            case .number, .string, .array, .object: return nil
+            }
+        }
+    }
+
+    /// `{{purchase.expiration_at_ms}}` is what the delivery `purchase` said; a product's name is
+    /// the id that the profile gives it.
+    private static func resolve(
+        _ value: JSONValue,
+        field: String,
+        in evidence: CaseEvidence
+    ) -> JSONValue {
+        guard case .string(let text) = value else { return value }
+        if text.hasPrefix("{{"), text.hasSuffix("}}") {
+            let parts = text.dropFirst(2).dropLast(2).split(separator: ".", maxSplits: 1)
+            if parts.count == 2, let event = evidence.subject.event(of: String(parts[0])) {
+                return event[String(parts[1])] ?? .null
+            }
+        }
+        if field == "product" || field == "pending-product" {
+            return .string(evidence.profile.products[text] ?? text)
+        }
+        return value
+    }
+
+    private static func matches(_ actual: JSONValue, _ expected: JSONValue, field: String) -> Bool {
+        if actual == expected { return true }
+        // One moment has many spellings; a second is the coarsest that databases keep.
+        guard field == "expires", let left = Masking.instant(actual),
+            let right = Masking.instant(expected)
+        else { return false }
+        return abs((left - right).milliseconds) < 1000
+    }
+
+    private static func text(_ value: JSONValue, field: String) -> String {
+        guard field == "expires", let moment = Masking.instant(value) else { return value.text }
+        return "\(moment)"
+    }
+}

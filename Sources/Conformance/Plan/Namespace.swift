@@ -1,0 +1,84 @@
+/// The ids of one run: nobody else's, so cases run side by side on a backend that keeps its data.
+package struct Namespace: Hashable, Sendable {
+    package let name: String
+    package let idForm: Profile.IDForm
+    /// Ids that the backend chose itself when the user was created.
+    package private(set) var assigned: [String: String] = [:]
+
+    package init(name: String, idForm: Profile.IDForm) {
+        self.name = name
+        self.idForm = idForm
+    }
+
+    package mutating func assign(_ id: String, to user: String) {
+        assigned[user] = id
+    }
+
+    /// The id under which the app registers this user.
+    package func id(of user: String) -> String {
+        if let id = assigned[user] { return id }
+        switch idForm {
+        case .string: return "assay-\(name)-\(user)"
+        case .uuid: return uuid("user", user).lowercased()
+        case .integer:
+            var generator = stream("user", user)
+            return String(UInt32.random(in: 1_000_000_000..<2_147_483_647, using: &generator))
+        case .firebase:
+            var generator = stream("user", user)
+            let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+            return String((0..<28).map { _ in letters.randomElement(using: &generator) ?? "A" })
+        }
+    }
+
+    /// The anonymous id that the SDK made before this user logged in: prefix and 32 hex digits
+    /// (RevenueCat fact sheet, section 5.1).
+    package func anonymousID(of user: String) -> String {
+        "$RCAnonymousID:" + hex("anonymous", user, count: 32)
+    }
+
+    package func installID(of user: String) -> String { uuid("install", user) }
+
+    /// An event id, upper case as in every capture (RevenueCat fact sheet, section 2.3).
+    package func eventID(of delivery: String) -> String { uuid("event", delivery) }
+
+    /// A store transaction; the same for all events of one user's subscription to one product.
+    package func transactionID(of user: String, _ product: String) -> String {
+        var generator = stream("transaction", user + "/" + product)
+        return "2000" + String(UInt64.random(in: 100_000_000_000..<1_000_000_000_000, using: &generator))
+    }
+
+    package func hex(_ purpose: String, _ text: String, count: Int) -> String {
+        var generator = stream(purpose, text)
+        return String(
+            (0..<count).map { _ in
+                Character(String(UInt8.random(in: 0..<16, using: &generator), radix: 16))
+            }
+        )
+    }
+
+    /// What stands in for each id when two runs are compared, longest id first.
+    package func tokens(users: [String], deliveries: [String]) -> [(id: String, token: String)] {
+        var tokens: [(id: String, token: String)] = []
+        for user in users {
+            tokens.append((id(of: user), "‹\(user)›"))
+            tokens.append((anonymousID(of: user), "‹\(user) anonymous›"))
+            tokens.append((installID(of: user), "‹\(user) install›"))
+        }
+        for delivery in deliveries { tokens.append((eventID(of: delivery), "‹\(delivery) id›")) }
+        tokens.append((name, "‹namespace›"))
+        return tokens.sorted { $0.id.utf8.count > $1.id.utf8.count }
+    }
+
+    private func stream(_ purpose: String, _ text: String) -> SeededGenerator {
+        var mixed = SeededGenerator(seed: 0, text: "\(name)/\(purpose)/\(text)")
+        return SeededGenerator(seed: mixed.next())
+    }
+
+    private func uuid(_ purpose: String, _ text: String) -> String {
+        var digits = Array(hex(purpose, text, count: 32).uppercased())
+        digits[12] = "4"
+        digits[16] = "A"
+        for position in [20, 16, 12, 8] { digits.insert("-", at: position) }
+        return String(digits)
+    }
+}

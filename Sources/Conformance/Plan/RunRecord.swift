@@ -1,0 +1,80 @@
+/// What one run left behind: everything a judge may look at.
+package struct RunRecord: Hashable, Sendable {
+    /// How the runner came to believe that nothing more would follow.
+    package enum Settling: Hashable, Sendable, CustomStringConvertible {
+        /// Nobody needed to wait.
+        case notNeeded
+        /// A later event's effect or state was seen, then the journal stayed quiet this long.
+        case sentinel(quiet: Duration)
+        /// There was no sentinel to see; the journal stayed quiet this long.
+        case window(Duration)
+
+        package var description: String {
+            switch self {
+            case .notNeeded: "no settling"
+            case .sentinel(let quiet): "sentinel seen, then \(quiet.milliseconds) ms of quiet"
+            case .window(let quiet): "no sentinel; \(quiet.milliseconds) ms of quiet"
+            }
+        }
+    }
+
+    /// Why the run says nothing about the backend.
+    package enum Trouble: Hashable, Sendable {
+        case registrationFailed(user: String, String)
+        case backendGone(String)
+        case journalGap
+        case restartFailed(String)
+        case probeFailed(String)
+    }
+
+    package var plan: RunPlan
+    package var namespace: Namespace
+    /// The moment that the contract's relative times count from.
+    package var base: Instant
+    /// Real time from the first step to the last look.
+    package var began: Instant
+    package var ended: Instant
+    package var exchanges: [Exchange]
+    package var settling: Settling
+    package var trouble: Trouble?
+    /// The backend that Assay started ended by itself during this run; the text says how.
+    package var backendExit: String?
+
+    package init(
+        plan: RunPlan,
+        namespace: Namespace,
+        base: Instant,
+        began: Instant,
+        ended: Instant,
+        exchanges: [Exchange],
+        settling: Settling,
+        trouble: Trouble? = nil,
+        backendExit: String? = nil
+    ) {
+        self.plan = plan
+        self.namespace = namespace
+        self.base = base
+        self.began = began
+        self.ended = ended
+        self.exchanges = exchanges
+        self.settling = settling
+        self.trouble = trouble
+        self.backendExit = backendExit
+    }
+
+    /// What calibration learned about looking at this backend.
+    package struct Sight: Hashable, Sendable {
+        /// A plain purchase led to a push that a fake saw.
+        package var seesEffects: Bool
+        /// A plain purchase changed what a probe answers.
+        package var seesState: Bool
+        /// How long the slower of both took.
+        package var latency: Duration
+
+        package init(seesEffects: Bool, seesState: Bool, latency: Duration) {
+            self.seesEffects = seesEffects
+            self.seesState = seesState
+            self.latency = latency
+        }
+    }
+}

@@ -1,0 +1,20 @@
+internal import Foundation
+
+// Writes one Swift file that holds the given text files, so that the binary carries them.
+// Arguments: output, root folder, then the files.
+let arguments = CommandLine.arguments
+let output = URL(fileURLWithPath: arguments[1])
+let root = URL(fileURLWithPath: arguments[2]).path + "/"
+var text = """
+    /// The files of `contracts/`, embedded at build time: path below the folder, and text.
+    enum EmbeddedContracts {
+        static let files: [(path: String, text: String)] = [
+
+    """
+for path in arguments.dropFirst(3).sorted() {
+    let contents = try String(contentsOf: URL(fileURLWithPath: path), encoding: .utf8)
+    let name = path.hasPrefix(root) ? String(path.dropFirst(root.count)) : path
+    text += "        (\"\(name)\", ####\"\"\"\n\(contents)\n\"\"\"####),\n"
+}
+text += "    ]\n}\n"
+try text.write(to: output, atomically: true, encoding: .utf8)

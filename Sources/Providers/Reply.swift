@@ -1,0 +1,94 @@
+package import Conformance
+
+/// What a fake does with one request: the answer, how it leaves, and what it changed.
+package struct Reply: Hashable, Sendable {
+    /// How the answer reaches, or fails to reach, the caller.
+    package enum Manner: Hashable, Sendable {
+        case answer
+        /// The connection is reset; the caller sees no byte.
+        case reset
+        /// The connection is held open and nothing is sent.
+        case never
+    }
+
+    /// Where a fake's behaviour is known from; sent along as `x-assay-fake`.
+    package enum Confidence: String, Hashable, Sendable {
+        case documented, captured, inferred
+    }
+
+    package var response: HTTPMessage.Response
+    package var manner: Manner
+    package var effects: [Effect]
+    /// The run whose ids the request named; empty when it named none.
+    package var namespace: String
+
+    package init(
+        _ response: HTTPMessage.Response,
+        _ confidence: Confidence,
+        of fake: String,
+        manner: Manner = .answer,
+        effects: [Effect] = [],
+        namespace: String = ""
+    ) {
+        self.response = response
+        self.response.fields.append(
+            HTTPMessage.Field("x-assay-fake", "\(fake); \(confidence.rawValue)")
+        )
+        self.manner = manner
+        self.effects = effects
+        self.namespace = namespace
+    }
+}
+
+/// A provider's stand-in: a value that answers requests, so that a test needs no socket.
+package protocol Fake: Sendable {
+    /// Answers as the service would; never fails, whatever the request says.
+    mutating func respond(to request: HTTPMessage.Request, at now: Instant) -> Reply
+
+    /// Tells the fake that these ids belong to a run, so that calls can be told apart.
+    mutating func know(_ ids: [String], namespace: String)
+}
+
+extension HTTPMessage.Request {
+    /// The path's segments, split first and percent-decoded afterwards, since ids contain `/`, `:`
+    /// and `$`; nil when a segment is not valid UTF-8.
+    package var pathSegments: [String]? {
+        var segments: [String] = []
+        for part in path.split(separator: "/") {
+            var bytes: [UInt8] = []
+            var rest = Array(part.utf8)[...]
+            while let byte = rest.popFirst() {
+                if byte == UInt8(ascii: "%"), rest.count >= 2,
+                    let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+                {
+                    bytes.append(value)
+                    rest = rest.dropFirst(2)
+                } else {
+                    bytes.append(byte)
+                }
+            }
+            guard let segment = String(validating: bytes, as: UTF8.self) else { return nil }
+            segments.append(segment)
+        }
+        return segments
+    }
+}
+
+extension String {
+    /// The text with every byte outside RFC 3986's unreserved set percent-encoded.
+    package var percentEncoded: String {
+        var output = ""
+        for byte in utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                UInt8(ascii: "_"), UInt8(ascii: "~"):
+                output.append(Character(Unicode.Scalar(byte)))
+            default:
+                let hex = String(byte, radix: 16, uppercase: true)
+                output += byte < 0x10 ? "%0\(hex)" : "%\(hex)"
+            }
+        }
+        return output
+    }
+}

@@ -1,0 +1,84 @@
+package import Conformance
+
+/// Builds the request that carries an event: the configured Authorization text verbatim, the
+/// signature when one is configured, and the bytes as they are.
+///
+/// Source: RevenueCat fact sheet, section 1.1. Content type and user agent are *inferred*.
+package struct WebhookSender: Sendable {
+    package let path: String
+    package let authorization: Secret?
+    package let signingKey: Secret?
+
+    package init(path: String, authorization: Secret?, signingKey: Secret?) {
+        self.path = path
+        self.authorization = authorization.flatMap { $0.isEmpty ? nil : $0 }
+        self.signingKey = signingKey.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    package func request(
+        method: String = "POST",
+        body: [UInt8],
+        at now: Instant,
+        authorization use: Delivery.Authorization = .configured,
+        signature: Delivery.Signature = .configured
+    ) -> HTTPMessage.Request {
+        var fields = [
+            HTTPMessage.Field("content-type", "application/json"),
+            HTTPMessage.Field("user-agent", "RevenueCat-Webhooks/1.0"),
+        ]
+        if let value = authorizationValue(use) {
+            fields.append(HTTPMessage.Field("Authorization", value))
+        }
+        if let value = signatureValue(signature, body: body, at: now) {
+            fields.append(HTTPMessage.Field(WebhookSignature.fieldName, value))
+        }
+        return HTTPMessage.Request(method, path, fields: fields, body: body)
+    }
+
+    private func authorizationValue(_ use: Delivery.Authorization) -> String? {
+        guard let configured = authorization?.exposed else { return nil }
+        let words = configured.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+        let scheme = words.count == 2 ? words[0] + " " : ""
+        let token = words.count == 2 ? words[1] : Substring(configured)
+        switch use {
+        case .configured: return configured
+        case .missing: return nil
+        case .empty: return ""
+        case .wrong: return scheme + String(token.map { $0 == "x" ? "y" : "x" })
+        case .nearMiss: return scheme + token.dropLast() + (token.last == "x" ? "y" : "x")
+        case .truncated: return String(configured.dropLast())
+        case .extended: return configured + "x"
+        case .wrongCase:
+            return scheme
+                + String(
+                    token.map { character in
+                        let text = String(character)
+                        return Character(
+                            text == text.uppercased() ? text.lowercased() : text.uppercased()
+                        )
+                    }
+                )
+        case .schemeOnly: return words.count == 2 ? String(words[0]) : ""
+        }
+    }
+
+    private func signatureValue(
+        _ use: Delivery.Signature,
+        body: [UInt8],
+        at now: Instant
+    ) -> String? {
+        guard let key = signingKey?.exposed else { return nil }
+        func sign(_ body: [UInt8], key: String = key, age: Int64 = 0) -> WebhookSignature {
+            WebhookSignature(signing: body, key: key, at: now.seconds - age)
+        }
+        switch use {
+        case .configured: return sign(body).description
+        case .missing: return nil
+        case .wrongKey: return sign(body, key: key + "x").description
+        case .otherBody: return sign(body + [0x20]).description
+        case .stale: return sign(body, age: 3600).description
+        case .refreshed: return "t=\(now.seconds),v1=\(sign(body, age: 3600).code)"
+        case .malformed: return "v1=\(sign(body).code)"
+        }
+    }
+}

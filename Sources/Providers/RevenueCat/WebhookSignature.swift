@@ -1,0 +1,24 @@
+internal import Crypto
+
+/// `X-RevenueCat-Webhook-Signature`: `t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">`.
+///
+/// The key is the signing secret's UTF-8 bytes; `t` and `v1` are made anew for every attempt.
+/// Source: RevenueCat fact sheet, section 1.2.
+package struct WebhookSignature: Hashable, Sendable, CustomStringConvertible {
+    package static let fieldName = "X-RevenueCat-Webhook-Signature"
+
+    package let timestamp: Int64
+    package let code: String
+
+    package init(signing body: [UInt8], key: String, at timestamp: Int64) {
+        self.timestamp = timestamp
+        let message = Array("\(timestamp).".utf8) + body
+        let mac = HMAC<SHA256>.authenticationCode(
+            for: message,
+            using: SymmetricKey(data: Array(key.utf8))
+        )
+        code = mac.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    package var description: String { "t=\(timestamp),v1=\(code)" }
+}

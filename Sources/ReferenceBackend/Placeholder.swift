@@ -1,0 +1,4 @@
+internal import AsyncHTTPClient
+internal import Crypto
+internal import GRDB
+internal import Hummingbird
