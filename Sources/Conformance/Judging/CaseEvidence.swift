@@ -146,3 +146,27 @@ package enum ObservedState: Hashable, Sendable {
         }
     }
 }
+
+extension Judge {
+    /// Whether time alone could turn these findings into none: something is missing that may
+    /// still come, and nothing is there that cannot go away.
+    package static func mayImprove(_ findings: [Finding]) -> Bool {
+        !findings.isEmpty
+            && findings.allSatisfy { finding in
+                switch finding.code {
+                case .effectMissing, .effectCount, .stateDiffers, .stateValue, .userMissing,
+                    .keyChanged:
+                    true
+                case .answerStatus, .intruderAccepted, .noAnswer, .answerLate, .backendExited,
+                    .effectExtra, .effectDiffers, .userUnwanted, .noOverlap, .journalGap,
+                    .allVolatile, .throttled, .backendGone, .twinFailed, .setupFailed, .notRun, .unobservable:
+                    false
+                }
+            }
+    }
+
+    /// Whether a finding rests on the belief that a place is steady.
+    package static func dependsOnVolatility(_ findings: [Finding]) -> Bool {
+        findings.contains { $0.code == .stateDiffers || $0.code == .effectDiffers }
+    }
+}

@@ -1,0 +1,172 @@
+internal import AsyncHTTPClient
+package import Conformance
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+
+/// Sends requests to the backend over lanes: each lane has connections of its own, so that a
+/// repeated delivery comes over another connection and copies can be released together.
+package final class BackendClient: Sendable {
+    /// How the request is disturbed on its way.
+    package enum Disturbance: Hashable, Sendable {
+        case none
+        /// The body breaks off half-way and the connection is closed.
+        case cutRequest
+        /// The whole request is sent, then the connection is closed before the answer.
+        case hangUp
+    }
+
+    /// The largest answer that is read; a larger one counts as no complete answer.
+    private static let bodyMax = 16 << 20
+
+    package let base: String
+    private let lanes: [HTTPClient]
+
+    package init(base: String, laneCount: Int = 32) {
+        self.base = base.hasSuffix("/") ? String(base.dropLast()) : base
+        var configuration = HTTPClient.Configuration(
+            redirectConfiguration: .disallow,
+            timeout: .init(connect: .seconds(5)),
+            decompression: .disabled
+        )
+        configuration.httpVersion = .http1Only
+        configuration.connectionPool.retryConnectionEstablishment = false
+        // Shorter than any server's keep-alive, so that no request meets a closing connection.
+        configuration.connectionPool.idleTimeout = .seconds(1)
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
+        lanes = (0..<laneCount).map { _ in
+            HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        }
+    }
+
+    package func close() async {
+        for lane in lanes { try? await lane.shutdown() }
+    }
+
+    /// Opens a connection on each of the first lanes by a harmless read, so that a barrier
+    /// releases requests and not handshakes.
+    package func warm(lanes count: Int, path: String) async {
+        await withTaskGroup(of: Void.self) { group in
+            for lane in 0..<min(count, lanes.count) {
+                group.addTask {
+                    _ = await self.send(
+                        HTTPMessage.Request("GET", path),
+                        lane: lane,
+                        within: .seconds(5)
+                    )
+                }
+            }
+        }
+    }
+
+    package func send(
+        _ request: HTTPMessage.Request,
+        lane: Int = 0,
+        within: Duration,
+        disturbance: Disturbance = .none
+    ) async -> Exchange.Outcome {
+        var message = HTTPClientRequest(url: base + request.target)
+        message.method = HTTPMethod(rawValue: request.method)
+        for field in request.fields { message.headers.add(name: field.name, value: field.value) }
+        switch disturbance {
+        case .none:
+            if !request.body.isEmpty || request.method != "GET" {
+                message.body = .bytes(ByteBuffer(bytes: request.body))
+            }
+        case .cutRequest:
+            message.body = .stream(
+                BrokenBody(bytes: Array(request.body.prefix(request.body.count / 2))),
+                length: .known(Int64(request.body.count))
+            )
+        case .hangUp:
+            message.body = .stream(
+                BrokenBody(bytes: request.body),
+                length: .known(Int64(request.body.count))
+            )
+        }
+        do {
+            let deadline = ContinuousClock.now + within
+            let client = lanes[lane % lanes.count]
+            let response = try await client.execute(
+                message,
+                deadline: .now() + .milliseconds(within.milliseconds)
+            )
+            let body = try await Self.collect(response.body, until: deadline)
+            if disturbance == .cutRequest { return .requestCut }
+            return .answered(
+                HTTPMessage.Response(
+                    Int(response.status.code),
+                    fields: response.headers.map { HTTPMessage.Field($0.name, $0.value) },
+                    body: Array(body.readableBytesView)
+                )
+            )
+        } catch {
+            switch disturbance {
+            case .cutRequest: return .requestCut
+            case .hangUp: return .answerLost(nil)
+            case .none: return Self.failure(error, within)
+            }
+        }
+    }
+
+    /// The whole body, or an error when it is not there in time; the deadline of the client ends
+    /// with the head of the answer.
+    private static func collect(
+        _ body: HTTPClientResponse.Body,
+        until deadline: ContinuousClock.Instant
+    ) async throws -> ByteBuffer {
+        try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
+            group.addTask { try await body.collect(upTo: bodyMax) }
+            group.addTask {
+                try await ContinuousClock().sleep(until: deadline)
+                throw HTTPClientError.deadlineExceeded
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? ByteBuffer()
+        }
+    }
+
+    private static func failure(_ error: any Error, _ within: Duration) -> Exchange.Outcome {
+        switch error {
+        case let error as HTTPClientError
+        where error == .deadlineExceeded || error == .readTimeout:
+            return .failed(.timedOut, "no complete answer within \(within.milliseconds) ms")
+        case let error as HTTPClientError where error == .connectTimeout:
+            return .failed(.refused, "no connection within 5 s")
+        case let error as HTTPClientError
+        where error == .remoteConnectionClosed:
+            return .failed(.closed, "the connection was closed without a complete answer")
+        case is NIOConnectionError:
+            return .failed(.refused, "the connection was refused")
+        case let error as IOError where error.errnoCode == 111 || error.errnoCode == 61:
+            return .failed(.refused, "the connection was refused")
+        case is IOError, is ChannelError:
+            return .failed(.closed, "the connection was reset")
+        case is HTTPParserError:
+            return .failed(.malformed, "the answer is not HTTP/1.1")
+        default:
+            return .failed(.closed, "no answer: \(error)")
+        }
+    }
+}
+
+/// A body that is sent as far as it goes and then fails, which closes the connection.
+private struct BrokenBody: AsyncSequence, Sendable {
+    struct Break: Error {}
+
+    typealias Element = ByteBuffer
+
+    let bytes: [UInt8]
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        var bytes: [UInt8]?
+
+        mutating func next() async throws -> ByteBuffer? {
+            guard let part = bytes else { throw Break() }
+            bytes = nil
+            return ByteBuffer(bytes: part)
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(bytes: bytes) }
+}
