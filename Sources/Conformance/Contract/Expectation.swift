@@ -12,10 +12,16 @@ package struct Expectation: Hashable, Sendable {
         case before
         /// Every event named its user by the registered id.
         case direct
+        /// No event was edited: nothing unknown, nothing missing, nothing huge.
+        case plain
     }
 
     package enum Aspect: String, Hashable, Sendable, CaseIterable {
-        case state, effects
+        /// Whole answers of the probes.
+        case state
+        /// What the profile maps of them; whole answers where it maps nothing.
+        case fields
+        case effects
     }
 
     package var answers: AnswerExpectation
@@ -32,7 +38,7 @@ package struct Expectation: Hashable, Sendable {
 
     package init(answers: AnswerExpectation) {
         self.answers = answers
-        compared = Set(Aspect.allCases)
+        compared = [.state, .effects]
         effects = []
         states = []
     }

@@ -120,6 +120,23 @@ package struct EventSpec: Hashable, Sendable {
         case anonymous
     }
 
+    /// The 21 core types and the five paywall types, in the order of the RevenueCat fact sheet,
+    /// section 2.1. The set is open: a contract that wants an unknown type says `FUTURE_…`.
+    package static let types = [
+        "TEST", "INITIAL_PURCHASE", "RENEWAL", "CANCELLATION", "UNCANCELLATION",
+        "NON_RENEWING_PURCHASE", "SUBSCRIPTION_PAUSED", "EXPIRATION", "BILLING_ISSUE",
+        "PRODUCT_CHANGE", "SUBSCRIPTION_EXTENDED", "REFUND_REVERSED", "TRANSFER",
+        "TEMPORARY_ENTITLEMENT_GRANT", "INVOICE_ISSUANCE", "VIRTUAL_CURRENCY_TRANSACTION",
+        "EXPERIMENT_ENROLLMENT", "PURCHASE_REDEEMED", "PRICE_INCREASE_CONSENT_REQUIRED",
+        "PRICE_INCREASE_CONSENT_APPROVED", "SUBSCRIBER_ALIAS", "PAYWALL_IMPRESSION",
+        "PAYWALL_CLOSE", "PAYWALL_CANCEL", "PAYWALL_EXIT_OFFER", "PAYWALL_COMPONENT_INTERACTED",
+    ]
+
+    package static let stores = [
+        "APP_STORE", "PLAY_STORE", "AMAZON", "STRIPE", "PROMOTIONAL", "ROKU", "RC_BILLING",
+        "MAC_APP_STORE", "PADDLE", "TEST_STORE",
+    ]
+
     package var type: String
     package var user: String?
     package var knownBy: KnownBy = .appUserID

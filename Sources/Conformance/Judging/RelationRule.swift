@@ -10,7 +10,7 @@ package struct RelationRule: Rule {
         if let failure = twinFailure(twin) { return [failure] }
         var findings: [Finding] = []
         var isObserved = false
-        if evidence.expectation.compared.contains(.state) {
+        if !evidence.expectation.compared.isDisjoint(with: [.state, .fields]) {
             let comparison = StateComparison(evidence)
             findings += comparison.findings(relation)
             isObserved = comparison.isObserved
@@ -50,6 +50,7 @@ package struct RelationRule: Rule {
         case .undisturbed: "as if nothing had been disturbed"
         case .before: "as if the steps had not taken place"
         case .direct: "as if the events had named the registered id"
+        case .plain: "as if the events had been plain"
         }
     }
 
@@ -168,8 +169,8 @@ package struct StateComparison: Sendable {
         if let first = evidence.twins.first {
             for other in evidence.twins.dropFirst() {
                 for view in views {
-                    let left = Self.document(view, in: first) ?? .null
-                    let right = Self.document(view, in: other) ?? .null
+                    let left = Self.document(view, in: first, of: evidence) ?? .null
+                    let right = Self.document(view, in: other, of: evidence) ?? .null
                     volatilePlaces[view, default: []]
                         .formUnion(left.differences(from: right).map(\.pointer))
                 }
@@ -182,7 +183,8 @@ package struct StateComparison: Sendable {
     package var isObserved: Bool {
         guard let twin = evidence.twins.first else { return false }
         return views.contains {
-            Self.document($0, in: evidence.subject) != nil && Self.document($0, in: twin) != nil
+            Self.document($0, in: evidence.subject, of: evidence) != nil
+                && Self.document($0, in: twin, of: evidence) != nil
         }
     }
 
@@ -201,8 +203,8 @@ package struct StateComparison: Sendable {
     package func findings(_ relation: Expectation.Relation) -> [Finding] {
         guard let twin = evidence.twins.first else { return [] }
         return views.compactMap { view in
-            guard let expected = Self.document(view, in: twin),
-                let actual = Self.document(view, in: evidence.subject)
+            guard let expected = Self.document(view, in: twin, of: evidence),
+                let actual = Self.document(view, in: evidence.subject, of: evidence)
             else { return nil }
             let volatile = volatilePlaces[view] ?? []
             let differences = expected.differences(from: actual).filter { difference in
@@ -226,12 +228,28 @@ package struct StateComparison: Sendable {
         }
     }
 
-    /// The masked answer; a user or row that is missing compares as null.
-    private static func document(_ view: View, in record: RunRecord) -> JSONValue? {
+    /// The masked answer, or what the profile maps of it; a user or row that is missing compares
+    /// as null.
+    private static func document(
+        _ view: View,
+        in record: RunRecord,
+        of evidence: CaseEvidence
+    ) -> JSONValue? {
+        let readings = view.probe.readings
+        let mapsAny = evidence.profile.probes.contains { !$0.readings.isEmpty }
         switch record.state(of: view.user, probe: view.probe.name) {
-        case .document(let value): Masking(record).apply(value)
-        case .missing: .null
-        case .unreadable, nil: nil
+        case .document(let value):
+            let masked = Masking(record).apply(value)
+            guard evidence.expectation.compared.contains(.fields), mapsAny else { return masked }
+            return .object(
+                JSONObject(
+                    members: readings.sorted { $0.key < $1.key }.map {
+                        .init(key: $0.key, value: masked[$0.value.pointer] ?? .null)
+                    }
+                )
+            )
+        case .missing: return .null
+        case .unreadable, nil: return nil
         }
     }
 

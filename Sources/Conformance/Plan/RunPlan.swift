@@ -60,6 +60,14 @@ package struct CasePlan: Hashable, Sendable {
                 delivery.subject = .event(spec)
                 return .deliver(delivery)
             }
+        case .plain:
+            return once(given + steps).map { step in
+                guard case .deliver(var delivery) = step else { return step }
+                delivery.edits = []
+                delivery.paddingKilobytes = 0
+                delivery.nesting = 0
+                return .deliver(delivery)
+            }
         case .inOrder:
             let all = once(given + steps)
             let registrations = all.filter { if case .register = $0 { true } else { false } }

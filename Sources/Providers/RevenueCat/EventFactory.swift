@@ -3,22 +3,6 @@ package import Conformance
 /// Makes webhook bodies as RevenueCat sends them: every type of the fact sheet's section 2, with
 /// the keys that each type and store carries and the nulls that captures show.
 package struct EventFactory: Sendable {
-    /// The 21 core types and the five paywall types, in the fact sheet's order (section 2.1).
-    package static let types = [
-        "TEST", "INITIAL_PURCHASE", "RENEWAL", "CANCELLATION", "UNCANCELLATION",
-        "NON_RENEWING_PURCHASE", "SUBSCRIPTION_PAUSED", "EXPIRATION", "BILLING_ISSUE",
-        "PRODUCT_CHANGE", "SUBSCRIPTION_EXTENDED", "REFUND_REVERSED", "TRANSFER",
-        "TEMPORARY_ENTITLEMENT_GRANT", "INVOICE_ISSUANCE", "VIRTUAL_CURRENCY_TRANSACTION",
-        "EXPERIMENT_ENROLLMENT", "PURCHASE_REDEEMED", "PRICE_INCREASE_CONSENT_REQUIRED",
-        "PRICE_INCREASE_CONSENT_APPROVED", "SUBSCRIBER_ALIAS", "PAYWALL_IMPRESSION",
-        "PAYWALL_CLOSE", "PAYWALL_CANCEL", "PAYWALL_EXIT_OFFER", "PAYWALL_COMPONENT_INTERACTED",
-    ]
-
-    package static let stores = [
-        "APP_STORE", "PLAY_STORE", "AMAZON", "STRIPE", "PROMOTIONAL", "ROKU", "RC_BILLING",
-        "MAC_APP_STORE", "PADDLE", "TEST_STORE",
-    ]
-
     /// What the ids and dates of a run are made from.
     package struct Context: Sendable {
         package let namespace: Namespace

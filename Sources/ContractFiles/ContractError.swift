@@ -1,0 +1,114 @@
+package import Conformance
+
+/// A contract or profile that cannot be understood, reported at the place to edit.
+package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Problem: Hashable, Sendable {
+        case yaml(String)
+        case anchor
+        case duplicateKey(String)
+        case unknownKey(String, allowed: [String])
+        case missingKey(String, of: String)
+        case wrongKind(expected: String, found: String)
+        case unknownValue(String, what: String, allowed: [String])
+        case duration(String)
+        case template(String, known: [String])
+        case unknownDelivery(String, known: [String])
+        case duplicateDelivery(String)
+        case wrongID(String, expected: String)
+        case environment(String)
+        case conflict(String, remedy: String)
+        case unreadable(String)
+    }
+
+    package let problem: Problem
+    package let location: SourceLocation
+
+    package init(_ problem: Problem, at location: SourceLocation) {
+        self.problem = problem
+        self.location = location
+    }
+
+    package var message: String {
+        switch problem {
+        case .yaml(let text): "this is not YAML: \(text)"
+        case .anchor: "anchors and aliases are not allowed here"
+        case .duplicateKey(let key): "the key '\(key)' appears twice"
+        case .unknownKey(let key, _): "unknown key '\(key)'"
+        case .missingKey(let key, let owner): "\(owner) needs the key '\(key)'"
+        case .wrongKind(let expected, let found): "expected \(expected), found \(found)"
+        case .unknownValue(let text, let what, _): "'\(text)' is not a known \(what)"
+        case .duration(let text): "'\(text)' is not a duration"
+        case .template(let name, _): "nothing is called {{\(name)}} here"
+        case .unknownDelivery(let name, _): "no earlier delivery is called '\(name)'"
+        case .duplicateDelivery(let name): "two deliveries are called '\(name)'"
+        case .wrongID(let id, _): "the contract is called '\(id)', but its file is not"
+        case .environment(let name): "the environment variable \(name) is not set"
+        case .conflict(let text, _): text
+        case .unreadable(let text): text
+        }
+    }
+
+    package var remedy: String {
+        switch problem {
+        case .yaml: "Mend the line above the mark first; indentation is by spaces."
+        case .anchor: "Write the value out at each place."
+        case .duplicateKey: "Keep one of the two."
+        case .unknownKey(let key, let allowed): Self.suggestion(key, allowed, "Use one of")
+        case .missingKey(let key, _): "Add '\(key): …'."
+        case .wrongKind: "Change the value to that kind."
+        case .unknownValue(let text, _, let allowed): Self.suggestion(text, allowed, "Use one of")
+        case .duration(let text):
+            "Write a number and a unit: '\(Self.number(text))s', '\(Self.number(text))m', "
+                + "'\(Self.number(text))ms', h or d."
+        case .template(let name, let known): Self.suggestion(name, known, "Known are")
+        case .unknownDelivery(let name, let known): Self.suggestion(name, known, "Earlier ones are")
+        case .duplicateDelivery: "Give one of them another name."
+        case .wrongID(_, let expected): "Write 'contract: \(expected)', or move the file."
+        case .environment(let name): "Set it, or give a default: ${\(name):-value}."
+        case .conflict(_, let remedy): remedy
+        case .unreadable: "Check the path and the permissions."
+        }
+    }
+
+    /// Place, problem, the line with a caret, and what to do.
+    package var description: String {
+        "\(location): error: \(message)\n\(location.excerpt)\n\(remedy)"
+    }
+
+    private static func number(_ text: String) -> String {
+        let digits = text.filter { $0.isASCII && $0.isNumber }
+        return digits.isEmpty ? "5" : digits
+    }
+
+    private static func suggestion(_ word: String, _ allowed: [String], _ lead: String) -> String {
+        guard !allowed.isEmpty else { return "Remove it." }
+        let list = "\(lead): \(allowed.joined(separator: ", "))."
+        guard let near = Suggestion.nearest(to: word, among: allowed) else { return list }
+        return "Did you mean '\(near)'? \(list)"
+    }
+}
+
+/// "Did you mean …": the nearest of a list by edit distance.
+package enum Suggestion {
+    /// Nil when nothing is near: more than a third of the letters differ.
+    package static func nearest(to word: String, among candidates: [String]) -> String? {
+        let best = candidates.map { (distance(word, $0), $0) }.min { $0.0 < $1.0 }
+        guard let best, best.0 <= max(1, word.count / 3) else { return nil }
+        return best.1
+    }
+
+    private static func distance(_ left: String, _ right: String) -> Int {
+        let (left, right) = (Array(left.lowercased()), Array(right.lowercased()))
+        var row = Array(0...right.count)
+        for (index, letter) in left.enumerated() {
+            var diagonal = row[0]
+            row[0] = index + 1
+            for (position, other) in right.enumerated() {
+                let replaced = diagonal + (letter == other ? 0 : 1)
+                diagonal = row[position + 1]
+                row[position + 1] = min(replaced, diagonal + 1, row[position] + 1)
+            }
+        }
+        return row[right.count]
+    }
+}

@@ -1,4 +1,0 @@
-internal import AsyncHTTPClient
-internal import Crypto
-internal import GRDB
-internal import Hummingbird

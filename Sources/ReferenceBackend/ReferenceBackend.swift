@@ -1,0 +1,245 @@
+internal import AsyncHTTPClient
+internal import Foundation
+internal import HTTPTypes
+internal import Hummingbird
+internal import Logging
+internal import NIOCore
+
+/// A complete, correct subscription backend, to be read by people who write their own.
+///
+/// One request goes: verify the sender, read the event, apply it in one transaction together with
+/// the mark that it was seen and the messages it causes, answer 200, and send the messages
+/// afterwards. `WebhookProcessor` is the heart; `Subscription` says what each event means.
+package struct ReferenceBackend: Sendable {
+    package struct Configuration: Sendable {
+        package var port: Int
+        /// Folder of the database file.
+        package var dataPath: String
+        package var authorization: String?
+        package var signingKey: String?
+        package var oneSignalBaseURL: String
+        package var oneSignalAppID: String
+        package var oneSignalKey: String
+        package var defects: Set<Defect>
+
+        package init(
+            port: Int,
+            dataPath: String,
+            authorization: String?,
+            signingKey: String?,
+            oneSignalBaseURL: String,
+            oneSignalAppID: String,
+            oneSignalKey: String,
+            defects: Set<Defect>
+        ) {
+            self.port = port
+            self.dataPath = dataPath
+            self.authorization = authorization
+            self.signingKey = signingKey
+            self.oneSignalBaseURL = oneSignalBaseURL
+            self.oneSignalAppID = oneSignalAppID
+            self.oneSignalKey = oneSignalKey
+            self.defects = defects
+        }
+    }
+
+    private let configuration: Configuration
+
+    package init(_ configuration: Configuration) {
+        self.configuration = configuration
+    }
+
+    /// Serves until the process is told to stop, by SIGINT or SIGTERM.
+    package func run(onReady: @escaping @Sendable (Int) -> Void = { _ in }) async throws {
+        let defects = configuration.defects
+        try FileManager.default.createDirectory(
+            atPath: configuration.dataPath,
+            withIntermediateDirectories: true
+        )
+        let store = try Store(path: configuration.dataPath + "/backend.sqlite", defects: defects)
+        let client = HTTPClient(eventLoopGroupProvider: .singleton)
+        let outbox = Outbox(
+            store: store,
+            service: Outbox.Service(
+                baseURL: configuration.oneSignalBaseURL,
+                appID: configuration.oneSignalAppID,
+                apiKey: configuration.oneSignalKey
+            ),
+            client: client
+        )
+        let webhook = WebhookRoute(
+            authenticity: Authenticity(
+                authorization: configuration.authorization,
+                signingKey: configuration.signingKey,
+                defects: defects
+            ),
+            processor: WebhookProcessor(store: store),
+            outbox: outbox,
+            defects: defects
+        )
+        let router = Router()
+        router.get("healthz") { _, _ in Response(status: .ok) }
+        router.post("api/webhooks/revenuecat") { request, _ in await webhook.respond(to: request) }
+        UserRoutes(store: store, accounts: Accounts(store: store)).add(to: router)
+        var logger = Logger(label: "reference-backend")
+        logger.logLevel = .warning
+        let application = Application(
+            router: router,
+            configuration: ApplicationConfiguration(
+                address: .hostname("127.0.0.1", port: configuration.port)
+            ),
+            onServerRunning: { onReady($0.localAddress?.port ?? 0) },
+            logger: logger
+        )
+        let sending = Task { await outbox.run() }
+        defer { sending.cancel() }
+        do {
+            try await application.runService()
+        } catch {
+            try? await client.shutdown()
+            throw error
+        }
+        try? await client.shutdown()
+    }
+}
+
+/// `POST /api/webhooks/revenuecat`: exactly one answer on every path (S-33).
+struct WebhookRoute: Sendable {
+    let authenticity: Authenticity
+    let processor: WebhookProcessor
+    let outbox: Outbox
+    let defects: Set<Defect>
+
+    func respond(to request: Request) async -> Response {
+        guard let buffer = try? await request.body.collect(upTo: JSON.bodyMax) else {
+            return JSON.response(.contentTooLarge, ["error": "too_large"])
+        }
+        let body = Data(buffer.readableBytesView)
+        guard
+            authenticity.accepts(
+                authorization: request.headers[.authorization],
+                signature: HTTPField.Name("X-RevenueCat-Webhook-Signature")
+                    .flatMap { request.headers[$0] },
+                body: body
+            )
+        else { return JSON.response(.unauthorized, ["error": "unauthorized"]) }
+        do {
+            let event = try WebhookEvent(body: body)
+            if let refusal = refusal(event, body) { return refusal }
+            let outcome = try await processor.process(event, body: body)
+            return try await answer(outcome, event)
+        } catch is WebhookEvent.Malformed {
+            // Defect: malformed-500, malformed-accepted
+            if defects.contains(.malformedFails) {
+                return JSON.response(.internalServerError, ["error": "internal"])
+            }
+            if defects.contains(.malformedAccepted) { return JSON.response(.ok, [:]) }
+            return JSON.response(.badRequest, ["error": "not_an_event"])
+        } catch is Store.UnknownUser where defects.contains(.unknownUserRejected) {
+            return JSON.response(.notFound, ["error": "unknown_user"])
+        } catch {
+            // The database may be back when RevenueCat tries again.
+            return JSON.response(.internalServerError, ["error": "try_again"])
+        }
+    }
+
+    private func answer(
+        _ outcome: WebhookProcessor.Outcome,
+        _ event: WebhookEvent
+    ) async throws -> Response {
+        if outcome == .duplicate {
+            // Defect: duplicate-rejected, duplicate-drops-connection
+            if defects.contains(.duplicateRejected) {
+                return JSON.response(.conflict, ["error": "duplicate"])
+            }
+            if defects.contains(.duplicateDropsConnection) {
+                return Response(status: .ok, body: ResponseBody { _ in throw CancellationError() })
+            }
+        }
+        // Defect: push-before-answer, push-failure-fails-webhook
+        if defects.contains(.pushBeforeAnswer) || defects.contains(.pushFailureFailsWebhook) {
+            if let failure = await sendInline(event, outcome) { return failure }
+        } else {
+            outbox.wake()
+        }
+        // Defect: answers-201
+        return JSON.response(defects.contains(.answersCreated) ? .created : .ok, ["received": true])
+    }
+
+    /// Only defects send before they answer.
+    private func sendInline(
+        _ event: WebhookEvent,
+        _ outcome: WebhookProcessor.Outcome
+    ) async -> Response? {
+        guard outcome == .applied, let text = Notification.text(for: event),
+            let recipient = event.appUserID
+        else { return nil }
+        let message = Outbox.Message(
+            id: 0,
+            key: Outbox.key(for: event.id),
+            recipient: recipient,
+            text: text,
+            attemptCount: 0
+        )
+        let isPatient = defects.contains(.pushBeforeAnswer)
+        let result = await outbox.attempt(message, timeout: .seconds(isPatient ? 90 : 2))
+        if case .accepted = result { return nil }
+        return isPatient ? nil : JSON.response(.internalServerError, ["error": "push_failed"])
+    }
+
+    /// What a correct backend never refuses; only defects return something here.
+    private func refusal(_ event: WebhookEvent, _ body: Data) -> Response? {
+        func refuse(_ defect: Defect, _ status: HTTPResponse.Status, when condition: Bool) -> Response? {
+            defects.contains(defect) && condition
+                ? JSON.response(status, ["error": "\(defect.rawValue)"]) : nil
+        }
+        let knownStores: Set<String> = [
+            "APP_STORE", "PLAY_STORE", "AMAZON", "STRIPE", "PROMOTIONAL", "ROKU", "RC_BILLING",
+            "MAC_APP_STORE", "PADDLE", "TEST_STORE",
+        ]
+        let knownReasons: Set<String> = [
+            "UNSUBSCRIBE", "BILLING_ERROR", "DEVELOPER_INITIATED", "PRICE_INCREASE",
+            "CUSTOMER_SUPPORT", "UNKNOWN",
+        ]
+        let isKnownType =
+            event.concernsPurchase || event.type.hasPrefix("PAYWALL_")
+            || event.type.hasPrefix("PRICE_INCREASE") || event.keys.contains("transferred_to")
+            || [
+                "TEST", "INVOICE_ISSUANCE", "VIRTUAL_CURRENCY_TRANSACTION",
+                "EXPERIMENT_ENROLLMENT", "PURCHASE_REDEEMED", "SUBSCRIBER_ALIAS",
+            ].contains(event.type)
+        let depth = body.reduce(into: (level: 0, peak: 0)) { count, byte in
+            if byte == UInt8(ascii: "[") { count.level += 1 }
+            if byte == UInt8(ascii: "]") { count.level -= 1 }
+            count.peak = max(count.peak, count.level)
+        }.peak
+        return refuse(.unknownTypeRejected, .badRequest, when: !isKnownType)
+            ?? refuse(
+                .unknownFieldRejected,
+                .unprocessableContent,
+                when: event.keys.contains { $0.hasPrefix("future_") }
+            )
+            ?? refuse(
+                .nullRejected,
+                .unprocessableContent,
+                when: event.type == "INITIAL_PURCHASE" && event.nullKeys.contains("country_code")
+            )
+            ?? refuse(
+                .missingKeyRejected,
+                .unprocessableContent,
+                when: event.type == "INITIAL_PURCHASE" && !event.keys.contains("offer_code")
+            )
+            ?? refuse(
+                .unknownStoreRejected,
+                .unprocessableContent,
+                when: event.store.map { !knownStores.contains($0) } ?? false
+            )
+            ?? refuse(
+                .unknownReasonFails,
+                .internalServerError,
+                when: event.cancelReason.map { !knownReasons.contains($0) } ?? false
+            )
+            ?? refuse(.bodyLimit, .contentTooLarge, when: body.count > 100_000)
+            ?? refuse(.depthLimit, .badRequest, when: depth > 20)
+    }
+}

@@ -1,0 +1,207 @@
+internal import Foundation
+internal import GRDB
+
+/// The database: users and their ids, subscriptions, seen events and the outbox.
+struct Store: Sendable {
+    let pool: DatabasePool
+    let defects: Set<Defect>
+
+    init(path: String, defects: Set<Defect>) throws {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(10)
+        pool = try DatabasePool(path: path, configuration: configuration)
+        self.defects = defects
+        try Self.migrator.migrate(pool)
+    }
+
+    private static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("first") { db in
+            try db.create(table: "users") { table in
+                table.autoIncrementedPrimaryKey("id")
+                table.column("appUserID", .text).notNull().unique()
+                table.column("source", .text).notNull()
+                table.column("deviceID", .text)
+                table.column("platform", .text)
+                table.column("deviceToken", .text)
+                table.column("createdAt", .integer).notNull()
+                table.column("lastSeenAt", .integer).notNull()
+            }
+            // Every id under which a person is known, the registered one included.
+            try db.create(table: "aliases") { table in
+                table.primaryKey("alias", .text)
+                table.column("userID", .integer).notNull().references("users", onDelete: .cascade)
+            }
+            try db.create(table: "subscriptions") { table in
+                table.column("userID", .integer).notNull().references("users", onDelete: .cascade)
+                table.column("productID", .text).notNull()
+                table.column("isSandbox", .boolean).notNull()
+                table.column("expiresAt", .integer)
+                table.column("graceEndsAt", .integer)
+                table.column("hasEnded", .boolean).notNull()
+                table.column("willRenew", .boolean).notNull()
+                table.column("billingIssue", .boolean).notNull()
+                table.column("refunded", .boolean).notNull()
+                table.column("pendingProductID", .text)
+                table.column("store", .text)
+                table.column("asOf", .integer).notNull()
+                table.primaryKey(["userID", "productID", "isSandbox"])
+            }
+            try db.create(table: "events") { table in
+                table.primaryKey("id", .text)
+                table.column("type", .text).notNull()
+                table.column("receivedAt", .integer).notNull()
+            }
+            try db.create(table: "outbox") { table in
+                table.autoIncrementedPrimaryKey("id")
+                table.column("key", .text).notNull()
+                table.column("recipient", .text).notNull()
+                table.column("text", .text).notNull()
+                table.column("attemptCount", .integer).notNull().defaults(to: 0)
+                table.column("dueAt", .integer).notNull()
+                table.column("state", .text).notNull().defaults(to: "waiting")
+            }
+            try db.create(table: "accounts") { table in
+                table.primaryKey("accountID", .text)
+                table.column("salt", .blob).notNull()
+                table.column("passwordHash", .blob).notNull()
+                table.column("userID", .integer).unique().references("users")
+            }
+        }
+        return migrator
+    }
+}
+
+/// A person, under the id that the app registered or the first event named.
+struct User: Codable, FetchableRecord, MutablePersistableRecord, Sendable {
+    static let databaseTableName = "users"
+    static let safetyNet = "webhook_safety_net"
+
+    var id: Int64?
+    var appUserID: String
+    var source: String
+    var deviceID: String?
+    var platform: String?
+    /// Handed out at registration; whoever shows it owns the id (S-26).
+    var deviceToken: String?
+    var createdAt: Int64
+    var lastSeenAt: Int64
+
+    mutating func didInsert(_ inserted: InsertionSuccess) {
+        id = inserted.rowID
+    }
+}
+
+extension Store {
+    static func now() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+
+    func user(_ db: Database, known id: String) throws -> User? {
+        try User.fetchOne(
+            db,
+            sql: "SELECT users.* FROM users JOIN aliases ON aliases.userID = users.id "
+                + "WHERE aliases.alias = ?",
+            arguments: [id]
+        )
+    }
+
+    func link(_ db: Database, _ alias: String, to userID: Int64) throws {
+        try db.execute(
+            sql: "INSERT INTO aliases (alias, userID) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            arguments: [alias, userID]
+        )
+    }
+
+    /// The person whom an event names under any of its ids, made when nobody is known (S-20, S-21).
+    ///
+    /// When the ids lead to several records, they are one person: what a safety net had collected
+    /// moves to the registered record.
+    func resolve(_ db: Database, _ event: WebhookEvent) throws -> User? {
+        // Defect: aliases-ignored, original-id-ignored
+        let original = defects.contains(.originalIDIgnored) ? nil : event.originalAppUserID
+        let aliases = defects.contains(.aliasesIgnored) ? [] : event.aliases
+        let ids = ([event.appUserID, original] + aliases).compactMap { $0 }.filter(Self.isValid)
+        guard let first = ids.first(where: { !$0.hasPrefix("$RCAnonymousID:") }) ?? ids.first
+        else { return nil }
+        var found: [User] = []
+        for id in ids {
+            guard let user = try user(db, known: id), !found.contains(where: { $0.id == user.id })
+            else { continue }
+            found.append(user)
+        }
+        found.sort { ($0.source == User.safetyNet ? 1 : 0) < ($1.source == User.safetyNet ? 1 : 0) }
+        // Defect: unknown-user-skipped, unknown-user-rejected
+        if found.isEmpty, defects.contains(.unknownUserSkipped) { return nil }
+        if found.isEmpty, defects.contains(.unknownUserRejected) { throw UnknownUser() }
+        let user = try found.first ?? insert(db, first, source: User.safetyNet)
+        guard let userID = user.id else { return nil }
+        // Defect: no-merge
+        for other in found.dropFirst() where !defects.contains(.noMerge) {
+            try merge(db, other, into: userID)
+        }
+        for id in ids { try link(db, id, to: userID) }
+        return user
+    }
+
+    struct UnknownUser: Error {}
+
+    func insert(_ db: Database, _ appUserID: String, source: String) throws -> User {
+        let now = Self.now()
+        var user = User(appUserID: appUserID, source: source, createdAt: now, lastSeenAt: now)
+        try user.insert(db)
+        if let id = user.id { try link(db, appUserID, to: id) }
+        return user
+    }
+
+    private func merge(_ db: Database, _ other: User, into userID: Int64) throws {
+        guard let otherID = other.id else { return }
+        try move(db, from: otherID, to: userID)
+        try db.execute(
+            sql: "UPDATE aliases SET userID = ? WHERE userID = ?",
+            arguments: [userID, otherID]
+        )
+        if other.source == User.safetyNet {
+            try db.execute(sql: "DELETE FROM users WHERE id = ?", arguments: [otherID])
+        }
+    }
+
+    /// Moves purchases; where both have the product, the newer description stays.
+    func move(_ db: Database, from source: Int64, to target: Int64) throws {
+        for var subscription in try Subscription.fetchAll(
+            db,
+            sql: "SELECT * FROM subscriptions WHERE userID = ?",
+            arguments: [source]
+        ) {
+            let existing = try fetch(db, target, subscription.productID, subscription.isSandbox)
+            subscription.userID = target
+            if let existing, existing.asOf >= subscription.asOf { continue }
+            try subscription.save(db, onConflict: .replace)
+        }
+        // Defect: transfer-keeps-source
+        guard !defects.contains(.transferKeepsSource) else { return }
+        try db.execute(sql: "DELETE FROM subscriptions WHERE userID = ?", arguments: [source])
+    }
+
+    func fetch(
+        _ db: Database,
+        _ userID: Int64,
+        _ productID: String,
+        _ isSandbox: Bool
+    ) throws -> Subscription? {
+        try Subscription.fetchOne(
+            db,
+            sql: "SELECT * FROM subscriptions WHERE userID = ? AND productID = ? AND isSandbox = ?",
+            arguments: [userID, productID, isSandbox]
+        )
+    }
+
+    /// Ids that RevenueCat blocks or that only a programming error produces, and over-long ones
+    /// (S-21, S-23; RevenueCat fact sheet, section 5.1).
+    static func isValid(_ id: String) -> Bool {
+        let blocked: Set<String> = [
+            "no_user", "null", "none", "nil", "(null)", "nan", "unidentified", "undefined",
+            "unknown", "anonymous", "guest", "-1", "0", "[]", "{}", "[object object]", "n/a",
+        ]
+        return !id.isEmpty && id.count <= 100 && !id.contains("/")
+            && !blocked.contains(id.lowercased())
+    }
+}
