@@ -1,7 +1,82 @@
 internal import ArgumentParser
+internal import Foundation
+
+/// The version that reports and `--version` print.
+let assayVersion = "0.1.0"
+
+struct Assay: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "assay",
+        abstract: "Proves from outside that a subscription backend keeps its contracts.",
+        discussion: """
+            Fakes stand in for RevenueCat and OneSignal; contracts say what is delivered to the \
+            backend and what must follow; a runner replays them and judges.
+
+            Try it without a backend of your own:   assay demo
+            Judge yours:                            assay verify --start 'node server.js'
+
+            Exit codes: 0 all green, 1 failures, 2 usage or configuration, 3 a file does not \
+            parse, 4 nothing selected, 5 inconclusive or not run, 6 backend or port not \
+            reachable, 70 a bug in Assay, 130 interrupted.
+            """,
+        version: assayVersion,
+        subcommands: [
+            VerifyCommand.self, DemoCommand.self, SendCommand.self, ListCommand.self,
+            ExplainCommand.self, LintCommand.self, MutantsCommand.self, BackendCommand.self,
+        ]
+    )
+}
+
+/// The documented exit codes (architecture, section 6).
+enum ExitStatus: Int32 {
+    case green = 0
+    case failures = 1
+    case usage = 2
+    case unparsable = 3
+    case nothingSelected = 4
+    case undecided = 5
+    case unreachable = 6
+    case interrupted = 130
+}
+
+/// A failure of the program itself, with its exit code; the text goes to stderr.
+struct Failure: Error, CustomStringConvertible {
+    let status: ExitStatus
+    let description: String
+
+    init(_ status: ExitStatus, _ description: String) {
+        self.status = status
+        self.description = description
+    }
+}
 
 @main
-struct Assay: ParsableCommand {
-    mutating func run() throws {
+enum Main {
+    static func main() async {
+        Terminal.ignoreBrokenPipes()
+        do {
+            var command = try Assay.parseAsRoot()
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+            exit(ExitStatus.green.rawValue)
+        } catch let failure as Failure {
+            if !failure.description.isEmpty { Terminal.error("assay: \(failure.description)\n") }
+            exit(failure.status.rawValue)
+        } catch let code as ExitCode {
+            exit(code.rawValue)
+        } catch {
+            let status = Assay.exitCode(for: error)
+            let message = Assay.fullMessage(for: error)
+            if status.isSuccess {
+                Terminal.output(message + "\n")
+                exit(0)
+            }
+            Terminal.error(message + "\n")
+            // ArgumentParser's own code for wrong usage is 64.
+            exit(status == .validationFailure ? ExitStatus.usage.rawValue : 70)
+        }
     }
 }

@@ -11,7 +11,11 @@ package struct ContractLibrary: Sendable {
         package let result: Result<[Contract], ContractErrors>
     }
 
-    package private(set) var files: [File]
+    package let files: [File]
+
+    package init(files: [File]) {
+        self.files = files
+    }
 
     /// The shipped contracts, in the order of their ids.
     package static var shipped: ContractLibrary {

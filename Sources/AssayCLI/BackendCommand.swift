@@ -1,0 +1,78 @@
+internal import ArgumentParser
+internal import Foundation
+internal import ReferenceBackend
+
+struct BackendCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backend",
+        abstract: "Runs the reference backend, correct or with named defects.",
+        discussion: """
+            It reads REVENUECAT_WEBHOOK_AUTH, REVENUECAT_WEBHOOK_SECRET, ONESIGNAL_API_BASE, \
+            ONESIGNAL_APP_ID and ONESIGNAL_API_KEY, as any backend would.
+
+            Example:  assay backend --port 8080 --data ./data
+                      assay verify --start 'assay backend --port {{port}} --defect no-dedupe'
+            """
+    )
+
+    @Option(name: .long, help: "The port on 127.0.0.1; 0 picks a free one.")
+    var port = 0
+
+    @Option(name: .long, help: "The folder of the database file.")
+    var data = "./assay-backend"
+
+    @Option(name: .long, help: "A defect to show, or 'guide' for those of the published guide.")
+    var defect: [String] = []
+
+    @Flag(name: .long, help: "List the defects and stop.")
+    var listDefects = false
+
+    mutating func run() async throws {
+        if listDefects {
+            for defect in Defect.allCases {
+                let name = defect.rawValue
+                let padding = String(repeating: " ", count: max(1, 32 - name.count))
+                Terminal.output("\(name)\(padding)\(defect.summary)\n")
+            }
+            return
+        }
+        let environment = ProcessInfo.processInfo.environment
+        let backend = ReferenceBackend(
+            ReferenceBackend.Configuration(
+                port: port,
+                dataPath: data,
+                authorization: environment["REVENUECAT_WEBHOOK_AUTH"],
+                signingKey: environment["REVENUECAT_WEBHOOK_SECRET"],
+                oneSignalBaseURL: environment["ONESIGNAL_API_BASE"] ?? "http://127.0.0.1:9320",
+                oneSignalAppID: environment["ONESIGNAL_APP_ID"]
+                    ?? "a55a4000-0000-4000-8000-000000000000",
+                oneSignalKey: environment["ONESIGNAL_API_KEY"] ?? "os_v2_app_assay",
+                defects: try defects()
+            )
+        )
+        do {
+            try await backend.run { port in
+                Terminal.error("reference backend on http://127.0.0.1:\(port)\n")
+            }
+        } catch {
+            throw Failure(.unreachable, "the reference backend cannot run: \(error)")
+        }
+    }
+
+    private func defects() throws -> Set<Defect> {
+        var defects: Set<Defect> = []
+        for name in defect.flatMap({ $0.split(separator: ",").map(String.init) }) {
+            if name == "guide" {
+                defects.formUnion(Defect.guide)
+            } else if let known = Defect(rawValue: name) {
+                defects.insert(known)
+            } else {
+                throw Failure(
+                    .usage,
+                    "there is no defect '\(name)'; see 'assay backend --list-defects'"
+                )
+            }
+        }
+        return defects
+    }
+}

@@ -1,0 +1,85 @@
+internal import ArgumentParser
+internal import Conformance
+internal import ContractFiles
+internal import Replay
+internal import Reports
+
+struct DemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "Shows a green run and a red one, without a backend of yours.",
+        discussion: """
+            First the reference backend on a SQLite file, then the same backend with defects of \
+            the published identity guide. The exit code is 0 when the first is green and the \
+            second red.
+
+            Example:  assay demo
+            """
+    )
+
+    @Option(name: .long, help: "Any text; the same seed runs the same cases the same way.")
+    var seed = "demo"
+
+    @Option(name: .long, help: "How many cases run at once.")
+    var jobs = 8
+
+    mutating func run() async throws {
+        let library = ContractLibrary.shipped
+        let seed = seed
+        let jobs = min(64, max(1, jobs))
+        let interruption = Interruption()
+        let style = Terminal.style()
+        func suite(_ contracts: [Contract], defects: [String]) async throws -> RunReport {
+            let run = SuiteRun(
+                profile: ReferenceProfile.make(defects: defects),
+                addresses: [:],
+                contracts: contracts,
+                suite: SuiteRun.digest(of: library, contracts),
+                seed: seed,
+                jobs: jobs
+            )
+            let progress = Progress()
+            return try await interruption.run {
+                try await run.run(progress: progress, interruption: interruption)
+            }
+        }
+        Terminal.output(style.bold("1. The reference backend: every contract must hold") + "\n\n")
+        let green = try await suite(library.contracts, defects: [])
+        let terminal = TerminalReport(style: style, replay: "")
+        for result in green.cases {
+            let block = terminal.block(result)
+            if !block.isEmpty { Terminal.output(block + "\n") }
+        }
+        Terminal.output(terminal.summary(green) + "\n")
+        guard green.exitCode == 0 else { throw ExitCode(green.exitCode) }
+        Terminal.output(
+            style.bold("2. The same backend with defects of the published identity guide") + "\n\n"
+        )
+        let red = try await suite(
+            library.contracts.filter { !CasePlan($0).subject.hasRestart },
+            defects: ["guide"]
+        )
+        if red.isInterrupted { throw ExitCode(130) }
+        show(red, terminal, style)
+        guard red.exitCode == 1 else {
+            throw Failure(.failures, "the defective backend was not found out")
+        }
+        Terminal.output(
+            "\nBoth as expected. Judge your own:  assay verify --start 'your command'\n"
+        )
+    }
+
+    /// One failing case in full, the others as a line each.
+    private func show(_ report: RunReport, _ terminal: TerminalReport, _ style: TerminalStyle) {
+        let failed = report.cases.filter { $0.verdict == .failed }
+        let example =
+            failed.first { $0.findings.contains { $0.code == .effectExtra } } ?? failed.first
+        if let example { Terminal.output(terminal.block(example) + "\n") }
+        for result in failed where result != example {
+            let code = result.findings.first?.code
+            let line = "\(code?.rawValue ?? "")  \(result.contract.clause)  \(result.contract.caseID)"
+            Terminal.output("\(style.red("FAIL")) \(line.prefix(92))\n")
+        }
+        Terminal.output("\n" + terminal.summary(report))
+    }
+}

@@ -1,0 +1,58 @@
+internal import Dispatch
+internal import Foundation
+internal import Synchronization
+
+/// Ctrl-C and SIGTERM: the first asks the work to end and report, the second ends everything.
+final class Interruption: Sendable {
+    private struct State {
+        var isRaised = false
+        var cancel: (@Sendable () -> Void)?
+        var abandon: (@Sendable () -> Void)?
+    }
+
+    private let state = Mutex(State())
+    // Kept for as long as signals are to be heard.
+    private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
+
+    init() {
+        let queue = DispatchQueue(label: "assay.signals")
+        sources = [SIGINT, SIGTERM].map { number in
+            signal(number, SIG_IGN)
+            return DispatchSource.makeSignalSource(signal: number, queue: queue)
+        }
+        for source in sources {
+            source.setEventHandler { [weak self] in self?.raise() }
+            source.resume()
+        }
+    }
+
+    var isRaised: Bool { state.withLock { $0.isRaised } }
+
+    /// Runs the work so that the first signal cancels it.
+    func run<Result: Sendable>(
+        _ work: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        let task = Task { try await work() }
+        state.withLock { $0.cancel = { task.cancel() } }
+        defer { state.withLock { $0.cancel = nil } }
+        return try await task.value
+    }
+
+    /// What a second signal does before the process ends.
+    func onAbandon(_ action: @escaping @Sendable () -> Void) {
+        state.withLock { $0.abandon = action }
+    }
+
+    private func raise() {
+        let (isSecond, cancel, abandon) = state.withLock { state in
+            defer { state.isRaised = true }
+            return (state.isRaised, state.cancel, state.abandon)
+        }
+        guard !isSecond else {
+            abandon?()
+            exit(ExitStatus.interrupted.rawValue)
+        }
+        Terminal.error("\nassay: stopping; once more ends at once\n")
+        cancel?()
+    }
+}

@@ -1,0 +1,89 @@
+internal import ArgumentParser
+internal import Conformance
+internal import ContractFiles
+internal import Foundation
+
+struct LintCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lint",
+        abstract: "Checks contracts and profiles without a backend.",
+        discussion: """
+            Without arguments it checks the shipped contracts and, when there is one, ./assay.yaml.
+
+            Example:  assay lint my-contracts/ assay.yaml
+                      assay lint --schema contract > contract.schema.json
+            """
+    )
+
+    @Option(name: .long, help: "Print the JSON Schema of 'contract' or 'profile' and stop.")
+    var schema: String?
+
+    @Argument(help: "Contract files, folders of contracts, and profiles.")
+    var paths: [String] = []
+
+    mutating func run() async throws {
+        if let schema {
+            guard let text = ContractLibrary.schema(schema) else {
+                throw Failure(.usage, "--schema '\(schema)' is none of contract, profile")
+            }
+            Terminal.output(text)
+            return
+        }
+        var errors: [ContractError] = []
+        var contractCount = 0
+        var profileCount = 0
+        var inputs = paths
+        if paths.isEmpty {
+            let library = ContractLibrary.shipped
+            errors += library.errors
+            contractCount += library.files.count
+            if FileManager.default.fileExists(atPath: "assay.yaml") { inputs = ["assay.yaml"] }
+        }
+        for path in inputs {
+            if let text = profileText(at: path) {
+                profileCount += 1
+                let environment = ProcessInfo.processInfo.environment
+                if case .failure(let found) = ProfileParser.parse(
+                    text,
+                    path: path,
+                    environment: environment
+                ) {
+                    errors += found.errors
+                }
+                continue
+            }
+            do throws(ContractErrors) {
+                let library = try ContractLibrary.folder(path)
+                if library.files.isEmpty {
+                    throw ContractErrors([
+                        ContractError(
+                            .unreadable("there is no .yaml file in '\(path)'"),
+                            at: SourceLocation(path: path, line: 1, column: 1)
+                        )
+                    ])
+                }
+                errors += library.errors
+                contractCount += library.files.count
+            } catch {
+                throw Failure(.usage, error.errors.first?.message ?? "")
+            }
+        }
+        for error in errors { Terminal.output("\(error)\n\n") }
+        Terminal.output(
+            "\(contractCount) contracts, \(profileCount) profiles: "
+                + (errors.isEmpty ? "no errors\n" : "\(errors.count) errors\n")
+        )
+        if !errors.isEmpty { throw ExitCode(ExitStatus.unparsable.rawValue) }
+    }
+
+    /// The text of a file that is a profile: its first key says so.
+    private func profileText(at path: String) -> String? {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
+            !isFolder.boolValue, let data = FileManager.default.contents(atPath: path)
+        else { return nil }
+        let text = String(decoding: data, as: UTF8.self)
+        let isContract = text.split(separator: "\n").contains { $0.hasPrefix("contract:") }
+        return isContract ? nil : text
+    }
+}

@@ -1,0 +1,56 @@
+internal import ArgumentParser
+internal import Conformance
+internal import ContractFiles
+
+struct ListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Lists contracts and their cases.",
+        discussion: """
+            Example:  assay list --only S-03
+                      assay list --json | jq -r '.[].id'
+            """
+    )
+
+    @OptionGroup var options: SelectionOptions
+
+    @Flag(name: .long, help: "As JSON, one object for each case.")
+    var json = false
+
+    @Argument(help: "Contract files or folders to list instead of the shipped ones.")
+    var paths: [String] = []
+
+    mutating func run() async throws {
+        let library = try options.library(paths: paths)
+        let contracts = try options.selection().apply(to: library.contracts)
+        if json {
+            let cases = contracts.map { contract -> JSONValue in
+                [
+                    "id": .string(contract.caseID), "contract": .string(contract.id),
+                    "title": .string(contract.title), "clause": .string(contract.clause),
+                    "level": .string(contract.level.rawValue),
+                    "needs": .strings(contract.needs.map(\.rawValue)),
+                    "source": .string(contract.source),
+                ]
+            }
+            Terminal.output(JSONValue.array(cases).prettyText + "\n")
+        } else {
+            var last = ""
+            for contract in contracts {
+                if contract.id != last {
+                    let level = contract.level == .must ? "" : " (\(contract.level.rawValue))"
+                    Terminal.output("\(contract.clause)  \(contract.id)\(level)\n")
+                    Terminal.output("      \(contract.title)\n")
+                    last = contract.id
+                }
+                if !contract.variant.isEmpty { Terminal.output("        \(contract.variant)\n") }
+            }
+            let count = Set(contracts.map(\.id)).count
+            Terminal.output("\(count) contracts, \(contracts.count) cases\n")
+        }
+        if let error = library.errors.first {
+            Terminal.error("\(error)\n")
+            throw Failure(.unparsable, "\(library.errors.count) errors in contract files")
+        }
+    }
+}

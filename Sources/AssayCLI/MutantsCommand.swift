@@ -1,0 +1,154 @@
+internal import ArgumentParser
+internal import Conformance
+internal import ContractFiles
+internal import Foundation
+internal import ReferenceBackend
+internal import Replay
+
+struct MutantsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mutants",
+        abstract: "Runs the suite against every defect of the reference backend.",
+        discussion: """
+            A defect is caught when a case fails, void when even the smoke case does, and missed \
+            otherwise. The exit code is 0 when all are caught and every contract can fail.
+
+            Example:  assay mutants
+                      assay mutants --defect no-dedupe --defect push-new-key
+            """
+    )
+
+    @Option(name: .long, help: "Only these defects.")
+    var defect: [String] = []
+
+    @OptionGroup var selection: SelectionOptions
+
+    @Option(name: .long, help: "How many backends run at once.")
+    var jobs = 3
+
+    @Option(name: .long, help: "Any text; the same seed runs the same cases the same way.")
+    var seed = "mutants"
+
+    /// The contract that every defect but a useless one leaves alone.
+    static let smoke = "revenuecat/smoke/first-purchase"
+
+    private struct Outcome: Sendable {
+        let defect: Defect
+        let caught: [String]
+        let contracts: Set<String>
+        let isVoid: Bool
+        let note: String?
+        let isInterrupted: Bool
+    }
+
+    mutating func run() async throws {
+        let library = try selection.library()
+        let selected = try selection.selection().apply(to: library.contracts)
+        let contracts = selected
+            + library.contracts.filter { $0.id == Self.smoke && !selected.contains($0) }
+        let defects = try defects()
+        let seed = seed
+        let interruption = Interruption()
+        let jobs = min(16, max(1, jobs))
+        let total = defects.count
+        let outcomes = try await interruption.run {
+            await withTaskGroup(of: Outcome.self) { group in
+                var waiting = defects[...]
+                var outcomes: [Outcome] = []
+                func add() {
+                    guard let defect = waiting.popFirst() else { return }
+                    group.addTask { await Self.run(defect, contracts, seed, interruption) }
+                }
+                for _ in 0..<jobs { add() }
+                for await outcome in group {
+                    outcomes.append(outcome)
+                    Self.show(outcome, outcomes.count, total)
+                    if !Task.isCancelled { add() }
+                }
+                return outcomes
+            }
+        }
+        let missed = outcomes.filter { $0.caught.isEmpty && !$0.isVoid }
+        let void = outcomes.filter(\.isVoid)
+        let proven = outcomes.reduce(into: Set<String>()) { $0.formUnion($1.contracts) }
+        let unproven = Set(selected.map(\.id)).subtracting(proven).subtracting([Self.smoke]).sorted()
+        Terminal.output(
+            "\ncaught \(outcomes.count - missed.count - void.count) of \(total)"
+                + "   missed \(missed.count)   void \(void.count)\n"
+        )
+        for outcome in missed { Terminal.output("  missed  \(outcome.defect.rawValue)\n") }
+        for outcome in void { Terminal.output("  void    \(outcome.defect.rawValue)\n") }
+        if interruption.isRaised { throw ExitCode(ExitStatus.interrupted.rawValue) }
+        if total == Defect.allCases.count {
+            for id in unproven { Terminal.output("  unproven: no defect fails \(id)\n") }
+            if unproven.isEmpty { Terminal.output("every contract is proven by a defect\n") }
+        }
+        if !missed.isEmpty || !void.isEmpty || (total == Defect.allCases.count && !unproven.isEmpty)
+        {
+            throw ExitCode(ExitStatus.failures.rawValue)
+        }
+    }
+
+    private func defects() throws -> [Defect] {
+        guard !defect.isEmpty else { return Defect.allCases }
+        return try defect.map { name in
+            guard let defect = Defect(rawValue: name) else {
+                let near = Suggestion.nearest(to: name, among: Defect.allCases.map(\.rawValue))
+                throw Failure(
+                    .usage,
+                    "there is no defect '\(name)'" + (near.map { "; did you mean '\($0)'?" } ?? "")
+                )
+            }
+            return defect
+        }
+    }
+
+    private static func run(
+        _ defect: Defect,
+        _ contracts: [Contract],
+        _ seed: String,
+        _ interruption: Interruption
+    ) async -> Outcome {
+        let run = SuiteRun(
+            profile: ReferenceProfile.make(defects: [defect.rawValue]),
+            addresses: [:],
+            contracts: contracts,
+            suite: "",
+            seed: seed,
+            jobs: 8
+        )
+        do {
+            let report = try await run.run(progress: Progress(), interruption: nil)
+            let failed = report.cases.filter { $0.verdict == .failed }
+            return Outcome(
+                defect: defect,
+                caught: failed.map {
+                    "\($0.findings.first?.code.rawValue ?? "") \($0.contract.caseID)"
+                },
+                contracts: Set(failed.map(\.contract.id)),
+                isVoid: failed.contains { $0.contract.id == smoke },
+                note: nil,
+                isInterrupted: report.isInterrupted
+            )
+        } catch {
+            return Outcome(
+                defect: defect,
+                caught: [],
+                contracts: [],
+                isVoid: true,
+                note: "\(error)",
+                isInterrupted: interruption.isRaised
+            )
+        }
+    }
+
+    private static func show(_ outcome: Outcome, _ done: Int, _ total: Int) {
+        if outcome.isInterrupted { return }
+        let name = outcome.defect.rawValue
+        let padding = String(repeating: " ", count: max(1, 31 - name.count))
+        let verdict = outcome.isVoid ? "VOID  " : outcome.caught.isEmpty ? "MISSED" : "caught"
+        Terminal.output("\(verdict)  \(name)\(padding)by \(outcome.caught.count) cases\n")
+        for line in outcome.caught.prefix(2) { Terminal.output("          \(line.prefix(88))\n") }
+        if let note = outcome.note { Terminal.output("          \(note)\n") }
+    }
+}

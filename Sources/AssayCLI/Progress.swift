@@ -1,0 +1,55 @@
+internal import Conformance
+internal import Foundation
+internal import Replay
+internal import Reports
+internal import Synchronization
+
+/// One line on stderr that says how far the run is; nothing when stderr is no terminal.
+final class Progress: Sendable {
+    private struct State {
+        var running: [String] = []
+        var failed = 0
+        var isShown = false
+    }
+
+    private let isLive: Bool
+    private let label: String
+    private let state = Mutex(State())
+
+    init(label: String = "") {
+        self.label = label
+        isLive = Terminal.isInteractive(2)
+    }
+
+    func report(_ event: SuiteRunner.Event) {
+        switch event {
+        case .calibrated: break
+        case .started(let id): state.withLock { $0.running.append(id) }
+        case .backendRestarted(let text):
+            clear()
+            Terminal.error("assay: the backend ended by itself (\(text)) and was started again\n")
+        case .finished(let result, let done, let total):
+            let line = state.withLock { state -> String in
+                state.running.removeAll { $0 == result.contract.caseID }
+                if result.verdict == .failed || result.verdict == .unexpectedPass {
+                    state.failed += 1
+                }
+                let oldest = state.running.first.map { "  \($0)" } ?? ""
+                let failures = state.failed == 0 ? "" : "  \(state.failed) failed"
+                return "\(label)\(done)/\(total)\(failures)\(oldest)"
+            }
+            guard isLive else { return }
+            state.withLock { $0.isShown = true }
+            Terminal.error("\r\u{1b}[K" + String(line.prefix(98)))
+        }
+    }
+
+    /// Removes the line, so that results start at the margin.
+    func clear() {
+        let wasShown = state.withLock { state in
+            defer { state.isShown = false }
+            return state.isShown
+        }
+        if isLive, wasShown { Terminal.error("\r\u{1b}[K") }
+    }
+}

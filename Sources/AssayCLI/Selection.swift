@@ -1,0 +1,77 @@
+internal import Conformance
+internal import ContractFiles
+
+/// Which cases run: patterns over case ids, contract ids and clauses.
+struct Selection {
+    let only: [String]
+    let skip: [String]
+    let level: Contract.Level?
+
+    /// The selected contracts; a pattern that selects nothing is an error.
+    func apply(to contracts: [Contract]) throws -> [Contract] {
+        for pattern in only where !contracts.contains(where: { Self.matches(pattern, $0) }) {
+            throw Failure(.nothingSelected, Self.unmatched("--only", pattern, contracts))
+        }
+        for pattern in skip where !contracts.contains(where: { Self.matches(pattern, $0) }) {
+            throw Failure(.nothingSelected, Self.unmatched("--skip", pattern, contracts))
+        }
+        let selected = contracts.filter { contract in
+            (only.isEmpty || only.contains { Self.matches($0, contract) })
+                && !skip.contains { Self.matches($0, contract) }
+                && (level.map { contract.level <= $0 } ?? true)
+        }
+        guard !selected.isEmpty else {
+            throw Failure(
+                .nothingSelected,
+                "the selection leaves no case of \(contracts.count); see 'assay list'"
+            )
+        }
+        return selected
+    }
+
+    /// A pattern names a clause, a case, a contract, or a folder of contracts; `*` stands for
+    /// anything.
+    static func matches(_ pattern: String, _ contract: Contract) -> Bool {
+        if pattern == contract.clause { return true }
+        let id = contract.caseID
+        if pattern.contains("*") {
+            return glob(Array(pattern.utf8)[...], Array(id.utf8)[...])
+                || glob(Array(pattern.utf8)[...], Array(contract.id.utf8)[...])
+        }
+        return id == pattern || contract.id == pattern
+            || id.hasPrefix(pattern.hasSuffix("/") ? pattern : pattern + "/")
+    }
+
+    private static func glob(_ pattern: ArraySlice<UInt8>, _ text: ArraySlice<UInt8>) -> Bool {
+        // The last star seen takes one byte more whenever what follows it does not fit.
+        var (pattern, text) = (pattern, text)
+        var retry: (pattern: ArraySlice<UInt8>, text: ArraySlice<UInt8>)?
+        while true {
+            if pattern.first == UInt8(ascii: "*") {
+                pattern = pattern.dropFirst()
+                retry = (pattern, text)
+            } else if let first = pattern.first, first == text.first {
+                (pattern, text) = (pattern.dropFirst(), text.dropFirst())
+            } else if pattern.isEmpty, text.isEmpty {
+                return true
+            } else if let last = retry, !last.text.isEmpty {
+                retry = (last.pattern, last.text.dropFirst())
+                (pattern, text) = (last.pattern, last.text.dropFirst())
+            } else {
+                return false
+            }
+        }
+    }
+
+    private static func unmatched(
+        _ flag: String,
+        _ pattern: String,
+        _ contracts: [Contract]
+    ) -> String {
+        let names = Set(contracts.map(\.id)).sorted()
+        let near = Suggestion.nearest(to: pattern, among: names)
+            ?? names.first { $0.contains(pattern) }
+        return "\(flag) '\(pattern)' selects no case"
+            + (near.map { "; did you mean '\($0)'?" } ?? "; see 'assay list'")
+    }
+}

@@ -1,0 +1,65 @@
+internal import ArgumentParser
+internal import Conformance
+internal import ContractFiles
+internal import Foundation
+
+/// Options of the commands that select contracts.
+struct SelectionOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: "Only cases that match: a case, a contract, a folder, a clause, or with *."
+    )
+    var only: [String] = []
+
+    @Option(name: .long, help: "Not the cases that match.")
+    var skip: [String] = []
+
+    @Option(name: .long, help: "The lowest level that counts: must, should or may.")
+    var level: String?
+
+    @Option(
+        name: .long,
+        help: "A folder of contracts of your own; the same id replaces a shipped one."
+    )
+    var contracts: [String] = []
+
+    func selection() throws -> Selection {
+        let known = Contract.Level.allCases.map(\.rawValue)
+        let parsed = try level.map { text in
+            guard let level = Contract.Level(rawValue: text) else {
+                throw Failure(
+                    .usage,
+                    "--level '\(text)' is none of \(known.joined(separator: ", "))"
+                )
+            }
+            return level
+        }
+        return Selection(only: only, skip: skip, level: parsed)
+    }
+
+    /// The shipped contracts and the user's own; paths given directly replace the shipped ones.
+    func library(paths: [String] = []) throws -> ContractLibrary {
+        do throws(ContractErrors) {
+            if !paths.isEmpty {
+                var library = ContractLibrary.empty
+                for path in paths {
+                    library = library.replacing(with: try ContractLibrary.folder(path))
+                }
+                return library
+            }
+            var library = ContractLibrary.shipped
+            let variable = ProcessInfo.processInfo.environment["ASSAY_CONTRACTS"]
+            let folders = contracts.isEmpty ? (variable.map { [$0] } ?? []) : contracts
+            for folder in folders {
+                library = library.replacing(with: try ContractLibrary.folder(folder))
+            }
+            return library
+        } catch {
+            throw Failure(.usage, error.errors.first?.message ?? error.description)
+        }
+    }
+}
+
+extension ContractLibrary {
+    static let empty = ContractLibrary(files: [])
+}

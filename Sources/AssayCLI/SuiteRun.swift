@@ -1,0 +1,120 @@
+internal import Conformance
+internal import ContractFiles
+internal import FakeServers
+internal import Foundation
+internal import Providers
+internal import Replay
+
+/// One run of a selection against one backend, from opening the ports to the report.
+struct SuiteRun: Sendable {
+    var profile: Profile
+    var addresses: [Exchange.Party: ReplaySession.Address]
+    var contracts: [Contract]
+    var suite: String
+    var seed: String
+    var jobs: Int
+    var knownFailures = KnownFailures()
+    var journalBytesMax = 256 << 20
+
+    /// Opens everything, runs, closes, and returns the report; a cancelled run is interrupted.
+    func run(
+        progress: Progress,
+        interruption: Interruption?,
+        opened: @Sendable (ReplaySession) -> Void = { _ in }
+    ) async throws -> RunReport {
+        let folder = NSTemporaryDirectory() + "assay-" + Self.nonce()
+        try FileManager.default.createDirectory(
+            atPath: folder + "/data",
+            withIntermediateDirectories: true
+        )
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let began = Self.now()
+        // An hour ago, on a whole second: late enough to be the present, early enough that an
+        // event's own times are never mistaken for the backend's clock.
+        let base = Instant(milliseconds: (began.milliseconds / 1000 - 3600) * 1000)
+        let session: ReplaySession
+        do throws(ReplaySession.OpenError) {
+            session = try await ReplaySession(
+                profile: profile,
+                addresses: addresses,
+                folder: folder,
+                base: base,
+                journalBytesMax: journalBytesMax
+            )
+        } catch {
+            if interruption?.isRaised == true { throw Failure(.interrupted, "interrupted") }
+            let status: ExitStatus = error.kind == .configuration ? .usage : .unreachable
+            throw Failure(status, error.description)
+        }
+        interruption?.onAbandon { session.abandon() }
+        opened(session)
+        var generator = SeededGenerator(seed: 0, text: seed)
+        let runner = SuiteRunner(
+            executor: session.executor,
+            options: SuiteRunner.Options(
+                seed: generator.next(),
+                jobs: jobs,
+                nonce: Self.nonce(),
+                knownFailures: knownFailures
+            ),
+            report: progress.report
+        )
+        let clock = ContinuousClock()
+        let start = clock.now
+        let cases = await runner.run(contracts)
+        let seconds = Double((clock.now - start).milliseconds) / 1000
+        let notes = notes(about: session)
+        await session.close()
+        progress.clear()
+        return RunReport(
+            version: assayVersion,
+            suite: suite,
+            seed: seed,
+            target: session.backend.target,
+            began: began,
+            seconds: seconds,
+            jobs: jobs,
+            cases: cases,
+            isInterrupted: Task.isCancelled || interruption?.isRaised == true,
+            notes: notes
+        )
+    }
+
+    /// What the fakes saw that no case can own.
+    private func notes(about session: ReplaySession) -> [String] {
+        let exchanges = session.world.journal.read { $0.exchanges }
+        let calls = exchanges.filter { $0.from == .backend }
+        let refused = calls.filter { [401, 403].contains($0.response?.status ?? 0) }
+        var notes: [String] = []
+        if let first = refused.first {
+            notes.append(
+                "the fake \(first.to) refused \(refused.count) calls of the backend: its key is "
+                    + "not the profile's"
+            )
+        }
+        let unowned = calls.count { $0.namespace.isEmpty && !$0.effects.isEmpty }
+        if unowned > 0 {
+            notes.append(
+                "\(unowned) effects named nobody of this run and were counted for no case"
+            )
+        }
+        return notes
+    }
+
+    static func now() -> Instant {
+        Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+    }
+
+    /// Short, and different for every run: ids must be new to a backend that keeps its data.
+    static func nonce() -> String {
+        let time = UInt64(now().milliseconds) << 12 | UInt64.random(in: 0..<4096)
+        return String(time, radix: 36)
+    }
+
+    /// A digest of the contracts that were selected, so that two reports can be compared.
+    static func digest(of library: ContractLibrary, _ contracts: [Contract]) -> String {
+        let ids = Set(contracts.map(\.id))
+        let texts = library.files.filter { ids.contains($0.id) }.map { "\($0.id)\n\($0.text)\n" }
+        return Digest.sha256(Array(texts.joined().utf8))
+    }
+}

@@ -1,0 +1,53 @@
+internal import Foundation
+internal import Reports
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+/// Standard output for results, standard error for progress.
+enum Terminal {
+    static func output(_ text: String) {
+        write(text, to: STDOUT_FILENO)
+    }
+
+    static func error(_ text: String) {
+        write(text, to: STDERR_FILENO)
+    }
+
+    /// Colour only where a person looks: a terminal, and neither NO_COLOR nor CI.
+    static func style(for descriptor: Int32 = STDOUT_FILENO) -> TerminalStyle {
+        TerminalStyle(isColoured: isInteractive(descriptor))
+    }
+
+    static func isInteractive(_ descriptor: Int32) -> Bool {
+        let environment = ProcessInfo.processInfo.environment
+        let isQuiet = ["NO_COLOR", "CI"].contains { !(environment[$0] ?? "").isEmpty }
+        return isatty(descriptor) == 1 && !isQuiet && environment["TERM"] != "dumb"
+    }
+
+    /// `assay list | head` must end quietly and not by a signal.
+    static func ignoreBrokenPipes() {
+        signal(SIGPIPE, SIG_IGN)
+    }
+
+    private static func write(_ text: String, to descriptor: Int32) {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes {
+                #if canImport(Glibc)
+                Glibc.write(descriptor, $0.baseAddress, $0.count)
+                #else
+                Darwin.write(descriptor, $0.baseAddress, $0.count)
+                #endif
+            }
+            if count > 0 {
+                bytes = bytes.dropFirst(count)
+            } else if errno != EINTR {
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+package import Conformance
+package import FakeServers
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+/// Everything a run needs, opened together: the fakes on their ports and the backend.
+package final class ReplaySession: Sendable {
+    /// Something could not be opened before the first case.
+    package struct OpenError: Error, Sendable, CustomStringConvertible {
+        package enum Kind: Sendable { case configuration, unreachable }
+
+        package let kind: Kind
+        package let description: String
+    }
+
+    /// Where a fake listens; port 0 picks a free one.
+    package struct Address: Hashable, Sendable {
+        package let host: String
+        package let port: Int
+
+        package init(host: String, port: Int) {
+            self.host = host
+            self.port = port
+        }
+    }
+
+    /// The fixed addresses for a backend that is already running (architecture, section 7).
+    package static let fixedAddresses: [Exchange.Party: Address] = [
+        .revenueCat: Address(host: "127.0.0.1", port: 9310),
+        .oneSignal: Address(host: "127.0.0.1", port: 9320),
+    ]
+
+    package let world: FakeWorld
+    package let servers: [FakeServer]
+    package let backend: BackendUnderTest
+    package let executor: RunExecutor
+
+    /// - Parameters:
+    ///   - profile: How to reach and start the backend; `start` is carried out when it is there.
+    ///   - addresses: Where the fakes listen; those not named get a free port.
+    ///   - folder: A folder for the backend's data and its output.
+    ///   - base: The moment that contracts' relative times count from.
+    ///   - journalBytesMax: The bound of the journal, in bytes.
+    package init(
+        profile: Profile,
+        addresses: [Exchange.Party: Address],
+        folder: String,
+        base: Instant,
+        journalBytesMax: Int = 256 << 20
+    ) async throws(OpenError) {
+        world = FakeWorld(
+            journalBytesMax: journalBytesMax,
+            revenueCatKey: profile.secrets[.revenueCatKey],
+            oneSignalKey: profile.secrets[.oneSignalKey],
+            wallClock: {
+                Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+            }
+        )
+        var servers: [FakeServer] = []
+        for party in [Exchange.Party.revenueCat, .oneSignal] {
+            let address = addresses[party] ?? Address(host: "127.0.0.1", port: 0)
+            do throws(FakeServer.StartError) {
+                servers.append(
+                    try await FakeServer(
+                        party,
+                        world: world,
+                        host: address.host,
+                        port: address.port
+                    )
+                )
+            } catch {
+                for server in servers { server.stop() }
+                throw OpenError(
+                    kind: .unreachable,
+                    description: error.description
+                        + "; choose another with --listen \(party)=127.0.0.1:0"
+                )
+            }
+        }
+        self.servers = servers
+        let values = Self.values(profile, servers: servers, folder: folder)
+        do {
+            let target = try TextTemplate.fill(profile.target ?? "http://127.0.0.1:{{port}}", values)
+            var process: BackendProcess?
+            if let start = profile.start {
+                var environment = Self.standardEnvironment(values)
+                for (name, text) in start.environment {
+                    environment[name] = try TextTemplate.fill(text, values)
+                }
+                process = BackendProcess(
+                    command: try TextTemplate.fill(start.command, values),
+                    environment: environment,
+                    outputPath: folder + "/backend.log"
+                )
+            }
+            backend = BackendUnderTest(
+                target: target,
+                process: process,
+                ready: profile.start?.ready ?? Profile.Endpoint(method: "GET", path: "/")
+            )
+        } catch {
+            for server in servers { server.stop() }
+            throw OpenError(kind: .configuration, description: "\(error)")
+        }
+        executor = RunExecutor(backend: backend, world: world, profile: profile, base: base)
+        do throws(BackendUnderTest.UnreachableError) {
+            try await backend.start()
+        } catch {
+            await close()
+            throw OpenError(kind: .unreachable, description: error.description)
+        }
+    }
+
+    package func close() async {
+        await backend.stop()
+        for server in servers { server.stop() }
+    }
+
+    /// Kills what was started, at once; for the second Ctrl-C.
+    package func abandon() {
+        backend.process?.killNow()
+    }
+
+    /// What `{{…}}` stands for in a profile.
+    private static func values(
+        _ profile: Profile,
+        servers: [FakeServer],
+        folder: String
+    ) -> [String: String] {
+        var values: [String: String] = [
+            "port": String(freePort()),
+            "data": folder + "/data",
+        ]
+        for server in servers { values["fake.\(server.party)"] = server.baseURL }
+        for name in Profile.SecretName.allCases {
+            values["secret.\(name.rawValue)"] = profile.secrets[name]?.exposed ?? ""
+        }
+        return values
+    }
+
+    /// The usual names, offered even when a profile names none.
+    private static func standardEnvironment(_ values: [String: String]) -> [String: String] {
+        let pairs: [(String, String?)] = [
+            ("PORT", values["port"]),
+            ("DATA_DIR", values["data"]),
+            ("ONESIGNAL_API_BASE", values["fake.onesignal"]),
+            ("ONESIGNAL_APP_ID", "a55a4000-0000-4000-8000-000000000000"),
+            ("ONESIGNAL_API_KEY", values["secret.onesignal-key"]),
+            ("REVENUECAT_API_BASE", values["fake.revenuecat"]),
+            ("REVENUECAT_API_KEY", values["secret.revenuecat-key"]),
+            ("REVENUECAT_WEBHOOK_AUTH", values["secret.revenuecat-authorization"]),
+            ("REVENUECAT_WEBHOOK_SECRET", values["secret.revenuecat-signing"]),
+        ]
+        return Dictionary(
+            uniqueKeysWithValues: pairs.compactMap { name, value in
+                value.flatMap { $0.isEmpty ? nil : (name, $0) }
+            }
+        )
+    }
+
+    /// A port that was free a moment ago.
+    private static func freePort() -> Int {
+        #if canImport(Glibc)
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        #else
+        let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #endif
+        #if canImport(Glibc)
+        defer { Glibc.close(descriptor) }
+        #else
+        defer { Darwin.close(descriptor) }
+        #endif
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                _ = bind(descriptor, $0, length)
+                _ = getsockname(descriptor, $0, &length)
+            }
+        }
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+}

@@ -1,0 +1,68 @@
+package import Conformance
+
+/// The JSON report: its shape is a promise to scripts (architecture, section 6).
+package enum JSONReport {
+    package static func render(_ report: RunReport) -> String {
+        var root: JSONObject = [
+            "assay": .string(report.version),
+            "suite": .string(report.suite),
+            "seed": .string(report.seed),
+            "target": .string(report.target),
+            "exit": .integer(Int64(report.exitCode)),
+            "began": .string(report.began.description),
+            "seconds": .number(JSONNumber(rounded(report.seconds))),
+            "jobs": .integer(Int64(report.jobs)),
+            "interrupted": .bool(report.isInterrupted),
+        ]
+        root["summary"] = .object(
+            JSONObject(
+                members: Verdict.allCases.map {
+                    .init(key: $0.rawValue, value: .integer(Int64(report.count($0))))
+                }
+            )
+        )
+        root["notes"] = .strings(report.notes)
+        root["cases"] = .array(report.cases.map(json))
+        return JSONValue.object(root).prettyText + "\n"
+    }
+
+    private static func json(_ result: CaseResult) -> JSONValue {
+        var fields: JSONObject = [
+            "id": .string(result.contract.caseID),
+            "title": .string(result.contract.title),
+            "clause": .string(result.contract.clause),
+            "level": .string(result.contract.level.rawValue),
+            "verdict": .string(result.verdict.rawValue),
+            "seconds": .number(JSONNumber(rounded(result.seconds))),
+        ]
+        if let note = result.note { fields["note"] = .string(note) }
+        if result.isDeclaredUnsupported { fields["unsupported"] = true }
+        if let overlap = result.overlap { fields["overlap"] = .integer(Int64(overlap)) }
+        if !result.volatile.isEmpty { fields["volatile"] = .strings(result.volatile) }
+        if result.settling != .notNeeded {
+            fields["settled"] = .string(result.settling.description)
+        }
+        fields["findings"] = .array(result.findings.map(json))
+        return .object(fields)
+    }
+
+    private static func json(_ finding: Finding) -> JSONValue {
+        var fields: JSONObject = [
+            "code": .string(finding.code.rawValue),
+            "rule": .string(finding.rule),
+            "expected": .string(finding.expected),
+            "actual": .string(finding.actual),
+            "remedy": .string(finding.remedy),
+        ]
+        if let location = finding.location {
+            fields["file"] = .string(location.path)
+            fields["line"] = .integer(Int64(location.line))
+            fields["column"] = .integer(Int64(location.column))
+        }
+        return .object(fields)
+    }
+
+    private static func rounded(_ seconds: Double) -> Double {
+        (seconds * 1000).rounded() / 1000
+    }
+}

@@ -1,0 +1,93 @@
+package import Conformance
+
+/// JUnit XML: a suite for every contract's folder, a test case for every variant.
+///
+/// Known failures are skipped with their reason, unexpected passes are failures, inconclusive
+/// cases are errors, and so are cases that did not run without being declared unsupported.
+package enum JUnitReport {
+    package static func render(_ report: RunReport) -> String {
+        let suites = Dictionary(grouping: report.cases, by: { folder($0.contract.id) })
+            .sorted { $0.key < $1.key }
+        var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+        text += "<testsuites name=\"assay\" \(counts(report.cases)) time=\"\(report.seconds)\">\n"
+        for (folder, cases) in suites {
+            let seconds = cases.reduce(0) { $0 + $1.seconds }
+            text += "  <testsuite name=\"\(escaped(folder))\" \(counts(cases)) "
+            text += "timestamp=\"\(report.began.description.dropLast())\" time=\"\(seconds)\">\n"
+            for result in cases { text += testCase(result, folder) }
+            text += "  </testsuite>\n"
+        }
+        return text + "</testsuites>\n"
+    }
+
+    private static func counts(_ cases: [CaseResult]) -> String {
+        let failures = cases.count { [.failed, .unexpectedPass].contains($0.verdict) }
+        let errors = cases.count { isError($0) }
+        let skipped = cases.count {
+            $0.verdict == .knownFailure || ($0.verdict == .notRun && $0.isDeclaredUnsupported)
+        }
+        return "tests=\"\(cases.count)\" failures=\"\(failures)\" errors=\"\(errors)\" "
+            + "skipped=\"\(skipped)\""
+    }
+
+    private static func isError(_ result: CaseResult) -> Bool {
+        result.verdict == .inconclusive
+            || (result.verdict == .notRun && !result.isDeclaredUnsupported)
+    }
+
+    private static func testCase(_ result: CaseResult, _ folder: String) -> String {
+        let name = result.contract.caseID.dropFirst(folder.isEmpty ? 0 : folder.count + 1)
+        let classname = folder.split(separator: "/").joined(separator: ".")
+        let head =
+            "    <testcase classname=\"\(escaped(classname))\" name=\"\(escaped(String(name)))\" "
+            + "time=\"\(result.seconds)\""
+        let first = result.findings.first
+        let message = escaped(
+            first.map { "\($0.code.rawValue) \($0.rule): \($0.actual)" } ?? result.note ?? ""
+        )
+        let detail = escaped(
+            result.findings.map {
+                "\($0.code.rawValue) \($0.rule)\nexpected: \($0.expected)\nactual: \($0.actual)\n"
+                    + "remedy: \($0.remedy)"
+            }.joined(separator: "\n\n")
+        )
+        let type = first?.code.rawValue ?? result.verdict.rawValue
+        switch result.verdict {
+        case .passed: return head + "/>\n"
+        case .failed, .unexpectedPass:
+            return head + ">\n      <failure type=\"\(type)\" message=\"\(message)\">\(detail)"
+                + "</failure>\n    </testcase>\n"
+        case .knownFailure:
+            return head + ">\n      <skipped message=\"known failure: \(message)\"/>\n"
+                + "    </testcase>\n"
+        case .notRun where result.isDeclaredUnsupported:
+            return head + ">\n      <skipped message=\"\(message)\"/>\n    </testcase>\n"
+        case .inconclusive, .notRun:
+            return head + ">\n      <error type=\"\(type)\" message=\"\(message)\">\(detail)"
+                + "</error>\n    </testcase>\n"
+        }
+    }
+
+    private static func folder(_ id: String) -> String {
+        id.split(separator: "/").dropLast().joined(separator: "/")
+    }
+
+    /// XML 1.0 forbids most control characters even as references, so they become U+FFFD.
+    private static func escaped(_ text: String) -> String {
+        var output = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": output += "&amp;"
+            case "<": output += "&lt;"
+            case ">": output += "&gt;"
+            case "\"": output += "&quot;"
+            case "\n": output += "&#10;"
+            case "\t": output += "&#9;"
+            case _ where scalar.value < 0x20 || scalar.value == 0xfffe || scalar.value == 0xffff:
+                output += "\u{fffd}"
+            default: output.unicodeScalars.append(scalar)
+            }
+        }
+        return output
+    }
+}

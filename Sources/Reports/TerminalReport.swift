@@ -1,0 +1,134 @@
+package import Conformance
+
+/// What a person reads: one block for every case that is not green, then the summary.
+package struct TerminalReport: Sendable {
+    private static let width = 98
+
+    private let style: TerminalStyle
+    /// How the run is repeated: the flags of the command, without `--only`.
+    private let replay: String
+
+    package init(style: TerminalStyle, replay: String) {
+        self.style = style
+        self.replay = replay
+    }
+
+    /// The block of one case that is not green; empty for one that is.
+    package func block(_ result: CaseResult) -> String {
+        switch result.verdict {
+        case .passed, .knownFailure: return ""
+        case .notRun where result.isDeclaredUnsupported: return ""
+        case .notRun:
+            return headline(style.yellow("NOT RUN"), result, "")
+                + lines("why", result.note ?? "", 12)
+        case .unexpectedPass:
+            return headline(style.red("UNEXPECTED PASS"), result, "")
+                + lines("list", result.note ?? "", 12)
+        case .inconclusive: return finding(style.yellow("INCONCLUSIVE"), result)
+        case .failed: return finding(style.red("FAIL"), result)
+        }
+    }
+
+    private func headline(_ label: String, _ result: CaseResult, _ code: String) -> String {
+        let tail = [code, result.contract.clause, result.contract.level.rawValue.uppercased()]
+            .filter { !$0.isEmpty }.joined(separator: "  ")
+        return "\(style.bold(label))  \(result.contract.caseID)\n"
+            + "      \(result.contract.title)\n      \(tail)\n"
+    }
+
+    private func finding(_ label: String, _ result: CaseResult) -> String {
+        guard let first = result.findings.first else {
+            return headline(label, result, "") + lines("why", result.note ?? "", 12)
+        }
+        var text = headline(label, result, "\(first.code.rawValue) \(first.rule)")
+        for finding in result.findings.prefix(4) {
+            if let location = finding.location {
+                text += "  \(style.dim("\(location.path):\(location.line)"))\n"
+                text += location.excerpt.split(separator: "\n", omittingEmptySubsequences: false)
+                    .map { "  " + $0.prefix(Self.width - 2) + "\n" }.joined()
+            }
+            if result.findings.count > 1 {
+                text += "  \(finding.code.rawValue) \(finding.rule)\n"
+            }
+            text += lines("expected", finding.expected, 12)
+            text += lines("actual", finding.actual, 12)
+        }
+        if result.findings.count > 4 {
+            text += "  … and \(result.findings.count - 4) more findings\n"
+        }
+        if let note = result.note, note != first.actual { text += lines("note", note, 12) }
+        let timeline = Timeline(result.timeline, base: result.base).lines()
+        if !timeline.isEmpty { text += timeline.map { style.dim($0) + "\n" }.joined() }
+        if let output = result.backendOutput, !output.isEmpty {
+            text += "  the backend's last lines:\n"
+            text += output.split(separator: "\n").suffix(8).map {
+                "    " + String($0).printable.prefix(Self.width - 4) + "\n"
+            }.joined()
+        }
+        if result.settling != .notNeeded { text += lines("waited", "\(result.settling)", 12) }
+        text += lines("cause", first.code.explanation.cause, 12)
+        text += lines("remedy", first.remedy, 12)
+        text += "  replay    assay verify\(replay) --only '\(result.contract.caseID)'\n"
+        text += "  explain   assay explain \(first.code.rawValue)\n"
+        return text
+    }
+
+    private func lines(_ label: String, _ text: String, _ indent: Int) -> String {
+        let wrapped = text.printableLines.wrapped(Self.width - indent)
+        return wrapped.enumerated().map { index, line in
+            let start = index == 0 ? "  " + label : ""
+            return start + String(repeating: " ", count: max(1, indent - start.count)) + line + "\n"
+        }.joined()
+    }
+
+    /// The lines at the end: counts, clauses, what was not compared, and the seed.
+    package func summary(_ report: RunReport) -> String {
+        func count(_ verdict: Verdict, _ word: String, _ paint: (String) -> String) -> String? {
+            let number = report.count(verdict)
+            return number == 0 ? nil : paint("\(number) \(word)")
+        }
+        let counts = [
+            count(.passed, "passed", style.green), count(.failed, "failed", style.red),
+            count(.knownFailure, "known failures", style.yellow),
+            count(.unexpectedPass, "passed unexpectedly", style.red),
+            count(.inconclusive, "inconclusive", style.yellow),
+            count(.notRun, "not run", style.yellow),
+        ].compactMap { $0 }.joined(separator: " · ")
+        let seconds = Int((report.seconds * 100).rounded())
+        var text =
+            "\(style.bold("summary"))  \(report.cases.count) cases in "
+            + "\(seconds / 100).\(seconds % 100 < 10 ? "0" : "")\(seconds % 100) s · \(counts)\n"
+        let clauses = Dictionary(grouping: report.cases, by: \.contract.clause)
+        let proven = clauses.filter { $0.value.contains { $0.verdict == .passed } }
+            .filter { !$0.value.contains { [.failed, .inconclusive].contains($0.verdict) } }
+        text += "         clauses proven \(proven.count) of \(clauses.count)"
+        let broken = clauses.filter { $0.value.contains { $0.verdict == .failed } }.keys.sorted()
+        if !broken.isEmpty { text += " · broken " + broken.joined(separator: " ") }
+        text += "\n"
+        let skipped = Dictionary(
+            grouping: report.cases.filter { $0.verdict == .notRun && $0.isDeclaredUnsupported },
+            by: { $0.note ?? "" }
+        )
+        for (note, cases) in skipped.sorted(by: { $0.key < $1.key }) {
+            text += "         not run: \(cases.count) cases, \(note)\n"
+        }
+        let volatile = Set(report.cases.flatMap(\.volatile)).sorted()
+        if !volatile.isEmpty {
+            let list = volatile.prefix(8).joined(separator: ", ")
+            text += "         not compared, because it differs by itself: \(list)"
+            text += volatile.count > 8 ? ", …\n" : "\n"
+        }
+        for note in report.notes { text += "         \(note)\n" }
+        if report.isInterrupted { text += "         interrupted; what had run is reported\n" }
+        text += "         suite \(report.suite.prefix(19)) · seed \(report.seed)\n"
+        return text
+    }
+}
+
+extension String {
+    /// Printable text that keeps its line breaks.
+    fileprivate var printableLines: String {
+        split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
+            .joined(separator: "\n")
+    }
+}

@@ -1,0 +1,74 @@
+package import Conformance
+
+/// The exchanges of a run, a line each, in virtual time.
+package struct Timeline: Sendable {
+    private static let width = 98
+
+    private let exchanges: [Exchange]
+    private let base: Instant
+
+    package init(_ exchanges: [Exchange], base: Instant) {
+        self.exchanges = exchanges
+        self.base = base
+    }
+
+    /// At most `lineMax` lines; what lies in the middle is counted instead.
+    package func lines(lineMax: Int = 40) -> [String] {
+        let shown = Self.withoutRepeatedProbes(exchanges)
+        let lines = shown.map(line)
+        guard lines.count > lineMax else { return lines }
+        let half = lineMax / 2
+        return lines.prefix(half) + ["  … \(lines.count - 2 * half) more exchanges …"]
+            + lines.suffix(half)
+    }
+
+    /// Settling asks the probes again and again; only the last answers matter.
+    private static func withoutRepeatedProbes(_ exchanges: [Exchange]) -> [Exchange] {
+        var last: [Exchange.Purpose: Int] = [:]
+        for exchange in exchanges { last[exchange.purpose] = exchange.sequence }
+        return exchanges.filter { exchange in
+            if case .probe = exchange.purpose { last[exchange.purpose] == exchange.sequence }
+            else { true }
+        }
+    }
+
+    private func line(_ exchange: Exchange) -> String {
+        let parties = "\(pad(exchange.from.description, 10)) → \(exchange.to)"
+        let call = "\(exchange.request.method) \(exchange.request.target)".printable
+        let text =
+            "  \(pad((exchange.at - base).offsetText, 10)) \(pad(parties, 24)) "
+            + "\(pad(outcome(exchange), 11)) \(subject(exchange)) \(call)"
+        return text.count <= Self.width ? text : String(text.prefix(Self.width - 1)) + "…"
+    }
+
+    private func subject(_ exchange: Exchange) -> String {
+        switch exchange.purpose {
+        case .delivery(let name, let attempt): "\(name) #\(attempt)"
+        case .registration(let user): "register \(user)"
+        case .probe(let name, let user): "probe \(name) of \(user)"
+        case .sentinel: "sentinel"
+        case .restart(let text): text
+        case .call:
+            exchange.effects.isEmpty
+                ? "call" : exchange.effects.map(\.kind).joined(separator: ", ")
+        }
+    }
+
+    private func outcome(_ exchange: Exchange) -> String {
+        switch exchange.outcome {
+        case .pending: "no answer"
+        case .answered(let response): "\(response.status)"
+        case .answerLost(let response?): "\(response.status) lost"
+        case .answerLost(nil): "hung up"
+        case .requestCut: "cut"
+        case .failed(.refused, _): "refused"
+        case .failed(.closed, _): "closed"
+        case .failed(.timedOut, _): "timed out"
+        case .failed(.malformed, _): "not HTTP"
+        }
+    }
+
+    private func pad(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+}
