@@ -14,7 +14,7 @@ struct SelectionOptions: ParsableArguments {
     @Option(name: .long, help: "Not the cases that match.")
     var skip: [String] = []
 
-    @Option(name: .long, help: "The lowest level that counts: must, should or may.")
+    @Option(name: .long, help: "The lowest level that counts: must, should or may (verify: should).")
     var level: String?
 
     @Option(
@@ -23,7 +23,8 @@ struct SelectionOptions: ParsableArguments {
     )
     var contracts: [String] = []
 
-    func selection() throws -> Selection {
+    /// - Parameter fallback: The level when neither --level nor --only says anything.
+    func selection(fallback: Contract.Level? = nil) throws -> Selection {
         let known = Contract.Level.allCases.map(\.rawValue)
         let parsed = try level.map { text in
             guard let level = Contract.Level(rawValue: text) else {
@@ -34,7 +35,8 @@ struct SelectionOptions: ParsableArguments {
             }
             return level
         }
-        return Selection(only: only, skip: skip, level: parsed)
+        let level = parsed ?? (only.isEmpty ? fallback : nil)
+        return Selection(only: only, skip: skip, level: level)
     }
 
     /// The shipped contracts and the user's own; paths given directly replace the shipped ones.

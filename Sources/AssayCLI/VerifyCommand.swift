@@ -49,7 +49,7 @@ struct VerifyCommand: AsyncParsableCommand {
         if library.contracts.isEmpty, !library.errors.isEmpty {
             throw Failure(.unparsable, "no contract could be read")
         }
-        let contracts = try selection.selection().apply(to: library.contracts)
+        let contracts = try selection.selection(fallback: .should).apply(to: library.contracts)
         let files = try ReportFiles(report)
         guard (1...4096).contains(journal) else {
             throw Failure(.usage, "--journal takes 1 to 4096 megabytes")

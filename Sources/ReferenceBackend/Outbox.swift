@@ -95,6 +95,8 @@ final class Outbox: Sendable {
 
     private func send(_ message: Message, dueAt: Int64) async {
         defer { _ = inFlight.withLock { $0.remove(message.id) } }
+        // The list may be older than the end of an earlier attempt: look again, now that it is ours.
+        guard await isWaiting(message.id) else { return }
         var message = message
         var wait = dueAt - Store.now()
         while !Task.isCancelled {
@@ -122,6 +124,13 @@ final class Outbox: Sendable {
                 await postpone(message, by: wait)
             }
         }
+    }
+
+    private func isWaiting(_ id: Int64) async -> Bool {
+        let state = try? await store.pool.read { db in
+            try String.fetchOne(db, sql: "SELECT state FROM outbox WHERE id = ?", arguments: [id])
+        }
+        return state == "waiting"
     }
 
     private func finish(_ message: Message, _ state: String) async {

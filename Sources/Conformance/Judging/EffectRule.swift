@@ -32,7 +32,9 @@ package struct EffectRule: Rule {
                     evidence: counted.map(\.exchange.sequence)
                 )
             )
-        } else if counted.isEmpty, !evidence.sight.seesEffects {
+        } else if counted.isEmpty, !evidence.sight.seesEffects,
+            !evidence.profile.unsupported.contains(.push)
+        {
             findings.append(
                 Finding(
                     .unobservable,
