@@ -89,6 +89,56 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "ConformanceTests",
+            dependencies: ["Conformance"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ProvidersTests",
+            dependencies: ["Conformance", "Providers"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ContractFilesTests",
+            dependencies: ["Conformance", "ContractFiles"],
+            resources: [.copy("Malformed")],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ReportsTests",
+            dependencies: ["Conformance", "Reports"],
+            resources: [.copy("Golden")],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "TestSupport",
+            dependencies: ["Conformance"],
+            path: "Tests/TestSupport",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FakeServersTests",
+            dependencies: ["Conformance", "Providers", "FakeServers", "Replay"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ReplayTests",
+            dependencies: [
+                "AssayCLI", "Conformance", "ContractFiles", "FakeServers", "Replay", "TestSupport",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "CommandLineTests",
+            dependencies: ["AssayCLI", "Conformance", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RepositoryTests",
+            dependencies: ["Conformance", "ContractFiles", "ReferenceBackend"],
+            swiftSettings: strict
+        ),
         .executableTarget(name: "EmbedContractsTool", swiftSettings: strict),
         .plugin(
             name: "EmbedContracts",

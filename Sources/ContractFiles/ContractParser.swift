@@ -8,6 +8,19 @@ package enum ContractParser {
         "expect",
     ]
 
+    /// The keys of a delivery; the schema lists the same.
+    package static let deliveryKeys = [
+        "deliver", "event", "body", "raw", "cut-body-at", "repeats", "set", "remove", "padding",
+        "nesting", "times", "together", "at", "along", "lose-answers", "cut-requests", "hang-ups",
+        "authorization", "signature", "answers",
+    ]
+
+    /// The keys of an event; the schema lists the same.
+    package static let eventKeys = [
+        "type", "user", "known-by", "from", "to", "product", "new-product", "store", "environment",
+        "period", "reason", "time", "purchased", "expires", "grace",
+    ]
+
     /// All variants, or every error that was found.
     ///
     /// - Parameters:
@@ -151,12 +164,6 @@ struct VariantParser {
 
     static let stepKeys = ["register", "deliver", "restart", "onesignal"]
 
-    static let deliveryKeys = [
-        "deliver", "event", "body", "raw", "cut-body-at", "repeats", "set", "remove", "padding",
-        "nesting", "times", "together", "at", "along", "lose-answers", "cut-requests", "hang-ups",
-        "authorization", "signature", "answers",
-    ]
-
     private mutating func step(_ node: LocatedNode) -> Step? {
         guard let entries = reader.entries(node) else { return nil }
         let kind = entries.first { Self.stepKeys.contains($0.key) }
@@ -231,7 +238,7 @@ struct VariantParser {
     }
 
     private mutating func delivery(_ node: LocatedNode) -> Delivery? {
-        let fields = reader.mapping(node, allowed: Self.deliveryKeys)
+        let fields = reader.mapping(node, allowed: ContractParser.deliveryKeys)
         guard let nameNode = fields["deliver"], let name = reader.text(nameNode) else { return nil }
         if deliveries.contains(name) {
             reader.fail(.duplicateDelivery(name), at: nameNode.location)
@@ -350,13 +357,8 @@ struct VariantParser {
         return edits
     }
 
-    static let eventKeys = [
-        "type", "user", "known-by", "from", "to", "product", "new-product", "store", "environment",
-        "period", "reason", "time", "purchased", "expires", "grace",
-    ]
-
     private mutating func eventSpec(_ node: LocatedNode) -> EventSpec? {
-        let fields = reader.mapping(node, allowed: Self.eventKeys)
+        let fields = reader.mapping(node, allowed: ContractParser.eventKeys)
         guard let typeNode = fields["type"] else {
             reader.fail(.missingKey("type", of: "an event"), at: node.location)
             return nil

@@ -32,7 +32,7 @@ package enum Defect: String, Sendable, CaseIterable {
     case unknownReasonFails = "unknown-reason-fails"
     case bodyLimit = "body-limit"
     case depthLimit = "depth-limit"
-    case answersCreated = "answers-201"
+    case ignoredAnswersNoContent = "ignored-answers-204"
     case testEventGrants = "test-event-grants"
     case transferFails = "transfer-fails"
     case transferIgnored = "transfer-ignored"
@@ -52,7 +52,6 @@ package enum Defect: String, Sendable, CaseIterable {
     case pushBeforeAnswer = "push-before-answer"
     case pushFailureFailsWebhook = "push-failure-fails-webhook"
     case outboxInMemory = "outbox-in-memory"
-    case markBeforeWork = "mark-before-work"
 
     /// What goes wrong, in one line.
     package var summary: String {
@@ -86,7 +85,7 @@ package enum Defect: String, Sendable, CaseIterable {
         case .unknownReasonFails: "an unknown reason is answered 500"
         case .bodyLimit: "bodies beyond 100 kB are answered 413"
         case .depthLimit: "bodies nested deeper than 20 are answered 400"
-        case .answersCreated: "success is answered 201"
+        case .ignoredAnswersNoContent: "an event that changes nothing is answered 204"
         case .testEventGrants: "TEST counts as a purchase"
         case .transferFails: "TRANSFER needs an app_user_id and is answered 500"
         case .transferIgnored: "TRANSFER is acknowledged and nothing moves"
@@ -106,9 +105,14 @@ package enum Defect: String, Sendable, CaseIterable {
         case .pushBeforeAnswer: "the webhook waits for the push"
         case .pushFailureFailsWebhook: "a failed push fails the webhook after the event was stored"
         case .outboxInMemory: "pushes wait in memory"
-        case .markBeforeWork: "the event id is stored before and apart from the work"
         }
     }
+
+    /// Defects that show only where the provider does not suppress the second push: with them,
+    /// each message gets a key of its own.
+    static let withOwnKeys: Set<Defect> = [
+        .noDedupe, .dedupeCheckThenWrite, .dedupeInMemory, .dedupeByContent,
+    ]
 
     /// The defects of the published identity guide's webhook code that this backend can show
     /// (X-01, X-02, X-05, X-07, X-08, X-16 to X-20 of the defect list).

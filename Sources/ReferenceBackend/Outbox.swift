@@ -45,11 +45,15 @@ final class Outbox: Sendable {
         _ db: Database,
         _ event: WebhookEvent,
         recipient: String,
-        text: String
+        text: String,
+        defects: Set<Defect>
     ) throws {
+        // Defect: no-dedupe and its relatives
+        let isOwn = !defects.isDisjoint(with: Defect.withOwnKeys)
+        let key = isOwn ? UUID().uuidString.lowercased() : key(for: event.id)
         try db.execute(
             sql: "INSERT INTO outbox (key, recipient, text, dueAt) VALUES (?, ?, ?, ?)",
-            arguments: [key(for: event.id), recipient, text, Store.now()]
+            arguments: [key, recipient, text, Store.now()]
         )
     }
 

@@ -162,8 +162,11 @@ struct WebhookRoute: Sendable {
         } else {
             outbox.wake()
         }
-        // Defect: answers-201
-        return JSON.response(defects.contains(.answersCreated) ? .created : .ok, ["received": true])
+        // Defect: ignored-answers-204
+        if defects.contains(.ignoredAnswersNoContent), !event.concernsPurchase {
+            return Response(status: .noContent)
+        }
+        return JSON.response(.ok, ["received": true])
     }
 
     /// Only defects send before they answer.

@@ -37,14 +37,6 @@ struct WebhookProcessor: Sendable {
             try await store.pool.write { db in try apply(db, event) }
             return .applied
         }
-        // Defect: mark-before-work
-        if defects.contains(.markBeforeWork) {
-            guard try await store.pool.write({ db in try mark(db, event, key) })
-            else { return .duplicate }
-            try await Task.sleep(for: .milliseconds(50))
-            try await store.pool.write { db in try apply(db, event) }
-            return .applied
-        }
         return try await store.pool.write { db in
             guard try mark(db, event, key) else { return .duplicate }
             try apply(db, event)
@@ -126,7 +118,13 @@ struct WebhookProcessor: Sendable {
         subscription.apply(event)
         try subscription.save(db, onConflict: .replace)
         if let text = Notification.text(for: event), !event.isSandbox {
-            try Outbox.enqueue(db, event, recipient: user.appUserID, text: text)
+            try Outbox.enqueue(
+                db,
+                event,
+                recipient: user.appUserID,
+                text: text,
+                defects: defects
+            )
         }
     }
 

@@ -1,0 +1,255 @@
+import Conformance
+import Foundation
+import TestSupport
+import Testing
+
+/// What a person or a script types, and what comes back: text and exit code.
+@Suite("Command line")
+struct ExitCodeTests {
+    /// The reference backend, started by the program under test.
+    static func start(_ defect: String? = nil) -> [String] {
+        let flag = defect.map { " --defect \($0)" } ?? ""
+        return [
+            "--start", "exec '\(Program.path)' backend --port {{port}} --data '{{data}}'\(flag)",
+        ]
+    }
+
+    private static let duplicate = "revenuecat/idempotency/duplicate-initial-purchase"
+    private static let smoke = "revenuecat/smoke/first-purchase"
+
+    @Test func `the version is printed`() async throws {
+        let result = try await Program.run(["--version"])
+        #expect(result.status == 0)
+        #expect(result.output == "0.1.0\n")
+    }
+
+    @Test(
+        "every command has help with an example",
+        arguments: ["verify", "demo", "send", "list", "explain", "lint", "mutants", "backend"]
+    )
+    func hasHelp(command: String) async throws {
+        let result = try await Program.run([command, "--help"])
+        #expect(result.status == 0)
+        #expect(result.output.contains("Example:"))
+    }
+
+    @Test(
+        "wrong usage is exit 2 and says what is wrong",
+        arguments: [
+            (["frobnicate"], "frobnicate"), (["verify", "--sped"], "--sped"),
+            (["verify"], "no backend to verify"),
+            (["verify", "--target", "nonsense"], "is not a URL"),
+            (["verify", "--target", "http://example.com"], "--allow-host example.com"),
+            (["verify", "--target", "http://127.0.0.1:1", "--jobs", "0"], "--jobs '0'"),
+            (["verify", "--target", "http://127.0.0.1:1", "--level", "shall"], "'shall' is none of"),
+            (["verify", "--target", "http://127.0.0.1:1", "--report", "pdf=x"], "is not FORMAT=PATH"),
+            (["verify", "--target", "http://127.0.0.1:1", "--listen", "x=1"], "PROVIDER=HOST:PORT"),
+            (["verify", "--profile", "nope.yaml"], "there is no profile 'nope.yaml'"),
+            (["verify", "--contracts", "nope", "--target", "http://127.0.0.1:1"], "'nope'"),
+            (["send", "RENEWAL"], "give --to URL"),
+            (["send", "RENEWAL", "--to", "nonsense"], "is not a URL"),
+            (["send", "RENEWAL", "--to", "http://example.com/x"], "--allow-host"),
+            (["send", "RENEWAL", "--print", "--store", "EBAY"], "none of"),
+            (["send", "TRANSFER", "--print"], "--from"),
+            (["lint", "nope.yaml"], "nope.yaml"), (["lint", "--schema", "x"], "none of contract"),
+            (["mutants", "--defect", "no-dedup"], "did you mean 'no-dedupe'?"),
+            (["backend", "--defect", "x"], "--list-defects"),
+        ]
+    )
+    func refusesWrongUsage(arguments: [String], part: String) async throws {
+        let result = try await Program.run(arguments)
+        #expect(result.status == 2, "\(result)")
+        #expect(result.errors.contains(part), "\(result.errors)")
+        #expect(result.output.isEmpty)
+    }
+
+    @Test func `a report that cannot be written is told before the run`() async throws {
+        let result = try await Program.run(
+            ["verify", "--report", "json=/proc/nope/x.json"] + Self.start()
+        )
+        #expect(result.status == 2)
+        #expect(result.errors.contains("cannot write the report '/proc/nope/x.json'"))
+    }
+
+    @Test func `a selection of nothing is exit 4, with a suggestion`() async throws {
+        let result = try await Program.run(
+            ["verify", "--only", Self.duplicate + "x"] + Self.start()
+        )
+        #expect(result.status == 4)
+        #expect(result.errors.contains("did you mean '\(Self.duplicate)'?"))
+        #expect(try await Program.run(["list", "--skip", "*"]).status == 4)
+    }
+
+    @Test func `a dead target is exit 6`() async throws {
+        let result = try await Program.run([
+            "verify", "--target", "http://127.0.0.1:1", "--listen", "revenuecat=127.0.0.1:0",
+            "--listen", "onesignal=127.0.0.1:0",
+        ])
+        #expect(result.status == 6)
+        #expect(result.errors.contains("refused"))
+    }
+
+    @Test func `a backend that does not start is exit 6 and shows its output`() async throws {
+        let result = try await Program.run(["verify", "--start", "echo no database here; exit 3"])
+        #expect(result.status == 6)
+        #expect(result.errors.contains("it exited with status 3"))
+        #expect(result.errors.contains("no database here"))
+    }
+
+    @Test func `a broken contract is exit 3, and the others are run`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("contract: x/broken\ntitel: T\n", to: "mine/x/broken.yaml")
+        let result = try await Program.run(
+            ["verify", "--contracts", "mine", "--only", Self.smoke] + Self.start(),
+            folder: folder.path
+        )
+        #expect(result.status == 3)
+        #expect(result.errors.contains("mine/x/broken.yaml:2:1: error: unknown key 'titel'"))
+        #expect(result.errors.contains("Did you mean 'title'?"))
+        #expect(result.output.contains("1 passed"))
+    }
+
+    @Test func `a profile with a typo is exit 3`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("assay: 1\ntarget: http://127.0.0.1:1\nendpints: {}\n", to: "assay.yaml")
+        let result = try await Program.run(["verify"], folder: folder.path)
+        #expect(result.status == 3)
+        #expect(result.errors.contains("assay.yaml:3:1: error: unknown key 'endpints'"))
+    }
+
+    @Test func `green is exit 0, with every report`() async throws {
+        let folder = try TemporaryFolder()
+        let result = try await Program.run(
+            [
+                "verify", "--only", Self.smoke, "--seed", "abc", "--report", "json=out/r.json",
+                "--report", "junit=out/r.xml",
+            ] + Self.start(),
+            folder: folder.path
+        )
+        #expect(result.status == 0, "\(result)")
+        let report = try JSONValue(parsing: try #require(folder.read("out/r.json")))
+        #expect(report["exit"] == 0)
+        #expect(report["seed"] == "abc")
+        #expect(report["summary"]?["passed"] == 1)
+        #expect(report["cases"]?.array?.first?["id"] == .string(Self.smoke))
+        #expect(folder.read("out/r.xml")?.contains("failures=\"0\"") == true)
+    }
+
+    @Test func `a defect is exit 1 and explains itself`() async throws {
+        let result = try await Program.run(
+            ["verify", "--only", "revenuecat/tolerance/malformed-not-json"]
+                + Self.start("malformed-500")
+        )
+        #expect(result.status == 1)
+        for part in [
+            "FAIL  revenuecat/tolerance/malformed-not-json", "E101 answer-status",
+            "answers: rejected", "^^^^^^^^", "actual    500", "nonsense #1", "assay explain E101",
+            "--only 'revenuecat/tolerance/malformed-not-json'",
+        ] {
+            #expect(result.output.contains(part), "\(part)")
+        }
+    }
+
+    @Test func `known failures are green, and the list must stay true`() async throws {
+        let folder = try TemporaryFolder()
+        let id = "revenuecat/tolerance/malformed-not-json"
+        try folder.write("\(id) E101 ticket 7\n", to: "known.txt")
+        let known = ["verify", "--only", id, "--known-failing", "known.txt"]
+        let failing = try await Program.run(
+            known + Self.start("malformed-500"),
+            folder: folder.path
+        )
+        #expect(failing.status == 0)
+        #expect(failing.output.contains("1 known failures"))
+        let mended = try await Program.run(known + Self.start(), folder: folder.path)
+        #expect(mended.status == 1)
+        #expect(mended.output.contains("UNEXPECTED PASS"))
+        try folder.write("\(id) E999 x\n", to: "known.txt")
+        let broken = try await Program.run(known + Self.start(), folder: folder.path)
+        #expect(broken.status == 3)
+    }
+
+    @Test func `a backend that cannot be looked at is exit 5, never green`() async throws {
+        let result = try await Program.run(
+            ["verify", "--only", "revenuecat/safety-net/transfer-moves-access"] + Self.start()
+        )
+        #expect(result.status == 5)
+        #expect(result.output.contains("E902 unobservable"))
+        #expect(result.output.contains("probes"))
+    }
+
+    @Test func `a secret reaches no output`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(
+            "assay: 1\nsecrets: {revenuecat-authorization: Bearer planted-secret-value}\n",
+            to: "assay.yaml"
+        )
+        let result = try await Program.run(
+            [
+                "verify", "--only", "revenuecat/authenticity/authorization-missing",
+                "--report", "json=r.json", "--report", "junit=r.xml",
+            ] + Self.start("no-authorization-check"),
+            folder: folder.path
+        )
+        #expect(result.status == 1)
+        let everything =
+            result.output + result.errors + (folder.read("r.json") ?? "")
+            + (folder.read("r.xml") ?? "")
+        #expect(everything.contains("E102"))
+        #expect(!everything.contains("planted-secret"))
+    }
+
+    @Test func `an interrupted run reports what it has`() async throws {
+        let folder = try TemporaryFolder()
+        // This defect makes one case wait for its time limit, so there is time to interrupt.
+        let program = try Program(
+            [
+                "verify", "--only", "revenuecat/retry/push-slow", "--report", "json=r.json",
+            ] + Self.start("push-before-answer"),
+            folder: folder.path
+        )
+        let clock = ContinuousClock()
+        let deadline = clock.now + .seconds(60)
+        while !program.errorsSoFar.contains("backend  http"), clock.now < deadline {
+            try await clock.sleep(for: .milliseconds(5))
+        }
+        program.signal(2)
+        let result = await program.wait()
+        #expect(result.status == 130)
+        let report = try JSONValue(parsing: try #require(folder.read("r.json")))
+        #expect(report["interrupted"] == true)
+        #expect(report["exit"] == 130)
+        #expect(report["summary"]?["notRun"] == 1)
+    }
+
+    @Test func `list, explain and lint work from any folder`() async throws {
+        let list = try await Program.run(["list", "--json", "--only", "S-03"])
+        let cases = try #require(try JSONValue(parsing: list.output).array)
+        #expect(cases.count > 10)
+        #expect(cases.allSatisfy { $0["clause"] == "S-03" })
+        #expect(try await Program.run(["explain", "e204"]).output.contains("effect-count"))
+        #expect(try await Program.run(["explain", "S-17"]).output.contains("transfer"))
+        #expect(try await Program.run(["explain", Self.duplicate]).output.contains("like: once"))
+        let unknown = try await Program.run(["explain", "E240"])
+        #expect(unknown.status == 4)
+        let lint = try await Program.run(["lint"])
+        #expect(lint.status == 0)
+        #expect(lint.output.contains("no errors"))
+        #expect(try await Program.run(["lint", "--schema", "contract"]).output.contains("$schema"))
+    }
+
+    @Test func `send prints what it would send`() async throws {
+        let result = try await Program.run(
+            ["send", "TRANSFER", "--from", "ada", "--user", "bob", "--print"]
+        )
+        #expect(result.status == 0)
+        let event = try JSONValue(parsing: result.output)["event"]
+        #expect(event?["transferred_from"] == ["ada"])
+        #expect(event?["transferred_to"] == ["bob"])
+    }
+
+    @Test func `send to nobody is exit 6`() async throws {
+        let result = try await Program.run(["send", "RENEWAL", "--to", "http://127.0.0.1:1/x"])
+        #expect(result.status == 6)
+    }
+}

@@ -1,0 +1,50 @@
+import Conformance
+import Testing
+
+@Suite("Time")
+struct InstantTests {
+    @Test(
+        "instants are written and read as ISO 8601",
+        arguments: [
+            (0, "1970-01-01T00:00:00Z"), (1_564_162_810_000, "2019-07-26T17:40:10Z"),
+            (951_782_400_000, "2000-02-29T00:00:00Z"), (-1000, "1969-12-31T23:59:59Z"),
+            (7_258_118_400_000, "2200-01-01T00:00:00Z"),
+        ] as [(Int64, String)]
+    )
+    func roundTrips(milliseconds: Int64, text: String) {
+        #expect(Instant(milliseconds: milliseconds).description == text)
+        #expect(Instant(iso8601: text)?.milliseconds == milliseconds)
+    }
+
+    @Test func `zones, fractions and blanks are understood`() {
+        let expected = Instant(milliseconds: 1_564_162_810_250)
+        #expect(Instant(iso8601: "2019-07-26T19:40:10.250+02:00") == expected)
+        #expect(Instant(iso8601: "2019-07-26 17:40:10.25") == expected)
+        #expect(Instant(iso8601: "2019-07-26T13:40:10.250-0400") == expected)
+        for text in ["", "2019-13-26T17:40:10Z", "yesterday", "2019-07-26T17:40:10X", "12345678"] {
+            #expect(Instant(iso8601: text) == nil, "\(text)")
+        }
+    }
+
+    @Test func `durations need a unit`() {
+        #expect(Duration(contractText: "+5m") == .seconds(300))
+        #expect(Duration(contractText: "-30d") == .seconds(-30 * 86_400))
+        #expect(Duration(contractText: "250ms") == .milliseconds(250))
+        for text in ["5", "", "m", "5 m", "5w", "99999999999d", "1.5s"] {
+            #expect(Duration(contractText: text) == nil, "\(text)")
+        }
+        #expect(Duration.seconds(300).offsetText == "+5m00.000")
+    }
+
+    @Test func `a secret prints as a fingerprint everywhere`() {
+        let secret = Secret("Bearer very-private")
+        for text in ["\(secret)", String(reflecting: secret), String(describing: [secret])] {
+            #expect(!text.contains("private"))
+        }
+        var dumped = ""
+        dump(secret, to: &dumped)
+        #expect(!dumped.contains("private"))
+        #expect("\(secret)" == "\(Secret("Bearer very-private"))")
+        #expect("\(secret)" != "\(Secret("Bearer other"))")
+    }
+}

@@ -1,0 +1,56 @@
+import Conformance
+import Testing
+
+@Suite("Effect rule")
+struct EffectRuleTests {
+    private func builder(
+        _ range: (Int, Int?),
+        pushes: Int,
+        keys: [String?]? = nil
+    ) -> EvidenceBuilder {
+        var expectation = EvidenceBuilder.expectation()
+        expectation.effects = [
+            EffectExpectation(
+                kind: "onesignal.notification",
+                user: "ada",
+                countMin: range.0,
+                countMax: range.1,
+                hasSteadyKey: keys != nil,
+                location: EvidenceBuilder.location
+            )
+        ]
+        var builder = EvidenceBuilder(expectation: expectation)
+        builder.subject = (0..<pushes).map { index in
+            EvidenceBuilder.push(to: builder.id(of: "ada"), key: keys?[index] ?? nil)
+        }
+        return builder
+    }
+
+    @Test func `too many and too few are findings`() {
+        #expect(builder((0, 1), pushes: 1).codes(EffectRule.self).isEmpty)
+        #expect(builder((0, 1), pushes: 2).codes(EffectRule.self) == [.effectCount])
+        #expect(builder((1, 1), pushes: 0).codes(EffectRule.self) == [.effectCount])
+        #expect(builder((1, nil), pushes: 5).codes(EffectRule.self).isEmpty)
+    }
+
+    @Test func `effects to somebody else do not count`() {
+        var builder = builder((1, 1), pushes: 1)
+        builder.subject.append(EvidenceBuilder.push(to: "somebody-else"))
+        #expect(builder.codes(EffectRule.self).isEmpty)
+    }
+
+    @Test func `none from a backend that never pushed proves nothing`() {
+        var builder = builder((0, 1), pushes: 0)
+        builder.sight.seesEffects = false
+        #expect(builder.codes(EffectRule.self) == [.unobservable])
+        builder.profile.unsupported.insert(.push)
+        #expect(builder.codes(EffectRule.self).isEmpty)
+    }
+
+    @Test func `attempts of one push share their key`() {
+        #expect(builder((1, 2), pushes: 2, keys: ["k", "k"]).codes(EffectRule.self).isEmpty)
+        #expect(builder((1, 2), pushes: 2, keys: ["k", "l"]).codes(EffectRule.self) == [.keyChanged])
+        #expect(builder((1, 2), pushes: 2, keys: [nil, nil]).codes(EffectRule.self) == [.keyChanged])
+        #expect(builder((1, 2), pushes: 1, keys: ["k"]).codes(EffectRule.self) == [.unobservable])
+    }
+}

@@ -1,0 +1,165 @@
+import Conformance
+
+/// Swift Testing has an `Expectation` of its own.
+typealias Expectation = Conformance.Expectation
+
+/// Builds the evidence of one case by hand, so that a rule is tested without a backend.
+struct EvidenceBuilder {
+    static let base = Instant(milliseconds: 1_790_000_000_000)
+
+    var contract: Contract
+    var profile: Profile
+    var sight = RunRecord.Sight(seesEffects: true, seesState: true, latency: .milliseconds(2))
+    var subject: [Exchange] = []
+    var twins: [[Exchange]] = []
+
+    init(_ deliveries: [Delivery] = [Self.purchase()], expectation: Expectation) {
+        contract = Contract(
+            id: "test/case",
+            variant: "",
+            title: "A case",
+            clause: "S-03",
+            level: .must,
+            source: "a test",
+            needs: [],
+            given: [],
+            steps: [.register(user: "ada")] + deliveries.map(Step.deliver),
+            expectation: expectation,
+            location: Self.location
+        )
+        profile = Profile()
+        profile.probes = [
+            Profile.Probe(
+                name: "subscription",
+                source: .get("/s/{{id}}"),
+                readings: [
+                    "access": Profile.Reading(
+                        pointer: JSONPointer(tokens: ["access"]),
+                        meaning: .value
+                    ),
+                    "expires": Profile.Reading(
+                        pointer: JSONPointer(tokens: ["until"]),
+                        meaning: .value
+                    ),
+                ],
+                ignored: []
+            )
+        ]
+    }
+
+    static let location = SourceLocation(path: "test.yaml", line: 3, column: 5, text: "  a: 1")
+
+    static func purchase(_ name: String = "purchase") -> Delivery {
+        Delivery(name: name, subject: .event(EventSpec(type: "INITIAL_PURCHASE", user: "ada")))
+    }
+
+    static func expectation(_ relation: Expectation.Relation? = nil) -> Expectation {
+        var expectation = Expectation(answers: .statuses([200]))
+        expectation.relation = relation
+        return expectation
+    }
+
+    static func delivery(
+        _ name: String = "purchase",
+        attempt: Int = 1,
+        _ outcome: Exchange.Outcome = .answered(HTTPMessage.Response(200)),
+        invoked: Int64 = 0,
+        completed: Int64? = 1,
+        body: JSONValue = ["event": ["id": "E1", "expiration_at_ms": 1_795_000_000_000]]
+    ) -> Exchange {
+        Exchange(
+            from: .revenueCat,
+            to: .backend,
+            namespace: "n",
+            purpose: .delivery(name: name, attempt: attempt),
+            at: base,
+            request: HTTPMessage.Request("POST", "/hook", body: body.bytes),
+            sequence: attempt,
+            invoked: invoked,
+            completed: completed,
+            outcome: outcome
+        )
+    }
+
+    /// A push that a fake accepted; `text` may hold the user's id.
+    static func push(
+        to recipient: String,
+        _ text: String = "Welcome",
+        key: String? = "k"
+    ) -> Exchange {
+        var body: JSONObject = [:]
+        if let key { body["idempotency_key"] = .string(key) }
+        return Exchange(
+            from: .backend,
+            to: .oneSignal,
+            namespace: "n",
+            purpose: .call,
+            at: base,
+            request: HTTPMessage.Request(
+                "POST",
+                "/notifications",
+                body: JSONValue.object(body).bytes
+            ),
+            outcome: .answered(HTTPMessage.Response(200)),
+            effects: [
+                Effect(
+                    kind: "onesignal.notification",
+                    recipients: [recipient],
+                    content: ["contents": ["en": .string(text)]],
+                    idempotencyKey: key
+                )
+            ]
+        )
+    }
+
+    static func probe(
+        _ document: JSONValue?,
+        status: Int = 200,
+        name: String = "subscription",
+        user: String = "ada"
+    ) -> Exchange {
+        Exchange(
+            from: .assay,
+            to: .backend,
+            namespace: "n",
+            purpose: .probe(name: name, user: user),
+            at: base,
+            request: HTTPMessage.Request("GET", "/s/x"),
+            completed: 5,
+            outcome: .answered(HTTPMessage.Response(status, body: document?.bytes ?? []))
+        )
+    }
+
+    func id(of user: String, run: Int = 0) -> String {
+        Namespace(name: "n\(run)", idForm: .string).id(of: user)
+    }
+
+    private func record(_ plan: RunPlan, _ exchanges: [Exchange], run: Int) -> RunRecord {
+        RunRecord(
+            plan: plan,
+            namespace: Namespace(name: "n\(run)", idForm: .string),
+            base: Self.base,
+            began: Self.base + .seconds(3600),
+            ended: Self.base + .seconds(3610),
+            exchanges: exchanges,
+            settling: .window(.milliseconds(10))
+        )
+    }
+
+    var evidence: CaseEvidence {
+        let plan = CasePlan(contract)
+        return CaseEvidence(
+            plan: plan,
+            subject: record(plan.subject, subject, run: 0),
+            twins: twins.enumerated().map {
+                record(plan.twin ?? plan.subject, $0.element, run: $0.offset + 1)
+            },
+            profile: profile,
+            sight: sight
+        )
+    }
+
+    func codes(_ rule: any Rule.Type) -> [FindingCode] {
+        rule.findings(in: evidence).map(\.code)
+    }
+}

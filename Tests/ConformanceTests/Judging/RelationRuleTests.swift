@@ -1,0 +1,133 @@
+import Conformance
+import Testing
+
+@Suite("Relation rule")
+struct RelationRuleTests {
+    private func builder(_ relation: Expectation.Relation = .once) -> EvidenceBuilder {
+        EvidenceBuilder(expectation: EvidenceBuilder.expectation(relation))
+    }
+
+    /// A run whose documents may hold the run's own ids, as real ones do.
+    private func run(
+        _ builder: EvidenceBuilder,
+        _ number: Int,
+        pushes: Int = 1,
+        text: String = "Welcome",
+        _ document: (String) -> JSONValue?
+    ) -> [Exchange] {
+        let id = builder.id(of: "ada", run: number)
+        let answer = document(id)
+        return [EvidenceBuilder.delivery()]
+            + (0..<pushes).map { _ in EvidenceBuilder.push(to: id, text) }
+            + [EvidenceBuilder.probe(answer, status: answer == nil ? 404 : 200)]
+    }
+
+    @Test func `runs that differ only in their ids are equal`() {
+        var builder = builder()
+        builder.subject = run(builder, 0, text: "Hi") { ["user": .string($0), "plan": "a"] }
+        builder.twins = (1...2).map { number in
+            run(builder, number, text: "Hi") { ["user": .string($0), "plan": "a"] }
+        }
+        #expect(builder.codes(RelationRule.self).isEmpty)
+        #expect(Judge.judge(builder.evidence).verdict == .passed)
+    }
+
+    @Test func `a second push is a finding`() {
+        var builder = builder()
+        builder.subject = run(builder, 0, pushes: 2) { _ in ["plan": "a"] }
+        builder.twins = (1...2).map { run(builder, $0) { _ in ["plan": "a"] } }
+        #expect(builder.codes(RelationRule.self) == [.effectExtra])
+    }
+
+    @Test func `a missing push is a finding`() {
+        var builder = builder(.undisturbed)
+        builder.subject = run(builder, 0, pushes: 0) { _ in ["plan": "a"] }
+        builder.twins = (1...2).map { run(builder, $0) { _ in ["plan": "a"] } }
+        #expect(builder.codes(RelationRule.self) == [.effectMissing])
+    }
+
+    @Test func `another text is a finding, unless the twins differ in it too`() {
+        var builder = builder()
+        builder.subject = run(builder, 0, text: "Hello") { _ in ["plan": "a"] }
+        builder.twins = (1...2).map { run(builder, $0, text: "Welcome") { _ in ["plan": "a"] } }
+        #expect(builder.codes(RelationRule.self) == [.effectDiffers])
+        builder.twins[1] = run(builder, 2, text: "Moin") { _ in ["plan": "a"] }
+        #expect(builder.codes(RelationRule.self).isEmpty)
+    }
+
+    @Test func `another state is a finding, a volatile one is masked and listed`() {
+        var builder = builder()
+        builder.subject = run(builder, 0) { _ in ["plan": "b", "row": 3] }
+        builder.twins = (1...2).map { number in
+            run(builder, number) { _ in ["plan": "a", "row": .integer(Int64(number))] }
+        }
+        #expect(builder.codes(RelationRule.self) == [.stateDiffers])
+        #expect(StateComparison(builder.evidence).volatile == ["subscription/row"])
+        builder.subject = run(builder, 0) { _ in ["plan": "a", "row": 3] }
+        #expect(builder.codes(RelationRule.self).isEmpty)
+    }
+
+    @Test func `a row that is missing differs from one that is there`() {
+        var builder = builder(.before)
+        builder.subject = run(builder, 0) { _ in ["plan": "a"] }
+        builder.twins = (1...2).map { run(builder, $0) { _ in nil } }
+        #expect(builder.codes(RelationRule.self) == [.stateDiffers])
+    }
+
+    @Test func `the backend's own clock is masked, an event's date is not`() {
+        let clock = (EvidenceBuilder.base + .seconds(3605)).description
+        let later = (EvidenceBuilder.base + .seconds(3609)).milliseconds
+        var builder = builder()
+        builder.subject = run(builder, 0) { _ in ["seen": .string(clock), "until": 1_795_000_000_000] }
+        builder.twins = (1...2).map {
+            run(builder, $0) { _ in ["seen": .integer(later), "until": 1_795_000_000_000] }
+        }
+        #expect(builder.codes(RelationRule.self).isEmpty)
+        builder.subject = run(builder, 0) { _ in ["seen": .string(clock), "until": 1_796_000_000_000] }
+        #expect(builder.codes(RelationRule.self) == [.stateDiffers])
+    }
+
+    @Test func `places that the profile ignores are not compared`() throws {
+        var builder = builder()
+        builder.profile.probes[0].ignored = [try #require(JSONPointer("/meta"))]
+        builder.subject = run(builder, 0) { _ in ["plan": "a", "meta": ["attempts": 9]] }
+        builder.twins = (1...2).map { run(builder, $0) { _ in ["plan": "a", "meta": ["attempts": 1]] } }
+        #expect(builder.codes(RelationRule.self).isEmpty)
+    }
+
+    @Test func `comparing fields looks only at what the profile maps`() {
+        var builder = builder(.inOrder)
+        builder.contract.expectation.compared = [.fields]
+        builder.subject = run(builder, 0) { _ in ["access": true, "source": "webhook"] }
+        builder.twins = (1...2).map { run(builder, $0) { _ in ["access": true, "source": "app"] } }
+        #expect(builder.codes(RelationRule.self).isEmpty)
+        builder.subject = run(builder, 0) { _ in ["access": false, "source": "webhook"] }
+        #expect(builder.codes(RelationRule.self) == [.stateDiffers])
+    }
+
+    @Test func `a backend that shows nothing is not passed`() {
+        var builder = builder()
+        builder.profile.probes = []
+        builder.sight.seesEffects = false
+        builder.subject = [EvidenceBuilder.delivery()]
+        builder.twins = [[EvidenceBuilder.delivery()], [EvidenceBuilder.delivery()]]
+        #expect(builder.codes(RelationRule.self) == [.unobservable])
+        #expect(Judge.judge(builder.evidence).verdict == .inconclusive)
+    }
+
+    @Test func `twins that differ everywhere decide nothing`() {
+        var builder = builder()
+        builder.subject = run(builder, 0) { _ in 17 }
+        builder.twins = (1...2).map { number in run(builder, number) { _ in .integer(Int64(number)) } }
+        #expect(builder.codes(RelationRule.self) == [.allVolatile])
+    }
+
+    @Test func `a twin that failed decides nothing`() {
+        var builder = builder()
+        builder.subject = run(builder, 0) { _ in ["plan": "a"] }
+        builder.twins = [
+            [EvidenceBuilder.delivery("purchase", .answered(HTTPMessage.Response(500)))]
+        ]
+        #expect(builder.codes(RelationRule.self) == [.twinFailed])
+    }
+}

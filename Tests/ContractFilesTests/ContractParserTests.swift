@@ -1,0 +1,273 @@
+import Conformance
+import ContractFiles
+import Foundation
+import Testing
+
+@Suite("Contract files")
+struct ContractParserTests {
+    private func parse(_ text: String) -> Result<[Contract], ContractErrors> {
+        ContractParser.parse(text, path: "a/b.yaml", id: "a/b")
+    }
+
+    private static let minimal = """
+        contract: a/b
+        title: A title
+        clause: S-03
+        source: a test
+        variants: {copies: [2, 8], status: [500, reset]}
+        given:
+          - register: ada
+          - onesignal: {answers: ["{{status}}", ok]}
+        steps:
+          - deliver: purchase
+            event: {type: INITIAL_PURCHASE, user: ada, store: PLAY_STORE, expires: +30d}
+          - deliver: again
+            repeats: purchase
+            times: "{{copies-1}}"
+            at: +5m
+        expect:
+          answers: 200
+          like: once
+          state:
+            ada: {access: true, product: NO, expires: "{{purchase.expiration_at_ms}}"}
+        """
+
+    @Test func `axes expand to one contract each, in order`() throws {
+        let contracts = try parse(Self.minimal).get()
+        #expect(
+            contracts.map(\.caseID) == [
+                "a/b/copies:2,status:500", "a/b/copies:2,status:reset", "a/b/copies:8,status:500",
+                "a/b/copies:8,status:reset",
+            ]
+        )
+        let last = try #require(contracts.last)
+        guard case .deliver(let again) = last.steps[1] else {
+            Issue.record("no delivery")
+            return
+        }
+        #expect(again.times == 7)
+        #expect(again.delay == .seconds(300))
+        #expect(again.subject == .repeats("purchase"))
+        #expect(
+            last.given[1]
+                == .provider(ProviderPlan(provider: "onesignal", answers: [.reset, .asUsual]))
+        )
+        #expect(last.users == ["ada"])
+    }
+
+    @Test func `only true, false and null are no strings`() throws {
+        let contract = try #require(try parse(Self.minimal).get().first)
+        let fields = try #require(contract.expectation.states.first?.fields)
+        #expect(fields.map(\.value) == [true, "NO", "{{purchase.expiration_at_ms}}"])
+    }
+
+    @Test func `an expectation knows its place`() throws {
+        let contract = try #require(try parse(Self.minimal).get().first)
+        let location = try #require(contract.expectation.relationLocation)
+        #expect("\(location)" == "a/b.yaml:18:9")
+        #expect(location.excerpt == "18 |   like: once\n   |         ^^^^")
+    }
+
+    @Test func `several errors are reported together`() {
+        let text = Self.minimal.replacingOccurrences(of: "like: once", with: "like: twice")
+            .replacingOccurrences(of: "at: +5m", with: "at: 5")
+            .replacingOccurrences(of: "store:", with: "stor:")
+        guard case .failure(let errors) = parse(text) else {
+            Issue.record("it was accepted")
+            return
+        }
+        #expect(errors.errors.map(\.location.line) == [11, 15, 18])
+    }
+
+    @Test("every malformed file has the error that stands beside it", arguments: malformed)
+    func reportsError(name: String) throws {
+        let text = try #require(Self.read(name + ".yaml"))
+        let actual: String
+        switch ContractParser.parse(text, path: name + ".yaml", id: "a/b") {
+        case .success: actual = "accepted\n"
+        case .failure(let errors): actual = "\(errors)\n"
+        }
+        if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil {
+            let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            let url = folder.appendingPathComponent("Malformed/\(name).err")
+            try Data(actual.utf8).write(to: url)
+            return
+        }
+        #expect(actual == Self.read(name + ".err"))
+    }
+
+    private static var folder: String { Bundle.module.bundlePath + "/Malformed" }
+
+    private static var malformed: [String] {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return files.filter { $0.hasSuffix(".yaml") }.map { String($0.dropLast(5)) }.sorted()
+    }
+
+    private static func read(_ name: String) -> String? {
+        FileManager.default.contents(atPath: folder + "/" + name)
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test func `there are malformed files to read`() {
+        #expect(Self.malformed.count >= 15)
+    }
+
+    @Test("damaged files are refused and never trap", arguments: 0..<UInt64(150))
+    func survivesDamage(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        var bytes = Array(Self.minimal.utf8)
+        for _ in 0..<Int.random(in: 1...8, using: &generator) {
+            let index = Int.random(in: bytes.indices, using: &generator)
+            switch Int.random(in: 0..<3, using: &generator) {
+            case 0: bytes[index] = UInt8.random(in: 0x09...0x7e, using: &generator)
+            case 1: bytes.remove(at: index)
+            default:
+                let piece = ["{", "[", ": ", "\n", "&a ", "*a", "\"", "- "].randomElement(
+                    using: &generator
+                )
+                bytes.insert(contentsOf: Array((piece ?? "").utf8), at: index)
+            }
+        }
+        if case .failure(let errors) = parse(String(decoding: bytes, as: UTF8.self)) {
+            #expect(!errors.errors.isEmpty)
+            #expect(errors.errors.allSatisfy { !$0.remedy.isEmpty })
+        }
+    }
+}
+
+@Suite("Shipped contracts")
+struct ShippedContractTests {
+    @Test func `all of them parse`() {
+        let library = ContractLibrary.shipped
+        #expect(library.errors.map(\.description).isEmpty)
+        #expect(library.files.count >= 40)
+    }
+
+    @Test func `ids are unique and cases cite a source`() {
+        let contracts = ContractLibrary.shipped.contracts
+        #expect(Set(contracts.map(\.caseID)).count == contracts.count)
+        for contract in contracts { #expect(contract.source.count > 3, "\(contract.id)") }
+    }
+
+    @Test(
+        "the schema lists the keys that the reader knows",
+        arguments: [("contract", ContractParser.keys), ("profile", ProfileParser.keys)]
+    )
+    func schemaFits(name: String, keys: [String]) throws {
+        let text = try #require(ContractLibrary.schema(name))
+        let schema = try JSONValue(parsing: text)
+        #expect(schema["properties"]?.object?.keys.sorted() == keys.sorted())
+        #expect(schema["additionalProperties"] == false)
+    }
+
+    @Test func `the schema lists the steps' keys too`() throws {
+        let text = try #require(ContractLibrary.schema("contract"))
+        let schema = try JSONValue(parsing: text)
+        let pointer = try #require(JSONPointer("/$defs/event/properties/type/anyOf/0/enum"))
+        #expect(schema[pointer]?.strings == EventSpec.types)
+        let probe = try #require(JSONPointer("/$defs/delivery/properties"))
+        #expect(schema[probe]?.object?.keys.sorted() == ContractParser.deliveryKeys.sorted())
+        let event = try #require(JSONPointer("/$defs/event/properties"))
+        #expect(schema[event]?.object?.keys.sorted() == ContractParser.eventKeys.sorted())
+    }
+}
+
+@Suite("Profiles")
+struct ProfileParserTests {
+    private func parse(
+        _ text: String,
+        environment: [String: String] = [:]
+    ) -> Result<Profile, ContractErrors> {
+        ProfileParser.parse(text, path: "assay.yaml", environment: environment)
+    }
+
+    private static let full = """
+        assay: 1
+        target: http://127.0.0.1:{{port}}
+        start:
+          command: node server.js
+          ready: GET /healthz
+          env: {PORT: "{{port}}", BASE: "{{fake.onesignal}}", A: "{{secret.revenuecat-authorization}}"}
+        endpoints:
+          revenuecat-webhook: POST /hooks/rc
+        secrets:
+          revenuecat-authorization: Bearer ${RC_TOKEN:-fallback}
+          revenuecat-signing: ${RC_SECRET:-}
+        users:
+          ids: integer
+          create: {post: /signup, body: {name: "{{id}}"}, id: /user/id}
+        probes:
+          user: {get: "/u/{{id}}"}
+          subscription:
+            command: [./probe.sh, "{{id}}"]
+            read:
+              access: {at: /plan, is: [pro, max]}
+              product: /sku
+              expires: {at: /until, after: now}
+            ignore: [/meta]
+        products: {premium_monthly: com.acme.monthly}
+        entitlement: pro
+        features: {except: [push]}
+        known-failing: known.txt
+        patience: 30s
+        """
+
+    @Test func `a full profile is read`() throws {
+        let profile = try parse(Self.full, environment: ["RC_TOKEN": "abc"]).get()
+        #expect(profile.secrets[.revenueCatAuthorization] == Secret("Bearer abc"))
+        #expect(profile.secrets[.revenueCatSigning]?.isEmpty == true)
+        #expect(profile.endpoints["revenuecat-webhook"]?.path == "/hooks/rc")
+        #expect(profile.idForm == .integer)
+        #expect(
+            profile.creation
+                == .request(
+                    Profile.Endpoint(method: "POST", path: "/signup"),
+                    body: ["name": "{{id}}"],
+                    id: JSONPointer("/user/id")
+                )
+        )
+        #expect(profile.probe(reading: "access")?.reading.meaning == .isAny(["pro", "max"]))
+        #expect(profile.probe(reading: "expires")?.reading.meaning == .isFuture)
+        #expect(profile.unsupported == [.push, .firebase, .purchasely])
+        #expect(profile.patience == .seconds(30))
+        #expect(profile.obstacle(to: .signature) != nil)
+        #expect(profile.obstacle(to: .authorization) == nil)
+    }
+
+    @Test func `the environment's default counts when the variable is empty`() throws {
+        let profile = try parse(Self.full, environment: ["RC_TOKEN": ""]).get()
+        #expect(profile.secrets[.revenueCatAuthorization] == Secret("Bearer fallback"))
+    }
+
+    @Test func `JSON is a profile too`() throws {
+        let profile = try parse(#"{"assay": 1, "target": "http://127.0.0.1:8080"}"#).get()
+        #expect(profile.target == "http://127.0.0.1:8080")
+    }
+
+    @Test(
+        "errors name place and remedy",
+        arguments: [
+            ("target: x", "a profile needs the key 'assay'"),
+            ("assay: 2", "'2' is not a known profile version"),
+            ("assay: 1\nprobs: {}", "Did you mean 'probes'?"),
+            ("assay: 1\nfeatures: {except: [pushes]}", "Did you mean 'push'?"),
+            ("assay: 1\nsecrets: {onesignal-key: \"${NOPE}\"}", "variable NOPE is not set"),
+            ("assay: 1\nstart: {command: \"run {{prt}}\"}", "Did you mean 'port'?"),
+            ("assay: 1\nprobes: {user: {get: \"/u/{{uid}}\"}}", "nothing is called {{uid}} here"),
+            ("assay: 1\nprobes: {user: {get: /u, read: {acess: /a}}}", "Did you mean 'access'?"),
+            ("assay: 1\nprobes: {user: {get: /u, read: {access: a}}}", "expected a JSON pointer"),
+            ("assay: 1\nendpoints: {register: POST api}", "expected a method and a path"),
+            ("assay: 1\npatience: 5", "'5' is not a duration"),
+            ("assay: 1\nusers: {ids: guid}", "'guid' is not a known form of ids"),
+            ("- assay", "expected a mapping"), ("assay: [", "this is not YAML"), ("", "empty"),
+        ]
+    )
+    func reportsErrors(text: String, part: String) {
+        guard case .failure(let errors) = parse(text) else {
+            Issue.record("it was accepted")
+            return
+        }
+        #expect("\(errors)".contains(part), "\(errors)")
+        #expect("\(errors)".contains("assay.yaml:"))
+    }
+}

@@ -1,0 +1,175 @@
+import Conformance
+import FakeServers
+import Replay
+import Testing
+
+@Suite("Fakes on their ports")
+struct FakeServerTests {
+    private static func world() -> FakeWorld {
+        let world = FakeWorld(
+            journalBytesMax: 1 << 20,
+            revenueCatKey: nil,
+            oneSignalKey: nil,
+            wallClock: { Instant(milliseconds: 1_790_000_000_000) }
+        )
+        world.open("run", ids: ["ada-id"], at: Instant(milliseconds: 1_790_000_000_000))
+        return world
+    }
+
+    private static let push = HTTPMessage.Request(
+        "POST",
+        "/notifications",
+        fields: [HTTPMessage.Field("content-type", "application/json")],
+        body: JSONValue.object([
+            "app_id": "a55a4000-0000-4000-8000-000000000000",
+            "include_aliases": ["external_id": ["ada-id"]],
+            "contents": ["en": "Hello"],
+        ]).bytes
+    )
+
+    private func with(
+        _ party: Exchange.Party,
+        _ body: (FakeWorld, BackendClient) async throws -> Void
+    ) async throws {
+        let world = Self.world()
+        let server = try await FakeServer(party, world: world)
+        let client = BackendClient(base: server.baseURL, laneCount: 2)
+        try await body(world, client)
+        await client.close()
+        server.stop()
+    }
+
+    private func plan(_ answer: ProviderPlan.Answer) -> ProviderPlan {
+        ProviderPlan(provider: "onesignal", answers: [answer])
+    }
+
+    @Test func `a call is answered and stands in the journal with its effect`() async throws {
+        try await with(.oneSignal) { world, client in
+            let outcome = await client.send(Self.push, within: .seconds(10))
+            guard case .answered(let response) = outcome else {
+                Issue.record("\(outcome)")
+                return
+            }
+            #expect(response.status == 200)
+            let exchanges = world.journal.read { $0.exchanges(in: "run") }
+            #expect(exchanges.count == 1)
+            #expect(exchanges.first?.request.body == Self.push.body)
+            #expect(exchanges.first?.effects.count == 1)
+            #expect(exchanges.first?.response?.body == response.body)
+        }
+    }
+
+    @Test func `a reset shows no byte and has no effect`() async throws {
+        try await with(.oneSignal) { world, client in
+            world.schedule(self.plan(.reset), namespace: "run")
+            let outcome = await client.send(Self.push, within: .seconds(10))
+            guard case .failed(.closed, _) = outcome else {
+                Issue.record("\(outcome)")
+                return
+            }
+            #expect(world.journal.read { $0.exchanges(in: "run") }.first?.effects == [])
+        }
+    }
+
+    @Test func `a lost answer has its effect`() async throws {
+        try await with(.oneSignal) { world, client in
+            world.schedule(self.plan(.loseAnswer), namespace: "run")
+            let outcome = await client.send(Self.push, within: .seconds(10))
+            guard case .failed(.closed, _) = outcome else {
+                Issue.record("\(outcome)")
+                return
+            }
+            let exchange = world.journal.read { $0.exchanges(in: "run") }.first
+            #expect(exchange?.effects.count == 1)
+            guard case .answerLost = exchange?.outcome else {
+                Issue.record("\(String(describing: exchange?.outcome))")
+                return
+            }
+        }
+    }
+
+    @Test func `a call that is never answered ends with the caller's patience`() async throws {
+        try await with(.oneSignal) { world, client in
+            world.schedule(self.plan(.never), namespace: "run")
+            let outcome = await client.send(Self.push, within: .milliseconds(200))
+            guard case .failed(.timedOut, _) = outcome else {
+                Issue.record("\(outcome)")
+                return
+            }
+            // The others go on.
+            let next = await client.send(Self.push, lane: 1, within: .seconds(10))
+            guard case .answered = next else {
+                Issue.record("\(next)")
+                return
+            }
+        }
+    }
+
+    @Test func `REST answers a customer`() async throws {
+        try await with(.revenueCat) { _, client in
+            let request = HTTPMessage.Request("GET", "/v1/subscribers/%24RCAnonymousID%3Aabc")
+            guard case .answered(let response) = await client.send(request, within: .seconds(10))
+            else {
+                Issue.record("no answer")
+                return
+            }
+            let body = try JSONValue(parsing: response.body)
+            #expect(body["subscriber"]?["original_app_user_id"] == "$RCAnonymousID:abc")
+            #expect(response[field: "x-assay-fake"]?.hasPrefix("revenuecat") == true)
+        }
+    }
+
+    @Test func `a port in use is a clear error`() async throws {
+        let world = Self.world()
+        let first = try await FakeServer(.oneSignal, world: world)
+        await #expect(throws: FakeServer.StartError.self) {
+            _ = try await FakeServer(.oneSignal, world: world, port: first.port)
+        }
+        do {
+            _ = try await FakeServer(.oneSignal, world: world, port: first.port)
+        } catch {
+            #expect("\(error)".contains("the port is in use"))
+        }
+        first.stop()
+    }
+}
+
+@Suite("Requests on their way to the backend")
+struct BackendClientTests {
+    @Test func `nothing listening is told from no answer`() async throws {
+        let client = BackendClient(base: "http://127.0.0.1:1", laneCount: 1)
+        let outcome = await client.send(HTTPMessage.Request("GET", "/"), within: .seconds(5))
+        guard case .failed(.refused, _) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        await client.close()
+    }
+
+    @Test(
+        "a disturbed request ends as planned",
+        arguments: [
+            (BackendClient.Disturbance.cutRequest, Exchange.Outcome.requestCut),
+            (.hangUp, .answerLost(nil)),
+        ]
+    )
+    func disturbs(disturbance: BackendClient.Disturbance, outcome: Exchange.Outcome) async throws {
+        let world = FakeWorld(
+            journalBytesMax: 1 << 20,
+            revenueCatKey: nil,
+            oneSignalKey: nil,
+            wallClock: { Instant(milliseconds: 0) }
+        )
+        let server = try await FakeServer(.oneSignal, world: world)
+        let client = BackendClient(base: server.baseURL, laneCount: 1)
+        let request = HTTPMessage.Request(
+            "POST",
+            "/notifications",
+            body: .init(repeating: 0x20, count: 4000)
+        )
+        let actual = await client.send(request, within: .seconds(10), disturbance: disturbance)
+        #expect(actual == outcome)
+        await client.close()
+        server.stop()
+    }
+}

@@ -1,0 +1,159 @@
+import Conformance
+import ContractFiles
+import Foundation
+import ReferenceBackend
+import Testing
+
+/// The layout rules of the design, as tests; each failure says what to do.
+@Suite("Repository")
+struct LayoutTests {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    private static func files(below folder: String, ending: String = "swift") -> [(String, String)] {
+        let base = root.appendingPathComponent(folder)
+        let enumerator = FileManager.default.enumerator(at: base, includingPropertiesForKeys: nil)
+        var result: [(String, String)] = []
+        while let url = enumerator?.nextObject() as? URL {
+            guard url.pathExtension == ending,
+                let text = try? String(contentsOf: url, encoding: .utf8)
+            else { continue }
+            result.append((String(url.path.dropFirst(root.path.count + 1)), text))
+        }
+        return result.sorted { $0.0 < $1.0 }
+    }
+
+    @Test func `the top level stays as agreed`() throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: Self.root.path)
+            .filter { !$0.hasPrefix(".") }
+        let agreed: Set = [
+            "Package.swift", "Package.resolved", "Sources", "Tests", "contracts", "recordings",
+            "README.md", "LICENSE",
+        ]
+        #expect(Set(names).subtracting(agreed).isEmpty, "move it below Sources or Tests")
+    }
+
+    @Test(
+        "a module imports what the architecture allows",
+        arguments: [
+            ("Conformance", []), ("Providers", ["Conformance", "Crypto"]),
+            ("ContractFiles", ["Conformance", "Yams", "Foundation"]),
+            ("Reports", ["Conformance"]),
+            (
+                "FakeServers",
+                [
+                    "Conformance", "Providers", "HTTPTypes", "Hummingbird", "Logging", "NIOCore",
+                    "Synchronization", "Glibc", "Darwin",
+                ]
+            ),
+            (
+                "Replay",
+                [
+                    "Conformance", "Providers", "FakeServers", "AsyncHTTPClient", "NIOCore",
+                    "NIOHTTP1", "NIOPosix", "Foundation", "Synchronization", "Glibc", "Darwin",
+                ]
+            ),
+            (
+                "ReferenceBackend",
+                [
+                    "AsyncHTTPClient", "Crypto", "CryptoExtras", "Foundation", "GRDB", "HTTPTypes",
+                    "Hummingbird", "Logging", "NIOCore", "NIOHTTP1", "Synchronization",
+                ]
+            ),
+        ] as [(String, [String])]
+    )
+    func importsWhatIsAllowed(module: String, allowed: [String]) {
+        for (path, text) in Self.files(below: "Sources/\(module)") {
+            for line in text.split(separator: "\n") {
+                let words = line.split(separator: " ")
+                guard let index = words.firstIndex(of: "import"), index <= 1,
+                    words.count == index + 2
+                else { continue }
+                let name = String(words[index + 1])
+                #expect(allowed.contains(name), "\(path) imports \(name); the picture does not")
+            }
+        }
+    }
+
+    @Test func `a third-party type stays inside its module`() {
+        let owned = ["Yams", "GRDB", "AsyncHTTPClient", "Hummingbird", "ArgumentParser", "Crypto"]
+        for (path, text) in Self.files(below: "Sources") {
+            for name in owned {
+                #expect(!text.contains("package import \(name)\n"), "\(path): \(name) leaks")
+                #expect(!text.contains("public import \(name)\n"), "\(path): \(name) leaks")
+            }
+        }
+    }
+
+    @Test func `every rule has a test and a page`() {
+        let sources = Self.files(below: "Sources/Conformance/Judging")
+        let rules = sources.filter { $0.1.contains(": Rule {") }.map {
+            URL(fileURLWithPath: $0.0).deletingPathExtension().lastPathComponent
+        }
+        #expect(rules.count >= 5)
+        let tests = Self.files(below: "Tests/ConformanceTests/Judging").map(\.1).joined()
+        let pages = Self.files(below: "Sources/Conformance/Conformance.docc/Rules", ending: "md")
+            .map(\.0)
+        for rule in rules {
+            #expect(tests.contains("struct \(rule)Tests"), "write \(rule)Tests")
+            #expect(pages.contains { $0.hasSuffix("/\(rule).md") }, "write Rules/\(rule).md")
+        }
+    }
+
+    @Test func `every contract stands where its id says, in its family`() {
+        for (path, text) in Self.files(below: "contracts", ending: "yaml") {
+            let id = String(path.dropFirst("contracts/".count).dropLast(".yaml".count))
+            #expect(text.hasPrefix("contract: \(id)\n"), "\(path): the id must be the path")
+        }
+    }
+
+    @Test func `no contract knows a literal id, path, currency or port`() {
+        let forbidden = ["127.0.0.1", "localhost", "/api/", "EUR", "USD", "app_id", "93", "http:"]
+        for (path, text) in Self.files(below: "contracts", ending: "yaml") {
+            for line in text.split(separator: "\n") where !line.hasPrefix("source:") {
+                for word in forbidden {
+                    #expect(!line.contains(word), "\(path) says '\(word)'")
+                }
+            }
+        }
+    }
+
+    @Test func `every defect stands in the code where it deviates`() {
+        let code = Self.files(below: "Sources/ReferenceBackend")
+            .filter { !$0.0.hasSuffix("/Defect.swift") }.map(\.1).joined()
+        #expect(Defect.allCases.count >= 25)
+        for defect in Defect.allCases {
+            #expect(code.contains(".\(defect)"), "\(defect.rawValue) deviates nowhere")
+            #expect(!defect.summary.isEmpty)
+        }
+        #expect(Set(Defect.allCases.map(\.rawValue)).count == Defect.allCases.count)
+    }
+
+    @Test func `names say what a thing is`() {
+        for (path, _) in Self.files(below: "Sources") {
+            for word in ["Manager", "Helper", "Utils", "Misc"] {
+                #expect(!path.contains(word), "\(path): name the concept")
+            }
+        }
+    }
+
+    @Test func `values are not secret keys of somebody`() {
+        let folders = ["contracts", "recordings", "Sources", "Tests"]
+        let texts = folders.flatMap { folder in
+            ["swift", "yaml", "json", "md"].flatMap { Self.files(below: folder, ending: $0) }
+        }
+        for (path, text) in texts {
+            for prefix in ["sk_" + "live_", "AKIA" + "I", "-----BEGIN " + "PRIVATE"] {
+                #expect(!text.contains(prefix), "\(path) holds something like a credential")
+            }
+        }
+    }
+
+    @Test func `no test and no source waits for a fixed time`() {
+        for (path, text) in Self.files(below: "Tests") + Self.files(below: "Sources") {
+            for word in ["Thread." + "sleep", "use" + "conds(", "us" + "leep("] {
+                #expect(!text.contains(word), "\(path): wait for evidence")
+            }
+        }
+    }
+}

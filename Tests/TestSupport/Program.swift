@@ -1,0 +1,123 @@
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+/// The built `assay`, run as a person would run it.
+package struct Program: Sendable {
+    package struct Result: Sendable {
+        package let status: Int32
+        package let output: String
+        package let errors: String
+    }
+
+    /// The binary that was built beside the tests.
+    package static let path: String = {
+        let source = URL(fileURLWithPath: #filePath)
+        let root = source.deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let beside = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        let candidates = [beside, root.appendingPathComponent(".build/debug")]
+        return candidates.map { $0.appendingPathComponent("assay").path }
+            .first { FileManager.default.isExecutableFile(atPath: $0) } ?? "assay"
+    }()
+
+    private let process = Process()
+    private let output: URL
+    private let errors: URL
+
+    /// Starts it; what it prints goes to files, so that no pipe fills up.
+    package init(
+        _ arguments: [String],
+        folder: String? = nil,
+        environment: [String: String] = [:]
+    ) throws {
+        let base = FileManager.default.temporaryDirectory
+            .appendingPathComponent("assay-test-" + UUID().uuidString)
+        try FileManager.default.createDirectory(at: base, withIntermediateDirectories: true)
+        output = base.appendingPathComponent("out")
+        errors = base.appendingPathComponent("err")
+        for url in [output, errors] {
+            _ = FileManager.default.createFile(atPath: url.path, contents: nil)
+        }
+        process.executableURL = URL(fileURLWithPath: Self.path)
+        process.arguments = arguments
+        process.currentDirectoryURL = folder.map { URL(fileURLWithPath: $0) } ?? base
+        process.environment = ProcessInfo.processInfo.environment
+            .filter { !$0.key.hasPrefix("ASSAY_") }
+            .merging(environment) { $1 }
+        process.standardOutput = try FileHandle(forWritingTo: output)
+        process.standardError = try FileHandle(forWritingTo: errors)
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+    }
+
+    package var identifier: Int32 { process.processIdentifier }
+
+    package func signal(_ number: Int32) {
+        kill(process.processIdentifier, number)
+    }
+
+    /// What it has written to stderr so far.
+    package var errorsSoFar: String {
+        (try? String(contentsOf: errors, encoding: .utf8)) ?? ""
+    }
+
+    package func wait() async -> Result {
+        let process = process
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                process.waitUntilExit()
+                continuation.resume()
+            }
+        }
+        return Result(
+            status: process.terminationStatus,
+            output: (try? String(contentsOf: output, encoding: .utf8)) ?? "",
+            errors: errorsSoFar
+        )
+    }
+
+    /// Runs it to its end.
+    package static func run(
+        _ arguments: [String],
+        folder: String? = nil,
+        environment: [String: String] = [:]
+    ) async throws -> Result {
+        try await Program(arguments, folder: folder, environment: environment).wait()
+    }
+}
+
+/// A folder that is removed when its owner is.
+package final class TemporaryFolder: Sendable {
+    package let path: String
+
+    package init() throws {
+        path = FileManager.default.temporaryDirectory
+            .appendingPathComponent("assay-folder-" + UUID().uuidString).path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    @discardableResult
+    package func write(_ text: String, to name: String) throws -> String {
+        let url = URL(fileURLWithPath: path).appendingPathComponent(name)
+        try FileManager.default.createDirectory(
+            at: url.deletingLastPathComponent(),
+            withIntermediateDirectories: true
+        )
+        try Data(text.utf8).write(to: url)
+        return url.path
+    }
+
+    package func read(_ name: String) -> String? {
+        FileManager.default.contents(atPath: path + "/" + name)
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+}
