@@ -77,7 +77,8 @@ struct DemoCommand: AsyncParsableCommand {
         if let example { Terminal.output(terminal.block(example) + "\n") }
         for result in failed where result != example {
             let code = result.findings.first?.code
-            let line = "\(code?.rawValue ?? "")  \(result.contract.clause)  \(result.contract.caseID)"
+            let line =
+                "\(code?.rawValue ?? "")  \(result.contract.clause)  \(result.contract.caseID)"
             Terminal.output("\(style.red("FAIL")) \(line.prefix(92))\n")
         }
         Terminal.output("\n" + terminal.summary(report))

@@ -44,8 +44,10 @@ struct ExplainCommand: AsyncParsableCommand {
                     + (near.map { "; did you mean '\($0)'?" } ?? "; see 'assay list'")
             )
         }
-        for id in matching.map(\.id).reduce(into: [String](), { if !$0.contains($1) { $0.append($1) } })
-        {
+        for id in matching.map(\.id).reduce(
+            into: [String](),
+            { if !$0.contains($1) { $0.append($1) } }
+        ) {
             guard let contract = matching.first(where: { $0.id == id }) else { continue }
             Terminal.output("\(contract.clause)  \(id)\n      \(contract.title)\n")
             Terminal.output("      source: \(contract.source)\n")

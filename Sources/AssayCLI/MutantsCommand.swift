@@ -44,7 +44,8 @@ struct MutantsCommand: AsyncParsableCommand {
     mutating func run() async throws {
         let library = try selection.library()
         let selected = try selection.selection().apply(to: library.contracts)
-        let contracts = selected
+        let contracts =
+            selected
             + library.contracts.filter { $0.id == Self.smoke && !selected.contains($0) }
         let defects = try defects()
         let seed = seed
@@ -71,7 +72,8 @@ struct MutantsCommand: AsyncParsableCommand {
         let missed = outcomes.filter { $0.caught.isEmpty && !$0.isVoid }
         let void = outcomes.filter(\.isVoid)
         let proven = outcomes.reduce(into: Set<String>()) { $0.formUnion($1.contracts) }
-        let unproven = Set(selected.map(\.id)).subtracting(proven).subtracting([Self.smoke]).sorted()
+        let unproven = Set(selected.map(\.id)).subtracting(proven).subtracting([Self.smoke])
+            .sorted()
         Terminal.output(
             "\ncaught \(outcomes.count - missed.count - void.count) of \(total)"
                 + "   missed \(missed.count)   void \(void.count)\n"

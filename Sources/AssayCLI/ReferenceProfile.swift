@@ -13,7 +13,12 @@ enum ReferenceProfile {
         )
         profile.secrets[.revenueCatSigning] = Secret("whsec_assay")
         profile.probes = [
-            Profile.Probe(name: "user", source: .get("/test/users/{{id}}"), readings: [:], ignored: []),
+            Profile.Probe(
+                name: "user",
+                source: .get("/test/users/{{id}}"),
+                readings: [:],
+                ignored: []
+            ),
             Profile.Probe(
                 name: "subscription",
                 source: .get("/test/subscriptions/{{id}}"),
@@ -23,7 +28,7 @@ enum ReferenceProfile {
                     "refunded": "/refunded", "pending-product": "/pending_product_id",
                     "environment": "/environment",
                 ].compactMapValues { JSONPointer($0) }
-                .mapValues { Profile.Reading(pointer: $0, meaning: .value) },
+                    .mapValues { Profile.Reading(pointer: $0, meaning: .value) },
                 ignored: []
             ),
         ]

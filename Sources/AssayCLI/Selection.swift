@@ -69,7 +69,8 @@ struct Selection {
         _ contracts: [Contract]
     ) -> String {
         let names = Set(contracts.map(\.id)).sorted()
-        let near = Suggestion.nearest(to: pattern, among: names)
+        let near =
+            Suggestion.nearest(to: pattern, among: names)
             ?? names.first { $0.contains(pattern) }
         return "\(flag) '\(pattern)' selects no case"
             + (near.map { "; did you mean '\($0)'?" } ?? "; see 'assay list'")

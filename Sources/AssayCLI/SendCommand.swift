@@ -83,7 +83,8 @@ struct SendCommand: AsyncParsableCommand {
             )
         }
         let variables = ProcessInfo.processInfo.environment
-        let target = (url.percentEncodedPath.isEmpty ? "/" : url.percentEncodedPath)
+        let target =
+            (url.percentEncodedPath.isEmpty ? "/" : url.percentEncodedPath)
             + (url.percentEncodedQuery.map { "?" + $0 } ?? "")
         let sender = WebhookSender(
             path: target,
@@ -124,10 +125,12 @@ struct SendCommand: AsyncParsableCommand {
 
     private func body() throws -> JSONValue {
         guard !type.isEmpty else { throw Failure(.usage, "the event type is empty") }
-        if !EventSpec.types.contains(type), let near = Suggestion.nearest(
-            to: type,
-            among: EventSpec.types
-        ) {
+        if !EventSpec.types.contains(type),
+            let near = Suggestion.nearest(
+                to: type,
+                among: EventSpec.types
+            )
+        {
             Terminal.error("assay: '\(type)' is sent as an unknown type; did you mean \(near)?\n")
         }
         guard EventSpec.stores.contains(store) else {

@@ -14,7 +14,10 @@ struct SelectionOptions: ParsableArguments {
     @Option(name: .long, help: "Not the cases that match.")
     var skip: [String] = []
 
-    @Option(name: .long, help: "The lowest level that counts: must, should or may (verify: should).")
+    @Option(
+        name: .long,
+        help: "The lowest level that counts: must, should or may (verify: should)."
+    )
     var level: String?
 
     @Option(
@@ -24,6 +27,8 @@ struct SelectionOptions: ParsableArguments {
     var contracts: [String] = []
 
     /// - Parameter fallback: The level when neither --level nor --only says anything.
+    /// - Returns: The selection that the flags describe.
+    /// - Throws: A failure of usage for a level that does not exist.
     func selection(fallback: Contract.Level? = nil) throws -> Selection {
         let known = Contract.Level.allCases.map(\.rawValue)
         let parsed = try level.map { text in

@@ -4,7 +4,9 @@ internal import ContractFiles
 internal import Foundation
 internal import Replay
 
-/// Which backend, how it is reached and how it is looked at. Every option has an `ASSAY_…` twin.
+/// Which backend, how it is reached and how it is looked at.
+///
+/// Every option has an `ASSAY_…` twin.
 struct TargetOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -98,7 +100,8 @@ struct TargetOptions: ParsableArguments {
         for (name, secret) in profile.secrets {
             let value = secret.exposed
             let bare = value.hasPrefix("Bearer ") ? String(value.dropFirst(7)) : value
-            let isLong = bare.count >= 24 && !bare.lowercased().contains("test")
+            let isLong =
+                bare.count >= 24 && !bare.lowercased().contains("test")
                 && !bare.lowercased().contains("assay")
             let looksLive = ["sk_", "appl_", "goog_", "os_v2_app_"].contains { bare.hasPrefix($0) }
             if isLong, looksLive {
@@ -115,7 +118,8 @@ struct TargetOptions: ParsableArguments {
     func addresses(for profile: Profile) throws -> [Exchange.Party: ReplaySession.Address] {
         var addresses = profile.start == nil ? ReplaySession.fixedAddresses : [:]
         let variable = ProcessInfo.processInfo.environment["ASSAY_LISTEN"]
-        let entries = listen.isEmpty
+        let entries =
+            listen.isEmpty
             ? (variable?.split(separator: ",").map(String.init) ?? []) : listen
         for entry in entries {
             let parts = entry.split(separator: "=", maxSplits: 1).map(String.init)

@@ -72,7 +72,9 @@ struct VerifyCommand: AsyncParsableCommand {
             try await run.run(progress: progress, interruption: interruption) { session in
                 guard !isQuiet else { return }
                 let fakes = session.servers.map { "\($0.party) \($0.baseURL)" }
-                Terminal.error("assay \(assayVersion) · \(contracts.count) cases · seed \(run.seed)\n")
+                Terminal.error(
+                    "assay \(assayVersion) · \(contracts.count) cases · seed \(run.seed)\n"
+                )
                 Terminal.error("fakes    \(fakes.joined(separator: "  "))\n")
                 Terminal.error("backend  \(session.backend.target)\n\n")
             }

@@ -4,7 +4,7 @@ package import Conformance
 package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Problem: Hashable, Sendable {
         case yaml(String)
-        case anchor
+        case tooLarge
         case duplicateKey(String)
         case unknownKey(String, allowed: [String])
         case missingKey(String, of: String)
@@ -31,7 +31,7 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
     package var message: String {
         switch problem {
         case .yaml(let text): "this is not YAML: \(text)"
-        case .anchor: "anchors and aliases are not allowed here"
+        case .tooLarge: "the file has more than \(LocatedNode.nodeCountMax) values"
         case .duplicateKey(let key): "the key '\(key)' appears twice"
         case .unknownKey(let key, _): "unknown key '\(key)'"
         case .missingKey(let key, let owner): "\(owner) needs the key '\(key)'"
@@ -51,7 +51,7 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
     package var remedy: String {
         switch problem {
         case .yaml: "Mend the line above the mark first; indentation is by spaces."
-        case .anchor: "Write the value out at each place."
+        case .tooLarge: "Split it, and do not multiply values by aliases."
         case .duplicateKey: "Keep one of the two."
         case .unknownKey(let key, let allowed): Self.suggestion(key, allowed, "Use one of")
         case .missingKey(let key, _): "Add '\(key): …'."
@@ -75,6 +75,13 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         "\(location): error: \(message)\n\(location.excerpt)\n\(remedy)"
     }
 
+    /// Whether it complains of a key that stands in this mapping.
+    func isUnknownKey(in node: LocatedNode) -> Bool {
+        guard case .unknownKey(let key, _) = problem, case .mapping(let entries) = node.content
+        else { return false }
+        return entries.contains { $0.key == key && $0.keyLocation == location }
+    }
+
     private static func number(_ text: String) -> String {
         let digits = text.filter { $0.isASCII && $0.isNumber }
         return digits.isEmpty ? "5" : digits
@@ -84,7 +91,7 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         guard !allowed.isEmpty else { return "Remove it." }
         let list = "\(lead): \(allowed.joined(separator: ", "))."
         guard let near = Suggestion.nearest(to: word, among: allowed) else { return list }
-        return "Did you mean '\(near)'? \(list)"
+        return "Did you mean '\(near)'?" + (allowed.count > 12 ? "" : " " + list)
     }
 }
 

@@ -57,7 +57,8 @@ package struct ContractLibrary: Sendable {
         }
         let rootPath = isFolder.boolValue ? root.path + "/" : ""
         let files = urls.sorted { $0.path < $1.path }.map { url -> File in
-            let relative = isFolder.boolValue && url.path.hasPrefix(rootPath)
+            let relative =
+                isFolder.boolValue && url.path.hasPrefix(rootPath)
                 ? String(url.path.dropFirst(rootPath.count)) : nil
             let shown = relative.map { path.hasSuffix("/") ? path + $0 : "\(path)/\($0)" } ?? path
             guard let data = FileManager.default.contents(atPath: url.path),

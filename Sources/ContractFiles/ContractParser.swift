@@ -27,6 +27,7 @@ package enum ContractParser {
     ///   - text: The file's text.
     ///   - path: The file's path, for error messages.
     ///   - id: What the contract must be called: its path below the contracts folder.
+    /// - Returns: The variants in the order of their axes, or the errors in the order of their lines.
     package static func parse(
         _ text: String,
         path: String,
@@ -63,7 +64,7 @@ package enum ContractParser {
         else { return [] }
         return (reader.entries(variants) ?? []).map { axis in
             let values = reader.sequence(axis.value).compactMap { reader.text($0) }
-            if values.isEmpty {
+            if values.isEmpty, case .sequence = axis.value.content {
                 reader.fail(
                     .wrongKind(expected: "a list with values", found: axis.value.kind),
                     at: axis.value.location
@@ -297,6 +298,10 @@ struct VariantParser {
     ) -> Delivery.Subject? {
         let given = ["event", "body", "raw", "repeats"].filter { fields[$0] != nil }
         guard given.count == 1 else {
+            // A misspelt key has been reported already.
+            if given.isEmpty, reader.errors.contains(where: { $0.isUnknownKey(in: node) }) {
+                return nil
+            }
             reader.fail(
                 .conflict(
                     given.isEmpty
@@ -443,9 +448,7 @@ struct VariantParser {
         if let overlap = fields["overlap"] {
             expectation.overlapMin = reader.count(overlap, in: 2...256)
         }
-        if fields["answers"] == nil, expectation.relation == nil, expectation.effects.isEmpty,
-            expectation.states.isEmpty
-        {
+        if ["answers", "like", "effects", "state"].allSatisfy({ fields[$0] == nil }) {
             reader.fail(
                 .conflict("this contract expects nothing", remedy: "Add 'answers: 200'."),
                 at: node.location

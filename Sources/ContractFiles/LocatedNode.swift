@@ -21,6 +21,8 @@ struct LocatedNode {
 
     /// How deep a file may nest; contracts need six levels.
     private static let depthMax = 100
+    /// How many values a file may have; aliases could multiply a short text without end.
+    static let nodeCountMax = 100_000
 
     /// Reads one document.
     init(parsing text: String, path: String) throws(ContractError) {
@@ -47,17 +49,22 @@ struct LocatedNode {
         } catch {
             throw ContractError(.yaml("\(error)"), at: place(1, 1))
         }
-        try self.init(node, place, depth: 0)
+        var count = 0
+        try self.init(node, place, depth: 0, count: &count)
     }
 
     private init(
         _ node: Node,
         _ place: (Int, Int, Int) -> SourceLocation,
-        depth: Int
+        depth: Int,
+        count: inout Int
     ) throws(ContractError) {
         let line = node.mark?.line ?? 1
         let column = node.mark?.column ?? 1
-        guard node.anchor == nil else { throw ContractError(.anchor, at: place(line, column, 1)) }
+        count += 1
+        guard count <= Self.nodeCountMax else {
+            throw ContractError(.tooLarge, at: place(line, column, 1))
+        }
         guard depth < Self.depthMax else {
             throw ContractError(.yaml("nested too deeply"), at: place(line, column, 1))
         }
@@ -84,7 +91,7 @@ struct LocatedNode {
                 guard !entries.contains(where: { $0.key == name }) else {
                     throw ContractError(.duplicateKey(name), at: keyPlace)
                 }
-                let child = try LocatedNode(value, place, depth: depth + 1)
+                let child = try LocatedNode(value, place, depth: depth + 1, count: &count)
                 entries.append(Entry(key: name, keyLocation: keyPlace, value: child))
             }
             content = .mapping(entries)
@@ -92,12 +99,12 @@ struct LocatedNode {
         case .sequence(let sequence):
             var elements: [LocatedNode] = []
             for element in sequence {
-                elements.append(try LocatedNode(element, place, depth: depth + 1))
+                elements.append(try LocatedNode(element, place, depth: depth + 1, count: &count))
             }
             content = .sequence(elements)
             location = place(line, column, 1)
         case .alias:
-            throw ContractError(.anchor, at: place(line, column, 1))
+            throw ContractError(.yaml("this alias names nothing"), at: place(line, column, 1))
         }
     }
 

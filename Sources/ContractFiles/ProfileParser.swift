@@ -35,7 +35,7 @@ package enum ProfileParser {
             if let version = fields["assay"] {
                 if version.json.int64 != 1 {
                     reader.fail(
-                        .unknownValue(version.kind, what: "profile version", allowed: ["1"]),
+                        .unknownValue(version.json.text, what: "profile version", allowed: ["1"]),
                         at: version.location
                     )
                 }
@@ -246,7 +246,9 @@ package enum ProfileParser {
         private mutating func readings(_ node: LocatedNode) -> [String: Profile.Reading] {
             reader.mapping(node, allowed: Profile.Reading.names).compactMapValues { value in
                 guard case .mapping = value.content else {
-                    return reader.pointer(value).map { Profile.Reading(pointer: $0, meaning: .value) }
+                    return reader.pointer(value).map {
+                        Profile.Reading(pointer: $0, meaning: .value)
+                    }
                 }
                 let fields = reader.mapping(value, allowed: ["at", "is", "not", "after"])
                 guard let at = fields["at"], let pointer = reader.pointer(at) else {

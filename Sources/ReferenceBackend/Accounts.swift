@@ -53,7 +53,8 @@ struct Accounts: Sendable {
         return try await store.pool.write { db in
             let owned = try String.fetchOne(
                 db,
-                sql: "SELECT users.appUserID FROM accounts JOIN users ON users.id = accounts.userID "
+                sql:
+                    "SELECT users.appUserID FROM accounts JOIN users ON users.id = accounts.userID "
                     + "WHERE accounts.accountID = ?",
                 arguments: [accountID]
             )

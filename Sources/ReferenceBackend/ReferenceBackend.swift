@@ -192,7 +192,9 @@ struct WebhookRoute: Sendable {
 
     /// What a correct backend never refuses; only defects return something here.
     private func refusal(_ event: WebhookEvent, _ body: Data) -> Response? {
-        func refuse(_ defect: Defect, _ status: HTTPResponse.Status, when condition: Bool) -> Response? {
+        func refuse(_ defect: Defect, _ status: HTTPResponse.Status, when condition: Bool)
+            -> Response?
+        {
             defects.contains(defect) && condition
                 ? JSON.response(status, ["error": "\(defect.rawValue)"]) : nil
         }

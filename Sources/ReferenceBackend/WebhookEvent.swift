@@ -1,6 +1,8 @@
 internal import Foundation
 
-/// A RevenueCat event, reduced to what this backend uses. Everything that is not used is not
+/// A RevenueCat event, reduced to what this backend uses.
+///
+/// Everything that is not used is not
 /// looked at, so unknown fields, types and values pass through.
 struct WebhookEvent: Sendable {
     let id: String

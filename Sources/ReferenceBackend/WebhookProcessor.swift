@@ -44,7 +44,9 @@ struct WebhookProcessor: Sendable {
         }
     }
 
-    /// Remembers the event; false when it had been seen. The unique key decides, not a look before.
+    /// Remembers the event; false when it had been seen.
+    ///
+    /// The unique key decides, not a look before.
     private func mark(_ db: Database, _ event: WebhookEvent, _ key: String) throws -> Bool {
         // Defect: no-dedupe
         if defects.contains(.noDedupe) { return true }

@@ -131,7 +131,8 @@ package final class BackendProcess: Sendable {
         guard waitpid(state.process, &status, wait ? 0 : WNOHANG) == state.process else { return }
         let signal = status & 0x7f
         state.exitText =
-            signal == 0 ? "it exited with status \(status >> 8 & 0xff)" : "signal \(signal) ended it"
+            signal == 0
+            ? "it exited with status \(status >> 8 & 0xff)" : "signal \(signal) ended it"
     }
 
     #if canImport(Glibc)

@@ -46,6 +46,7 @@ package final class ReplaySession: Sendable {
     ///   - folder: A folder for the backend's data and its output.
     ///   - base: The moment that contracts' relative times count from.
     ///   - journalBytesMax: The bound of the journal, in bytes.
+    /// - Throws: When a port is taken, a template is wrong, or the backend does not get ready.
     package init(
         profile: Profile,
         addresses: [Exchange.Party: Address],
@@ -85,7 +86,10 @@ package final class ReplaySession: Sendable {
         self.servers = servers
         let values = Self.values(profile, servers: servers, folder: folder)
         do {
-            let target = try TextTemplate.fill(profile.target ?? "http://127.0.0.1:{{port}}", values)
+            let target = try TextTemplate.fill(
+                profile.target ?? "http://127.0.0.1:{{port}}",
+                values
+            )
             var process: BackendProcess?
             if let start = profile.start {
                 var environment = Self.standardEnvironment(values)

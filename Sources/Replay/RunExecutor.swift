@@ -268,7 +268,9 @@ package final class RunExecutor: Sendable {
                 disturbed: disturbance,
                 &progress
             )
-            if case .answered(let response) = outcome, schedule.isSuccess(response.status) { return }
+            if case .answered(let response) = outcome, schedule.isSuccess(response.status) {
+                return
+            }
             if await isGone(outcome, &progress) || Task.isCancelled { return }
             // Minutes lie between two attempts, so whatever the first began is over by then.
             if disturbance != .none { await awaitQuiet(progress, nil) }
@@ -403,7 +405,8 @@ package final class RunExecutor: Sendable {
             body.set(JSONPointer(tokens: ["event", "assay_padding"]), to: .string(text))
         }
         if delivery.nesting > 0 {
-            let nested = (0..<delivery.nesting).reduce(JSONValue.null) { inner, _ in .array([inner]) }
+            let nested = (0..<delivery.nesting).reduce(JSONValue.null) { inner, _ in .array([inner])
+            }
             body.set(JSONPointer(tokens: ["event", "assay_nesting"]), to: nested)
         }
         return body.mapLeaves { filled($0, namespace, base) }

@@ -9,11 +9,12 @@ extension RunExecutor {
     func settle(_ progress: Progress, _ sight: RunRecord.Sight) async -> RunRecord.Settling {
         var isSeen = false
         if sight.seesEffects || sight.seesState {
-            isSeen = await sentinel(
-                progress.namespace.name + "-s",
-                wait: max(.seconds(1), sight.latency * 20),
-                sight
-            ) != nil
+            isSeen =
+                await sentinel(
+                    progress.namespace.name + "-s",
+                    wait: max(.seconds(1), sight.latency * 20),
+                    sight
+                ) != nil
         }
         let quiet = await awaitQuiet(progress, sight)
         return isSeen ? .sentinel(quiet: quiet) : .window(quiet)

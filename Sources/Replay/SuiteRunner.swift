@@ -94,12 +94,14 @@ package final class SuiteRunner: Sendable {
             }
             for _ in 0..<options.jobs { add() }
             for await (index, result) in group {
+                // What a cancellation cut short says nothing.
+                if Task.isCancelled { continue }
                 if let result {
                     finish(index, result)
                 } else {
                     alone.append(index)
                 }
-                if !Task.isCancelled { add() }
+                add()
             }
         }
         for index in alone where !Task.isCancelled {

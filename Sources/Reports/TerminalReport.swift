@@ -97,7 +97,8 @@ package struct TerminalReport: Sendable {
         let seconds = Int((report.seconds * 100).rounded())
         var text =
             "\(style.bold("summary"))  \(report.cases.count) cases in "
-            + "\(seconds / 100).\(seconds % 100 < 10 ? "0" : "")\(seconds % 100) s · \(counts)\n"
+            + "\(seconds / 100).\(seconds % 100 < 10 ? "0" : "")\(seconds % 100) s\n"
+            + "         \(counts)\n"
         let clauses = Dictionary(grouping: report.cases, by: \.contract.clause)
         let proven = clauses.filter { $0.value.contains { $0.verdict == .passed } }
             .filter { !$0.value.contains { [.failed, .inconclusive].contains($0.verdict) } }

@@ -27,8 +27,11 @@ package struct Timeline: Sendable {
         var last: [Exchange.Purpose: Int] = [:]
         for exchange in exchanges { last[exchange.purpose] = exchange.sequence }
         return exchanges.filter { exchange in
-            if case .probe = exchange.purpose { last[exchange.purpose] == exchange.sequence }
-            else { true }
+            if case .probe = exchange.purpose {
+                last[exchange.purpose] == exchange.sequence
+            } else {
+                true
+            }
         }
     }
 

@@ -41,9 +41,18 @@ struct ExitCodeTests {
             (["verify", "--target", "nonsense"], "is not a URL"),
             (["verify", "--target", "http://example.com"], "--allow-host example.com"),
             (["verify", "--target", "http://127.0.0.1:1", "--jobs", "0"], "--jobs '0'"),
-            (["verify", "--target", "http://127.0.0.1:1", "--level", "shall"], "'shall' is none of"),
-            (["verify", "--target", "http://127.0.0.1:1", "--report", "pdf=x"], "is not FORMAT=PATH"),
-            (["verify", "--target", "http://127.0.0.1:1", "--listen", "x=1"], "PROVIDER=HOST:PORT"),
+            (
+                ["verify", "--target", "http://127.0.0.1:1", "--level", "shall"],
+                "'shall' is none of"
+            ),
+            (
+                ["verify", "--target", "http://127.0.0.1:1", "--report", "pdf=x"],
+                "is not FORMAT=PATH"
+            ),
+            (
+                ["verify", "--target", "http://127.0.0.1:1", "--listen", "x=1"],
+                "PROVIDER=HOST:PORT"
+            ),
             (["verify", "--profile", "nope.yaml"], "there is no profile 'nope.yaml'"),
             (["verify", "--contracts", "nope", "--target", "http://127.0.0.1:1"], "'nope'"),
             (["send", "RENEWAL"], "give --to URL"),

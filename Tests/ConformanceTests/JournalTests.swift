@@ -73,7 +73,9 @@ struct JournalTests {
 
     @Test func `a full journal forgets the oldest and says so`() {
         var journal = Journal(bytesMax: 20_000)
-        for _ in 0..<5000 { _ = journal.append(exchange("a", body: .init(repeating: 0, count: 100))) }
+        for _ in 0..<5000 {
+            _ = journal.append(exchange("a", body: .init(repeating: 0, count: 100)))
+        }
         #expect(journal.byteCount <= 20_000)
         #expect(journal.forgottenCount > 4800)
         #expect(!journal.isComplete(since: 0))

@@ -93,7 +93,9 @@ struct PlanTests {
         let direct = CasePlan(contract(.direct, steps: [.deliver(delivery)])).twin
         let plain = CasePlan(contract(.plain, steps: [.deliver(delivery)])).twin
         #expect(direct?.deliveries.first?.edits.count == 1)
-        #expect(direct?.deliveries.first?.subject == .event(EventSpec(type: "RENEWAL", user: "ada")))
+        #expect(
+            direct?.deliveries.first?.subject == .event(EventSpec(type: "RENEWAL", user: "ada"))
+        )
         #expect(plain?.deliveries.first?.edits.isEmpty == true)
         #expect(plain?.deliveries.first?.nesting == 0)
         #expect(plain?.deliveries.first?.subject == .event(spec))

@@ -46,7 +46,10 @@ struct EventFactoryTests {
             base: Self.context.base
         )
         let second = EventFactory(other).body(spec("RENEWAL"), name: "a")
-        #expect(second["event"]?["id"] != EventFactory(Self.context).body(spec("RENEWAL"), name: "a")["event"]?["id"])
+        #expect(
+            second["event"]?["id"]
+                != EventFactory(Self.context).body(spec("RENEWAL"), name: "a")["event"]?["id"]
+        )
     }
 
     @Test func `keys that one type carries are on no other`() throws {
@@ -64,7 +67,9 @@ struct EventFactoryTests {
 
     @Test func `a transfer names no user and no product`() throws {
         let event = try event(spec("TRANSFER"))
-        for key in ["app_user_id", "original_app_user_id", "aliases", "product_id", "entitlement_ids"] {
+        for key in [
+            "app_user_id", "original_app_user_id", "aliases", "product_id", "entitlement_ids",
+        ] {
             #expect(event[key] == nil, "\(key)")
         }
         #expect(event["transferred_to"] == [.string(Self.context.namespace.id(of: "bob"))])
@@ -82,7 +87,10 @@ struct EventFactoryTests {
         #expect(play["product_id"] == "premium_monthly:base-plan")
         #expect(play["transaction_id"]?.string?.hasPrefix("GPA.") == true)
         #expect(play["transaction_id"]?.string?.hasSuffix("..0") == true)
-        let stripe = [try event(spec("INITIAL_PURCHASE", store: "STRIPE")), try event(spec("RENEWAL", store: "STRIPE"))]
+        let stripe = [
+            try event(spec("INITIAL_PURCHASE", store: "STRIPE")),
+            try event(spec("RENEWAL", store: "STRIPE")),
+        ]
         #expect(stripe[0]["transaction_id"] == stripe[1]["transaction_id"])
         #expect(stripe[0]["country_code"] == .null)
         #expect(stripe[0]["price_id"] != nil)
@@ -160,7 +168,9 @@ enum Samples {
 
     /// Docs samples leave these out or had them for a while.
     private static let docsExtra: Set<String> = [
-        "metadata", "renewal_number", "app_id", "country_code", "takehome_percentage", "is_family_share",
+        "metadata", "renewal_number", "app_id", "country_code", "takehome_percentage",
+        "is_family_share",
+        "tax_percentage", "commission_percentage",
     ]
     private static let docsOnly: Set<String> = ["experiments", "price_experiments", "quantity"]
     private static let captureOnly: Set<String> = [
@@ -168,7 +178,12 @@ enum Samples {
     ]
 
     static let pairs: [Pair] = [
-        Pair(file: "initial_purchase-appstore", type: "INITIAL_PURCHASE", absent: docsOnly, extra: docsExtra),
+        Pair(
+            file: "initial_purchase-appstore",
+            type: "INITIAL_PURCHASE",
+            absent: docsOnly,
+            extra: docsExtra
+        ),
         Pair(file: "renewal-appstore-eur", type: "RENEWAL", absent: docsOnly, extra: docsExtra),
         Pair(
             file: "renewal-trial_conversion_stripe",
@@ -176,7 +191,12 @@ enum Samples {
             store: "STRIPE",
             absent: captureOnly
         ),
-        Pair(file: "cancellation-unsubscribe", type: "CANCELLATION", absent: docsOnly, extra: docsExtra),
+        Pair(
+            file: "cancellation-unsubscribe",
+            type: "CANCELLATION",
+            absent: docsOnly,
+            extra: docsExtra
+        ),
         Pair(
             file: "cancellation-unsubscribe_stripe",
             type: "CANCELLATION",
@@ -189,15 +209,30 @@ enum Samples {
             store: "PROMOTIONAL",
             absent: captureOnly
         ),
-        Pair(file: "uncancellation-empty_attributes", type: "UNCANCELLATION", absent: docsOnly, extra: docsExtra),
+        Pair(
+            file: "uncancellation-empty_attributes",
+            type: "UNCANCELLATION",
+            absent: docsOnly,
+            extra: docsExtra
+        ),
         Pair(
             file: "billing_issue-no_grace_stripe",
             type: "BILLING_ISSUE",
             store: "STRIPE",
             absent: captureOnly
         ),
-        Pair(file: "billing_issue-grace", type: "BILLING_ISSUE", absent: docsOnly, extra: docsExtra),
-        Pair(file: "expiration-unsubscribe", type: "EXPIRATION", absent: docsOnly, extra: docsExtra),
+        Pair(
+            file: "billing_issue-grace",
+            type: "BILLING_ISSUE",
+            absent: docsOnly,
+            extra: docsExtra
+        ),
+        Pair(
+            file: "expiration-unsubscribe",
+            type: "EXPIRATION",
+            absent: docsOnly,
+            extra: docsExtra
+        ),
         Pair(
             file: "expiration-future_expiry_stripe",
             type: "EXPIRATION",
@@ -231,8 +266,18 @@ enum Samples {
             absent: docsOnly,
             extra: docsExtra
         ),
-        Pair(file: "subscription_extended-appstore", type: "SUBSCRIPTION_EXTENDED", absent: docsOnly, extra: docsExtra),
-        Pair(file: "refund_reversed-appstore", type: "REFUND_REVERSED", absent: docsOnly, extra: docsExtra),
+        Pair(
+            file: "subscription_extended-appstore",
+            type: "SUBSCRIPTION_EXTENDED",
+            absent: docsOnly,
+            extra: docsExtra
+        ),
+        Pair(
+            file: "refund_reversed-appstore",
+            type: "REFUND_REVERSED",
+            absent: docsOnly,
+            extra: docsExtra
+        ),
         Pair(file: "transfer-single", type: "TRANSFER"),
         Pair(file: "test-dashboard_play", type: "TEST", store: "PLAY_STORE"),
         Pair(
@@ -252,7 +297,10 @@ enum Samples {
             type: "EXPERIMENT_ENROLLMENT",
             extra: ["offering_id"]
         ),
-        Pair(file: "temporary_entitlement_grant-guaranteed_fields", type: "TEMPORARY_ENTITLEMENT_GRANT"),
+        Pair(
+            file: "temporary_entitlement_grant-guaranteed_fields",
+            type: "TEMPORARY_ENTITLEMENT_GRANT"
+        ),
         Pair(file: "purchase_redeemed-alias", type: "PURCHASE_REDEEMED"),
         Pair(
             file: "price_increase_consent_required-appstore",

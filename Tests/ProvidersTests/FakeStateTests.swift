@@ -51,7 +51,10 @@ struct OneSignalStateTests {
         #expect(post(&state, body(), path: "/api/v1/notifications").response.status == 200)
     }
 
-    @Test("schemes of the key are accepted in any case", arguments: ["Key", "key", "Basic", "Bearer"])
+    @Test(
+        "schemes of the key are accepted in any case",
+        arguments: ["Key", "key", "Basic", "Bearer"]
+    )
     func acceptsSchemes(scheme: String) {
         var state = state()
         #expect(post(&state, body(), authorization: "\(scheme) secret").response.status == 200)
@@ -277,10 +280,13 @@ struct RevenueCatStateTests {
         #expect(subscriber?["subscriptions"]?["premium_monthly"]?["store"] == "promotional")
     }
 
-    @Test("types that say nothing about purchases change nothing", arguments: [
-        "TEST", "INVOICE_ISSUANCE", "EXPERIMENT_ENROLLMENT", "VIRTUAL_CURRENCY_TRANSACTION",
-        "PRODUCT_CHANGE", "SUBSCRIBER_ALIAS", "FUTURE_THING",
-    ])
+    @Test(
+        "types that say nothing about purchases change nothing",
+        arguments: [
+            "TEST", "INVOICE_ISSUANCE", "EXPERIMENT_ENROLLMENT", "VIRTUAL_CURRENCY_TRANSACTION",
+            "PRODUCT_CHANGE", "SUBSCRIBER_ALIAS", "FUTURE_THING",
+        ]
+    )
     func ignoresOthers(type: String) {
         var state = RevenueCatState(key: nil)
         state.apply(event("INITIAL_PURCHASE"))

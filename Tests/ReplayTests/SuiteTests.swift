@@ -35,7 +35,8 @@ struct SuiteTests {
               environment: /environment
         """
 
-    private func verify(_ defect: String? = nil, _ arguments: [String] = []) async throws -> Outcome {
+    private func verify(_ defect: String? = nil, _ arguments: [String] = []) async throws -> Outcome
+    {
         let folder = try TemporaryFolder()
         let flag = defect.map { "--defect \($0)" } ?? ""
         let text = Self.profile.replacingOccurrences(of: "DEFECT", with: flag)

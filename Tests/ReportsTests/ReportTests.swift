@@ -11,7 +11,8 @@ struct ReportTests {
             replay: " --target http://127.0.0.1:8080 --seed 7"
         )
         let report = Example.report
-        let text = report.cases.map(terminal.block).filter { !$0.isEmpty }.joined(separator: "\n")
+        let text =
+            report.cases.map(terminal.block).filter { !$0.isEmpty }.joined(separator: "\n")
             + "\n" + terminal.summary(report)
         expectGolden(text, "terminal.txt")
         for line in text.split(separator: "\n") where !line.hasPrefix("  replay") {
@@ -148,12 +149,23 @@ private enum Example {
                     location: location,
                     evidence: [2, 4]
                 ),
-                Finding(.noAnswer, expected: "200 for delivery 'again'", actual: "closed\u{1b}[0m <&>"),
+                Finding(
+                    .noAnswer,
+                    expected: "200 for delivery 'again'",
+                    actual: "closed\u{1b}[0m <&>"
+                ),
             ],
             seconds: 0.0124,
             settling: .sentinel(quiet: .milliseconds(15)),
             timeline: [
-                exchange(.app, .backend, .registration(user: "ada"), "/register", after: .zero, answered),
+                exchange(
+                    .app,
+                    .backend,
+                    .registration(user: "ada"),
+                    "/register",
+                    after: .zero,
+                    answered
+                ),
                 exchange(
                     .revenueCat,
                     .backend,

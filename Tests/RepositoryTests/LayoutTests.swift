@@ -10,7 +10,8 @@ struct LayoutTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    private static func files(below folder: String, ending: String = "swift") -> [(String, String)] {
+    private static func files(below folder: String, ending: String = "swift") -> [(String, String)]
+    {
         let base = root.appendingPathComponent(folder)
         let enumerator = FileManager.default.enumerator(at: base, includingPropertiesForKeys: nil)
         var result: [(String, String)] = []

@@ -96,7 +96,8 @@ package final class TemporaryFolder: Sendable {
     package let path: String
 
     package init() throws {
-        path = FileManager.default.temporaryDirectory
+        path =
+            FileManager.default.temporaryDirectory
             .appendingPathComponent("assay-folder-" + UUID().uuidString).path
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }

@@ -121,7 +121,9 @@ package struct EventSpec: Hashable, Sendable {
     }
 
     /// The 21 core types and the five paywall types, in the order of the RevenueCat fact sheet,
-    /// section 2.1. The set is open: a contract that wants an unknown type says `FUTURE_…`.
+    /// section 2.1.
+    ///
+    /// The set is open: a contract that wants an unknown type says `FUTURE_…`.
     package static let types = [
         "TEST", "INITIAL_PURCHASE", "RENEWAL", "CANCELLATION", "UNCANCELLATION",
         "NON_RENEWING_PURCHASE", "SUBSCRIPTION_PAUSED", "EXPIRATION", "BILLING_ISSUE",

@@ -46,8 +46,10 @@ package struct Instant: Hashable, Comparable, Sendable, CustomStringConvertible 
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
         let monthIndex = (5 * dayOfYear + 2) / 153
         let month = monthIndex < 10 ? monthIndex + 3 : monthIndex - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month,
-            dayOfYear - (153 * monthIndex + 2) / 5 + 1)
+        return (
+            yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month,
+            dayOfYear - (153 * monthIndex + 2) / 5 + 1
+        )
     }
 
     /// Reads a date and time with a zone: `2026-09-24T12:00:00Z`, `…12:00:00.123+02:00`; a blank
@@ -92,7 +94,8 @@ package struct Instant: Hashable, Comparable, Sendable, CustomStringConvertible 
         let era = shiftedYear / 400
         let yearOfEra = shiftedYear - era * 400
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        let days =
+            era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
             - 719_468
         let total = days * 86_400 + hour * 3600 + (minute - offsetMinutes) * 60 + second
         milliseconds = total * 1000 + fraction

@@ -21,7 +21,8 @@ package struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
             description = "0"
             return
         }
-        description = value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : "\(value)"
+        description =
+            value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : "\(value)"
     }
 
     /// The value as a 64-bit integer, when it is one exactly; `1.0` and `1e3` count.

@@ -284,23 +284,18 @@ private struct JSONParser {
         index += 1
     }
 
-    /// The first byte after `start` at which decoding has to repair something.
+    /// The first byte from `start` on that begins no character.
     private func invalidUTF8Offset(from start: Int) -> Int {
-        var low = start
-        var high = index
-        // A prefix that ends inside a character is repaired too, so look for the longest good one.
-        while low < high {
-            let middle = (low + high + 1) / 2
-            if longestValidPrefix(start, middle) == middle { low = middle } else { high = middle - 1 }
+        var offset = start
+        while offset < index {
+            let length = (1...4).first { length in
+                offset + length <= index
+                    && String(validating: bytes[offset..<(offset + length)], as: UTF8.self) != nil
+            }
+            guard let length else { break }
+            offset += length
         }
-        return low
-    }
-
-    private func longestValidPrefix(_ start: Int, _ end: Int) -> Int {
-        for trimmed in 0..<4 where end - trimmed >= start {
-            if String(validating: bytes[start..<(end - trimmed)], as: UTF8.self) != nil { return end }
-        }
-        return -1
+        return offset
     }
 
     private func failure(_ problem: JSONError.Problem, at offset: Int? = nil) -> JSONError {

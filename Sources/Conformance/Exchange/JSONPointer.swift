@@ -58,7 +58,9 @@ extension JSONValue {
             return
         }
         let rest = JSONPointer(tokens: Array(pointer.tokens.dropFirst()))
-        if case .array(var elements) = self, let index = Int(token), elements.indices.contains(index) {
+        if case .array(var elements) = self, let index = Int(token),
+            elements.indices.contains(index)
+        {
             if rest.tokens.isEmpty, newValue == nil {
                 elements.remove(at: index)
             } else {

@@ -29,7 +29,9 @@ package struct Finding: Hashable, Sendable {
     package var rule: String { code.rule }
 }
 
-/// What became of a variant. Only `passed` and `knownFailure` are green.
+/// What became of a variant.
+///
+/// Only `passed` and `knownFailure` are green.
 package enum Verdict: String, Hashable, Sendable, CaseIterable {
     case passed, failed, knownFailure, unexpectedPass, inconclusive, notRun
 }

@@ -53,7 +53,8 @@ package struct KnownFailures: Hashable, Sendable {
                     location: location(words.count >= 2 ? words[1] : words[0]),
                     problem: words.count >= 2
                         ? "'\(words[1])' is not a finding code" : "a finding code is missing",
-                    remedy: "Write: <case> <code> <reason>, for example: \(words[0]) E204 ticket 123"
+                    remedy:
+                        "Write: <case> <code> <reason>, for example: \(words[0]) E204 ticket 123"
                 )
             }
             guard entries[words[0]] == nil else {

@@ -47,7 +47,9 @@ package struct RunReport: Hashable, Sendable {
         if isInterrupted { return 130 }
         if count(.failed) + count(.unexpectedPass) > 0 { return 1 }
         if count(.inconclusive) > 0 { return 5 }
-        if cases.contains(where: { $0.verdict == .notRun && !$0.isDeclaredUnsupported }) { return 5 }
+        if cases.contains(where: { $0.verdict == .notRun && !$0.isDeclaredUnsupported }) {
+            return 5
+        }
         return 0
     }
 }

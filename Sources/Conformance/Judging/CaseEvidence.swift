@@ -159,7 +159,8 @@ extension Judge {
                     true
                 case .answerStatus, .intruderAccepted, .noAnswer, .answerLate, .backendExited,
                     .effectExtra, .effectDiffers, .userUnwanted, .noOverlap, .journalGap,
-                    .allVolatile, .throttled, .backendGone, .twinFailed, .setupFailed, .notRun, .unobservable:
+                    .allVolatile, .throttled, .backendGone, .twinFailed, .setupFailed, .notRun,
+                    .unobservable:
                     false
                 }
             }

@@ -44,7 +44,8 @@ package struct Namespace: Hashable, Sendable {
     /// A store transaction; the same for all events of one user's subscription to one product.
     package func transactionID(of user: String, _ product: String) -> String {
         var generator = stream("transaction", user + "/" + product)
-        return "2000" + String(UInt64.random(in: 100_000_000_000..<1_000_000_000_000, using: &generator))
+        return "2000"
+            + String(UInt64.random(in: 100_000_000_000..<1_000_000_000_000, using: &generator))
     }
 
     package func hex(_ purpose: String, _ text: String, count: Int) -> String {

@@ -73,7 +73,9 @@ package struct CasePlan: Hashable, Sendable {
             let registrations = all.filter { if case .register = $0 { true } else { false } }
             let deliveries = all.enumerated().filter { !registrations.contains($0.element) }
             return registrations
-                + deliveries.sorted { (time($0.element), $0.offset) < (time($1.element), $1.offset) }
+                + deliveries.sorted {
+                    (time($0.element), $0.offset) < (time($1.element), $1.offset)
+                }
                 .map(\.element)
         }
     }

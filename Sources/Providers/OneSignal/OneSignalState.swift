@@ -137,7 +137,8 @@ package struct OneSignalState: Fake {
         if let key = message.key { results[key] = Stored(response: response, at: now) }
         let effect = Effect(
             kind: "onesignal.notification",
-            recipients: message.hasSegments ? message.recipients + ["everyone"] : message.recipients,
+            recipients: message.hasSegments
+                ? message.recipients + ["everyone"] : message.recipients,
             content: Self.content(of: body),
             idempotencyKey: message.key
         )

@@ -163,15 +163,18 @@ package struct EventFactory: Sendable {
     }
 
     private func temporaryGrant(_ spec: EventSpec) -> JSONObject {
-        [
-            "app_user_id": identity(spec)["app_user_id"] ?? .null,
-            "purchased_at_ms": time(purchased(spec)),
-            "expiration_at_ms": time(spec.expires ?? purchased(spec) + .seconds(86_400)),
-            "product_id": .string(productID(spec.product, store: spec.store)),
-            "entitlement_ids": entitlements(spec),
-            "store": .string(spec.store),
-            "transaction_id": .string(transactionID(spec).current),
-        ]
+        merged(
+            common(spec),
+            [
+                "app_user_id": identity(spec)["app_user_id"] ?? .null,
+                "purchased_at_ms": time(purchased(spec)),
+                "expiration_at_ms": time(spec.expires ?? purchased(spec) + .seconds(86_400)),
+                "product_id": .string(productID(spec.product, store: spec.store)),
+                "entitlement_ids": entitlements(spec),
+                "store": .string(spec.store),
+                "transaction_id": .string(transactionID(spec).current),
+            ]
+        )
     }
 
     private func virtualCurrency(_ spec: EventSpec) -> JSONObject {
@@ -353,7 +356,9 @@ package struct EventFactory: Sendable {
         switch spec.store {
         case "PLAY_STORE":
             let digits = original + "00"
-            let parts = [digits.prefix(4), digits.dropFirst(4).prefix(4), digits.dropFirst(8).prefix(4)]
+            let parts = [
+                digits.prefix(4), digits.dropFirst(4).prefix(4), digits.dropFirst(8).prefix(4),
+            ]
             let order = "GPA." + parts.joined(separator: "-") + "-" + digits.suffix(5)
             return (spec.type == "RENEWAL" ? order + "..0" : order, order)
         case "STRIPE": return ("si_" + original, "si_" + original)

@@ -49,8 +49,12 @@ struct EffectRuleTests {
 
     @Test func `attempts of one push share their key`() {
         #expect(builder((1, 2), pushes: 2, keys: ["k", "k"]).codes(EffectRule.self).isEmpty)
-        #expect(builder((1, 2), pushes: 2, keys: ["k", "l"]).codes(EffectRule.self) == [.keyChanged])
-        #expect(builder((1, 2), pushes: 2, keys: [nil, nil]).codes(EffectRule.self) == [.keyChanged])
+        #expect(
+            builder((1, 2), pushes: 2, keys: ["k", "l"]).codes(EffectRule.self) == [.keyChanged]
+        )
+        #expect(
+            builder((1, 2), pushes: 2, keys: [nil, nil]).codes(EffectRule.self) == [.keyChanged]
+        )
         #expect(builder((1, 2), pushes: 1, keys: ["k"]).codes(EffectRule.self) == [.unobservable])
     }
 }

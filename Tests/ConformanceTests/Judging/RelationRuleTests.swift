@@ -78,12 +78,16 @@ struct RelationRuleTests {
         let clock = (EvidenceBuilder.base + .seconds(3605)).description
         let later = (EvidenceBuilder.base + .seconds(3609)).milliseconds
         var builder = builder()
-        builder.subject = run(builder, 0) { _ in ["seen": .string(clock), "until": 1_795_000_000_000] }
+        builder.subject = run(builder, 0) { _ in
+            ["seen": .string(clock), "until": 1_795_000_000_000]
+        }
         builder.twins = (1...2).map {
             run(builder, $0) { _ in ["seen": .integer(later), "until": 1_795_000_000_000] }
         }
         #expect(builder.codes(RelationRule.self).isEmpty)
-        builder.subject = run(builder, 0) { _ in ["seen": .string(clock), "until": 1_796_000_000_000] }
+        builder.subject = run(builder, 0) { _ in
+            ["seen": .string(clock), "until": 1_796_000_000_000]
+        }
         #expect(builder.codes(RelationRule.self) == [.stateDiffers])
     }
 
@@ -91,7 +95,9 @@ struct RelationRuleTests {
         var builder = builder()
         builder.profile.probes[0].ignored = [try #require(JSONPointer("/meta"))]
         builder.subject = run(builder, 0) { _ in ["plan": "a", "meta": ["attempts": 9]] }
-        builder.twins = (1...2).map { run(builder, $0) { _ in ["plan": "a", "meta": ["attempts": 1]] } }
+        builder.twins = (1...2).map {
+            run(builder, $0) { _ in ["plan": "a", "meta": ["attempts": 1]] }
+        }
         #expect(builder.codes(RelationRule.self).isEmpty)
     }
 
@@ -118,7 +124,9 @@ struct RelationRuleTests {
     @Test func `twins that differ everywhere decide nothing`() {
         var builder = builder()
         builder.subject = run(builder, 0) { _ in 17 }
-        builder.twins = (1...2).map { number in run(builder, number) { _ in .integer(Int64(number)) } }
+        builder.twins = (1...2).map { number in
+            run(builder, number) { _ in .integer(Int64(number)) }
+        }
         #expect(builder.codes(RelationRule.self) == [.allVolatile])
     }
 
