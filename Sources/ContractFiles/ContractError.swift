@@ -100,7 +100,7 @@ package enum Suggestion {
     /// Nil when nothing is near: more than a third of the letters differ.
     package static func nearest(to word: String, among candidates: [String]) -> String? {
         let best = candidates.map { (distance(word, $0), $0) }.min { $0.0 < $1.0 }
-        guard let best, best.0 <= max(1, word.count / 3) else { return nil }
+        guard let best, best.0 <= max(word.count > 4 ? 2 : 1, word.count / 3) else { return nil }
         return best.1
     }
 

@@ -4,6 +4,7 @@ internal import Hummingbird
 internal import Logging
 internal import NIOCore
 internal import Providers
+internal import ServiceLifecycle
 internal import Synchronization
 
 #if canImport(Glibc)
@@ -22,7 +23,7 @@ package final class FakeServer: Sendable {
     package let party: Exchange.Party
     package let host: String
     package let port: Int
-    private let task: Task<Void, any Error>
+    private let group: ServiceGroup
 
     package var baseURL: String { "http://\(host):\(port)" }
 
@@ -47,14 +48,21 @@ package final class FakeServer: Sendable {
             onServerRunning: { continuation.yield($0.localAddress?.port) },
             logger: logger
         )
+        // No signals: they belong to the program, not to a fake.
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [.init(service: application)],
+                logger: logger
+            )
+        )
+        self.group = group
         let failure = Mutex<String>("")
-        task = Task {
+        Task {
             defer { continuation.finish() }
             do {
-                try await application.run()
+                try await group.run()
             } catch {
                 failure.withLock { $0 = "\(error)" }
-                throw error
             }
         }
         var iterator = ports.makeAsyncIterator()
@@ -69,8 +77,9 @@ package final class FakeServer: Sendable {
         self.port = opened
     }
 
-    package func stop() {
-        task.cancel()
+    /// Closes the port; calls that are going on are still answered.
+    package func stop() async {
+        await group.triggerGracefulShutdown()
     }
 }
 

@@ -3,6 +3,7 @@ package import Conformance
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
+internal import Synchronization
 
 /// Sends requests to the backend over lanes: each lane has connections of its own, so that a
 /// repeated delivery comes over another connection and copies can be released together.
@@ -21,6 +22,7 @@ package final class BackendClient: Sendable {
 
     package let base: String
     private let lanes: [HTTPClient]
+    private let isClosed = Mutex(false)
 
     package init(base: String, laneCount: Int = 32) {
         self.base = base.hasSuffix("/") ? String(base.dropLast()) : base
@@ -40,7 +42,14 @@ package final class BackendClient: Sendable {
     }
 
     package func close() async {
+        isClosed.withLock { $0 = true }
         for lane in lanes { try? await lane.shutdown() }
+    }
+
+    deinit {
+        // The library traps on a client that goes without a farewell.
+        guard !isClosed.withLock({ $0 }) else { return }
+        for lane in lanes { lane.shutdown { _ in } }
     }
 
     /// Opens a connection on each of the first lanes by a harmless read, so that a barrier

@@ -75,7 +75,7 @@ package final class ReplaySession: Sendable {
                     )
                 )
             } catch {
-                for server in servers { server.stop() }
+                for server in servers { await server.stop() }
                 throw OpenError(
                     kind: .unreachable,
                     description: error.description
@@ -108,7 +108,7 @@ package final class ReplaySession: Sendable {
                 ready: profile.start?.ready ?? Profile.Endpoint(method: "GET", path: "/")
             )
         } catch {
-            for server in servers { server.stop() }
+            for server in servers { await server.stop() }
             throw OpenError(kind: .configuration, description: "\(error)")
         }
         executor = RunExecutor(backend: backend, world: world, profile: profile, base: base)
@@ -122,7 +122,7 @@ package final class ReplaySession: Sendable {
 
     package func close() async {
         await backend.stop()
-        for server in servers { server.stop() }
+        for server in servers { await server.stop() }
     }
 
     /// Kills what was started, at once; for the second Ctrl-C.

@@ -114,12 +114,15 @@ package final class RunExecutor: Sendable {
         let deadline = clock.now + (isDisturbed ? profile.patience : short)
         var result = first
         var pause: Duration = .milliseconds(5)
-        while verdict(result) == .mayImprove, clock.now < deadline, !Task.isCancelled {
+        func isOpen(_ record: RunRecord) -> Bool {
+            verdict(record) == .mayImprove || Self.isTryingAgain(record)
+        }
+        while isOpen(result), clock.now < deadline, !Task.isCancelled {
             try? await clock.sleep(for: pause)
             pause = min(pause * 2, .milliseconds(100))
             await probe(plan.users, progress)
             result = record()
-            if verdict(result) == .settled {
+            if !isOpen(result) {
                 // What came late may come twice: stay until it is quiet again.
                 await awaitQuiet(progress, sight)
                 await probe(plan.users, progress)
@@ -127,6 +130,15 @@ package final class RunExecutor: Sendable {
             }
         }
         return result
+    }
+
+    /// Whether the backend's last call failed, by plan, so that it has reason to call once more;
+    /// until it has, nobody can say that it does not.
+    private static func isTryingAgain(_ record: RunRecord) -> Bool {
+        let calls = record.exchanges.filter { $0.from == .backend && $0.request.method != "GET" }
+        guard let last = calls.last else { return false }
+        guard case .answered(let response) = last.outcome else { return true }
+        return response.status >= 500 || response.status == 429
     }
 
     private func open(_ plan: RunPlan, _ name: String) -> Progress {

@@ -36,7 +36,7 @@ struct FakeServerTests {
         let client = BackendClient(base: server.baseURL, laneCount: 2)
         try await body(world, client)
         await client.close()
-        server.stop()
+        await server.stop()
     }
 
     private func plan(_ answer: ProviderPlan.Answer) -> ProviderPlan {
@@ -130,7 +130,7 @@ struct FakeServerTests {
         } catch {
             #expect("\(error)".contains("the port is in use"))
         }
-        first.stop()
+        await first.stop()
     }
 }
 
@@ -170,6 +170,6 @@ struct BackendClientTests {
         let actual = await client.send(request, within: .seconds(10), disturbance: disturbance)
         #expect(actual == outcome)
         await client.close()
-        server.stop()
+        await server.stop()
     }
 }

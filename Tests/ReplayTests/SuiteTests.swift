@@ -96,8 +96,8 @@ struct SuiteTests {
 
     @Test func `the verdicts do not depend on seed or jobs`() async throws {
         let selection = ["--only", "revenuecat/idempotency", "--only", "revenuecat/safety-net"]
-        let one = try await verify("last-write-wins", selection + ["--jobs", "1", "--seed", "a"])
-        let eight = try await verify("last-write-wins", selection + ["--jobs", "8", "--seed", "b"])
+        let one = try await verify("transfer-ignored", selection + ["--jobs", "1", "--seed", "a"])
+        let eight = try await verify("transfer-ignored", selection + ["--jobs", "8", "--seed", "b"])
         #expect(one.verdicts == eight.verdicts)
         #expect(one.verdicts.values.contains("failed"))
     }

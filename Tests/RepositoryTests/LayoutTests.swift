@@ -44,7 +44,7 @@ struct LayoutTests {
                 "FakeServers",
                 [
                     "Conformance", "Providers", "HTTPTypes", "Hummingbird", "Logging", "NIOCore",
-                    "Synchronization", "Glibc", "Darwin",
+                    "ServiceLifecycle", "Synchronization", "Glibc", "Darwin",
                 ]
             ),
             (
