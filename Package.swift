@@ -151,3 +151,21 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// The bars of the architecture, measured: ASSAY_BENCHMARKS=1 swift run -c release AssayBenchmarks
+if Context.environment["ASSAY_BENCHMARKS"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "AssayBenchmarks",
+            dependencies: [
+                "Conformance", "Providers",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        )
+    )
+}

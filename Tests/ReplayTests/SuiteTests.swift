@@ -97,7 +97,10 @@ struct SuiteTests {
     @Test func `the verdicts do not depend on seed or jobs`() async throws {
         let selection = ["--only", "revenuecat/idempotency", "--only", "revenuecat/safety-net"]
         let one = try await verify("transfer-ignored", selection + ["--jobs", "1", "--seed", "a"])
-        let eight = try await verify("transfer-ignored", selection + ["--jobs", "8", "--seed", "b"])
+        let eight = try await verify(
+            "transfer-ignored",
+            selection + ["--jobs", "8", "--seed", "b"]
+        )
         #expect(one.verdicts == eight.verdicts)
         #expect(one.verdicts.values.contains("failed"))
     }

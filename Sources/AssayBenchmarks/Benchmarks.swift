@@ -1,0 +1,277 @@
+internal import AsyncHTTPClient
+internal import Conformance
+internal import Foundation
+internal import Hummingbird
+internal import Logging
+internal import NIOCore
+internal import NIOHTTP1
+internal import Providers
+
+/// Measures the bars of the architecture, section 10; prints figures and judges nothing.
+@main
+enum Benchmarks {
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        if arguments.count == 3, arguments[1] == "bare" {
+            try await bareLoop(arguments[2])
+            return
+        }
+        let folder = URL(fileURLWithPath: arguments[0]).deletingLastPathComponent()
+        let assay = folder.appendingPathComponent("assay").path
+        print("cores                              \(ProcessInfo.processInfo.activeProcessorCount)")
+        try show("--version, cold", times(20) { try run(assay, ["--version"]) })
+        judging()
+        journal()
+        try await simpleCases(assay: assay, own: arguments[0])
+        let start = "exec '\(assay)' backend --port {{port}} --data '{{data}}'"
+        try show(
+            "whole suite, no probes",
+            times(3) { try run(assay, ["verify", "--start", start]) }
+        )
+    }
+
+    private static func print(_ text: String) {
+        FileHandle.standardOutput.write(Data((text + "\n").utf8))
+    }
+
+    private static func show(_ name: String, _ samples: [Double]) {
+        let sorted = samples.sorted()
+        func text(_ value: Double) -> String { String(format: "%9.2f", value * 1000) }
+        let label = name.padding(toLength: 34, withPad: " ", startingAt: 0)
+        print(
+            "\(label) min \(text(sorted[0])) ms  median \(text(sorted[sorted.count / 2])) ms  "
+                + "max \(text(sorted[sorted.count - 1])) ms"
+        )
+    }
+
+    private static func times(_ count: Int, _ body: () throws -> Void) rethrows -> [Double] {
+        let clock = ContinuousClock()
+        return try (0..<count).map { _ in seconds(try clock.measure(body)) }
+    }
+
+    private static func seconds(_ duration: Duration) -> Double {
+        Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+    }
+
+    private static func run(_ program: String, _ arguments: [String]) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+    }
+
+    // MARK: Values
+
+    /// 10,000 cases of ten observations each: deliveries, pushes and probe answers.
+    private static func judging() {
+        let location = SourceLocation(path: "x", line: 1, column: 1)
+        var expectation = Expectation(answers: .statuses([200]))
+        expectation.relation = .once
+        let deliveries = (0..<4).map {
+            Delivery(name: "d\($0)", subject: .event(EventSpec(type: "RENEWAL", user: "ada")))
+        }
+        let contract = Contract(
+            id: "x",
+            variant: "",
+            title: "",
+            clause: "S-03",
+            level: .must,
+            source: "",
+            needs: [],
+            given: [],
+            steps: deliveries.map(Step.deliver),
+            expectation: expectation,
+            location: location
+        )
+        let plan = CasePlan(contract)
+        var profile = Profile()
+        profile.probes = [
+            Profile.Probe(name: "s", source: .get("/"), readings: [:], ignored: [])
+        ]
+        func record(_ name: String) -> RunRecord {
+            let namespace = Namespace(name: name, idForm: .uuid)
+            let id = namespace.id(of: "ada")
+            let base = Instant(milliseconds: 1_790_000_000_000)
+            func exchange(
+                _ purpose: Exchange.Purpose,
+                body: JSONValue,
+                effects: [Effect] = []
+            ) -> Exchange {
+                Exchange(
+                    from: .revenueCat,
+                    to: .backend,
+                    namespace: name,
+                    purpose: purpose,
+                    at: base,
+                    request: HTTPMessage.Request("POST", "/"),
+                    completed: 1,
+                    outcome: .answered(HTTPMessage.Response(200, json: body)),
+                    effects: effects
+                )
+            }
+            let push = Effect(
+                kind: "onesignal.notification",
+                recipients: [id],
+                content: ["contents": ["en": .string("Hello \(id)")]]
+            )
+            let state: JSONValue = [
+                "user": .string(id), "access": true, "until": 1_795_000_000_000, "plan": "pro",
+            ]
+            return RunRecord(
+                plan: plan.subject,
+                namespace: namespace,
+                base: base,
+                began: base + .seconds(3600),
+                ended: base + .seconds(3601),
+                exchanges: deliveries.map {
+                    exchange(.delivery(name: $0.name, attempt: 1), body: [:])
+                } + (0..<4).map { _ in exchange(.call, body: [:], effects: [push]) }
+                    + (0..<2).map { _ in exchange(.probe(name: "s", user: "ada"), body: state) },
+                settling: .notNeeded
+            )
+        }
+        let evidence = CaseEvidence(
+            plan: plan,
+            subject: record("a"),
+            twins: [record("b"), record("c")],
+            profile: profile,
+            sight: RunRecord.Sight(seesEffects: true, seesState: true, latency: .zero)
+        )
+        precondition(Judge.judge(evidence).verdict == .passed, "the benchmark's case passes")
+        show(
+            "100,000 observations judged",
+            times(3) { for _ in 0..<10_000 { _ = Judge.judge(evidence) } }
+        )
+    }
+
+    private static func journal() {
+        var journal = Journal(bytesMax: 1 << 30)
+        let body = [UInt8](repeating: 0x20, count: 650)
+        let count = 100_000
+        let before = residentBytes()
+        for _ in 0..<count {
+            let number = journal.append(
+                Exchange(
+                    from: .backend,
+                    to: .oneSignal,
+                    namespace: "20eisnuvkso-1234",
+                    purpose: .call,
+                    at: Instant(milliseconds: 0),
+                    request: HTTPMessage.Request(
+                        "POST",
+                        "/notifications",
+                        fields: [
+                            HTTPMessage.Field("host", "127.0.0.1:40001"),
+                            HTTPMessage.Field("content-type", "application/json"),
+                            HTTPMessage.Field("authorization", "Key os_v2_app_assay"),
+                            HTTPMessage.Field("content-length", "650"),
+                        ],
+                        body: body
+                    )
+                )
+            )
+            journal.complete(
+                number,
+                .answered(HTTPMessage.Response(200, json: ["id": "x", "external_id": nil])),
+                at: 1
+            )
+        }
+        let counted = journal.byteCount / count - body.count
+        let resident = (residentBytes() - before) / count - body.count
+        print("journal beyond the body            \(counted) bytes counted, \(resident) resident")
+    }
+
+    private static func residentBytes() -> Int {
+        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+        return text.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 4096 }
+            ?? 0
+    }
+
+    // MARK: Deliveries
+
+    /// 200 contracts with one delivery each, in a cold process, against the bare loop.
+    private static func simpleCases(assay: String, own: String) async throws {
+        let folder = NSTemporaryDirectory() + "assay-benchmark-\(UInt32.random(in: 0 ..< .max))"
+        try FileManager.default.createDirectory(
+            atPath: folder + "/simple",
+            withIntermediateDirectories: true
+        )
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        for number in 0..<200 {
+            let text = """
+                contract: simple/case-\(number)
+                title: A delivery is answered
+                clause: S-07
+                source: the benchmark
+                steps:
+                  - deliver: event
+                    event: {type: RENEWAL, user: ada}
+                expect: {answers: 200}
+                """
+            let path = "\(folder)/simple/case-\(number).yaml"
+            try Data((text + "\n").utf8).write(to: URL(fileURLWithPath: path))
+        }
+        let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
+        var logger = Logger(label: "benchmark")
+        logger.logLevel = .critical
+        let router = Router()
+        router.get("/") { _, _ in Response(status: .ok) }
+        router.post("**") { request, _ in
+            _ = try await request.body.collect(upTo: 1 << 20)
+            return Response(status: .ok)
+        }
+        let application = Application(
+            router: router,
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { continuation.yield($0.localAddress?.port ?? 0) },
+            logger: logger
+        )
+        let server = Task { try await application.run() }
+        var iterator = ports.makeAsyncIterator()
+        let target = "http://127.0.0.1:\(await iterator.next() ?? 0)"
+        var ours: [Double] = []
+        var bare: [Double] = []
+        // Alternating, so that both meet the same minute.
+        for _ in 0..<7 {
+            bare += try times(1) { try run(own, ["bare", target]) }
+            ours += try times(1) {
+                try run(
+                    assay,
+                    [
+                        "verify", folder, "--target", target, "--listen", "revenuecat=127.0.0.1:0",
+                        "--listen", "onesignal=127.0.0.1:0",
+                    ]
+                )
+            }
+        }
+        show("200 POSTs, bare loop, cold", bare)
+        show("200 simple cases verified, cold", ours)
+        let ratio = ours.sorted()[3] / bare.sorted()[3]
+        print("ratio of the medians               \(String(format: "%.2f", ratio))")
+        _ = server
+    }
+
+    private static func bareLoop(_ target: String) async throws {
+        let client = HTTPClient(eventLoopGroupProvider: .singleton)
+        let context = EventFactory.Context(
+            namespace: Namespace(name: "bare", idForm: .string),
+            base: Instant(milliseconds: 1_790_000_000_000)
+        )
+        let factory = EventFactory(context)
+        for number in 0..<200 {
+            var request = HTTPClientRequest(url: target + "/api/webhooks/revenuecat")
+            request.method = .POST
+            request.headers.add(name: "content-type", value: "application/json")
+            let body = factory.body(EventSpec(type: "RENEWAL", user: "ada"), name: "n\(number)")
+                .bytes
+            request.body = .bytes(ByteBuffer(bytes: body))
+            let response = try await client.execute(request, timeout: .seconds(10))
+            _ = try await response.body.collect(upTo: 1 << 20)
+            precondition(response.status == .ok, "the server answers 200")
+        }
+        try await client.shutdown()
+    }
+}
