@@ -23,8 +23,12 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(name: .long, help: "How many cases run at once.")
     var jobs = 8
 
+    @Option(name: .long, help: "Only cases that match, in both runs.")
+    var only: [String] = []
+
     mutating func run() async throws {
         let library = ContractLibrary.shipped
+        let selected = try Selection(only: only, skip: [], level: nil).apply(to: library.contracts)
         let seed = seed
         let jobs = min(64, max(1, jobs))
         let interruption = Interruption()
@@ -44,8 +48,8 @@ struct DemoCommand: AsyncParsableCommand {
             }
         }
         Terminal.output(style.bold("1. The reference backend: every contract must hold") + "\n\n")
-        let green = try await suite(library.contracts, defects: [])
-        let terminal = TerminalReport(style: style, replay: "")
+        let green = try await suite(selected, defects: [])
+        let terminal = TerminalReport(style: style, replay: "assay demo")
         for result in green.cases {
             let block = terminal.block(result)
             if !block.isEmpty { Terminal.output(block + "\n") }
@@ -56,7 +60,7 @@ struct DemoCommand: AsyncParsableCommand {
             style.bold("2. The same backend with defects of the published identity guide") + "\n\n"
         )
         let red = try await suite(
-            library.contracts.filter { !CasePlan($0).subject.hasRestart },
+            selected.filter { !CasePlan($0).subject.hasRestart },
             defects: ["guide"]
         )
         if red.isInterrupted { throw ExitCode(130) }
@@ -73,7 +77,7 @@ struct DemoCommand: AsyncParsableCommand {
     private func show(_ report: RunReport, _ terminal: TerminalReport, _ style: TerminalStyle) {
         let failed = report.cases.filter { $0.verdict == .failed }
         let example =
-            failed.first { $0.findings.contains { $0.code == .effectExtra } } ?? failed.first
+            failed.first { $0.findings.first?.code == .effectExtra } ?? failed.first
         if let example { Terminal.output(terminal.block(example) + "\n") }
         for result in failed where result != example {
             let code = result.findings.first?.code

@@ -83,7 +83,7 @@ struct VerifyCommand: AsyncParsableCommand {
         if !isQuiet {
             let terminal = TerminalReport(
                 style: Terminal.style(),
-                replay: target.replayFlags + " --seed \(run.seed)"
+                replay: "assay verify\(target.replayFlags) --seed \(run.seed)"
             )
             for result in outcome.cases {
                 let block = terminal.block(result)

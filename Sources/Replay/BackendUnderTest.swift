@@ -64,7 +64,8 @@ package final class BackendUnderTest: Sendable {
 
     private func waitUntilReady() async throws(UnreachableError) {
         let clock = ContinuousClock()
-        let deadline = clock.now + (process == nil ? .seconds(5) : startMax)
+        let wait = process == nil ? .seconds(5) : startMax
+        let deadline = clock.now + wait
         var last = ""
         repeat {
             let outcome = await client.send(
@@ -94,7 +95,7 @@ package final class BackendUnderTest: Sendable {
             }
         } while clock.now < deadline
         throw UnreachableError(
-            description: "\(target) was not ready after \(startMax.milliseconds / 1000) s: \(last)"
+            description: "\(target) was not ready after \(wait.milliseconds / 1000) s: \(last)"
                 + (process.map { "\n" + $0.outputTail() } ?? "")
         )
     }

@@ -38,7 +38,13 @@ package final class SuiteRunner: Sendable {
         var life = 0
         var twins: [RunPlan: Task<[RunRecord], Never>] = [:]
         var doneCount = 0
+        var passedCount = 0
+        var silentCount = 0
     }
+
+    /// After so many cases whose deliveries nobody answered, and none that passed, the rest would
+    /// only wait as well.
+    private static let silentCountMax = 8
 
     package init(
         executor: RunExecutor,
@@ -181,8 +187,21 @@ package final class SuiteRunner: Sendable {
         let clock = ContinuousClock()
         let start = clock.now
         report(.started(plan.contract.caseID))
+        if state.withLock({ $0.silentCount >= Self.silentCountMax && $0.passedCount == 0 }) {
+            let finding = Finding(
+                .backendGone,
+                expected: "the backend answers deliveries",
+                actual: "\(Self.silentCountMax) cases went unanswered and none passed; not tried"
+            )
+            return CaseResult(
+                contract: plan.contract,
+                verdict: .inconclusive,
+                findings: [finding],
+                note: finding.actual
+            )
+        }
         let profile = profile
-        var twins = plan.twin == nil ? [] : await self.twins(plan, sight)
+        var twins = await self.twins(plan, sight)
         func evidence(_ record: RunRecord, _ twins: [RunRecord]) -> CaseEvidence {
             CaseEvidence(plan: plan, subject: record, twins: twins, profile: profile, sight: sight)
         }
@@ -208,6 +227,13 @@ package final class SuiteRunner: Sendable {
             // Before anybody is blamed: does one more twin differ in the same place?
             twins += await twin(twinPlan, sight, count: 1)
             (verdict, findings) = Judge.judge(evidence(subject, twins))
+        }
+        let isSilent = subject.exchanges.contains {
+            if case .failed(.timedOut, _) = $0.outcome { $0.to == .backend } else { false }
+        }
+        state.withLock { state in
+            if isSilent { state.silentCount += 1 }
+            if verdict == .passed { state.passedCount += 1 }
         }
         let isInteresting = verdict != .passed
         return CaseResult(
@@ -248,6 +274,10 @@ package final class SuiteRunner: Sendable {
     ) async -> [RunRecord] {
         var records: [RunRecord] = []
         for _ in 0..<count {
+            let isSilent = records.last?.exchanges.contains {
+                if case .failed(.timedOut, _) = $0.outcome { $0.to == .backend } else { false }
+            }
+            if isSilent == true { break }
             records.append(
                 await executor.run(plan, in: nextName(), sight: sight, within: .seconds(60)) {
                     _ in .settled
@@ -269,7 +299,7 @@ package final class SuiteRunner: Sendable {
 
     /// The result of a case that cannot be run here; nil when it can.
     private func obstacle(_ plan: CasePlan) -> CaseResult? {
-        for feature in plan.contract.needs {
+        for feature in plan.contract.allNeeds {
             if let text = profile.obstacle(to: feature) {
                 return CaseResult(
                     contract: plan.contract,

@@ -5,7 +5,7 @@ package struct TerminalReport: Sendable {
     private static let width = 98
 
     private let style: TerminalStyle
-    /// How the run is repeated: the flags of the command, without `--only`.
+    /// The command that repeats the run, without `--only`.
     private let replay: String
 
     package init(style: TerminalStyle, replay: String) {
@@ -68,7 +68,7 @@ package struct TerminalReport: Sendable {
         if result.settling != .notNeeded { text += lines("waited", "\(result.settling)", 12) }
         text += lines("cause", first.code.explanation.cause, 12)
         text += lines("remedy", first.remedy, 12)
-        text += "  replay    assay verify\(replay) --only '\(result.contract.caseID)'\n"
+        text += "  replay    \(replay) --only '\(result.contract.caseID)'\n"
         text += "  explain   assay explain \(first.code.rawValue)\n"
         return text
     }

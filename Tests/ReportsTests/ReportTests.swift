@@ -8,7 +8,7 @@ struct ReportTests {
     @Test func `the terminal report is as agreed`() {
         let terminal = TerminalReport(
             style: TerminalStyle(isColoured: false),
-            replay: " --target http://127.0.0.1:8080 --seed 7"
+            replay: "assay verify --target http://127.0.0.1:8080 --seed 7"
         )
         let report = Example.report
         let text =

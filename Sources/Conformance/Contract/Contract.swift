@@ -53,6 +53,17 @@ package struct Contract: Hashable, Sendable {
     /// How reports, lists and `--only` name this variant.
     package var caseID: String { variant.isEmpty ? id : "\(id)/\(variant)" }
 
+    /// What it says it needs, and what its expectations cannot do without.
+    package var allNeeds: [Feature] {
+        let fields = expectation.states.flatMap(\.fields).map(\.name)
+        var all = needs
+        if fields.contains("exists") { all.append(.users) }
+        let comparesState =
+            expectation.relation != nil && !expectation.compared.contains(.effects)
+        if comparesState || fields.contains(where: { $0 != "exists" }) { all.append(.subscription) }
+        return all
+    }
+
     /// Every user that the contract names, in order of appearance.
     package var users: [String] {
         var names: [String] = []
