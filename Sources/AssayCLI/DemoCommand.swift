@@ -50,10 +50,7 @@ struct DemoCommand: AsyncParsableCommand {
         Terminal.output(style.bold("1. The reference backend: every contract must hold") + "\n\n")
         let green = try await suite(selected, defects: [])
         let terminal = TerminalReport(style: style, replay: "assay demo")
-        for result in green.cases {
-            let block = terminal.block(result)
-            if !block.isEmpty { Terminal.output(block + "\n") }
-        }
+        for block in terminal.blocks(green) { Terminal.output(block) }
         Terminal.output(terminal.summary(green) + "\n")
         guard green.exitCode == 0 else { throw ExitCode(green.exitCode) }
         Terminal.output(

@@ -85,10 +85,7 @@ struct VerifyCommand: AsyncParsableCommand {
                 style: Terminal.style(),
                 replay: "assay verify\(target.replayFlags) --seed \(run.seed)"
             )
-            for result in outcome.cases {
-                let block = terminal.block(result)
-                if !block.isEmpty { Terminal.output(block + "\n") }
-            }
+            for block in terminal.blocks(outcome) { Terminal.output(block) }
             Terminal.output(terminal.summary(outcome))
         }
         if outcome.exitCode == 0 || outcome.exitCode == 5, !library.errors.isEmpty {

@@ -228,6 +228,13 @@ package final class SuiteRunner: Sendable {
             twins += await twin(twinPlan, sight, count: 1)
             (verdict, findings) = Judge.judge(evidence(subject, twins))
         }
+        if verdict == .failed, executor.backend.process == nil,
+            !(await executor.backend.isReachable())
+        {
+            // It went away while the case ran, so nothing that is missing can be held against it.
+            subject.trouble = .backendGone("the backend could not be reached any more")
+            (verdict, findings) = Judge.judge(evidence(subject, twins))
+        }
         let isSilent = subject.exchanges.contains {
             if case .failed(.timedOut, _) = $0.outcome { $0.to == .backend } else { false }
         }

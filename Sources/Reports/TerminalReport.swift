@@ -13,6 +13,24 @@ package struct TerminalReport: Sendable {
         self.replay = replay
     }
 
+    /// A block for every case that is not green; one cause that stops many cases is told once.
+    package func blocks(_ report: RunReport) -> [String] {
+        var told: Set<String> = []
+        return report.cases.compactMap { result in
+            let block = block(result)
+            guard !block.isEmpty else { return nil }
+            let cause: String? =
+                switch (result.verdict, result.findings.first?.code) {
+                case (.inconclusive, .backendGone): "gone"
+                case (.notRun, _): result.note
+                default: nil
+                }
+            guard let cause, !told.insert(cause).inserted else { return block + "\n" }
+            let label = result.verdict == .notRun ? "NOT RUN" : "INCONCLUSIVE"
+            return "\(style.yellow(label))  \(result.contract.caseID)  (as above)\n"
+        }
+    }
+
     /// The block of one case that is not green; empty for one that is.
     package func block(_ result: CaseResult) -> String {
         switch result.verdict {

@@ -12,8 +12,7 @@ struct ReportTests {
         )
         let report = Example.report
         let text =
-            report.cases.map(terminal.block).filter { !$0.isEmpty }.joined(separator: "\n")
-            + "\n" + terminal.summary(report)
+            terminal.blocks(report).joined() + terminal.summary(report)
         expectGolden(text, "terminal.txt")
         for line in text.split(separator: "\n") where !line.hasPrefix("  replay") {
             #expect(line.count <= 100, "\(line)")
