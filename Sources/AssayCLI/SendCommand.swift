@@ -70,31 +70,14 @@ struct SendCommand: AsyncParsableCommand {
         guard (1...1000).contains(times) else {
             throw Failure(.usage, "--times takes 1 to 1000")
         }
-        guard let url = URLComponents(string: to), let scheme = url.scheme, let host = url.host,
-            ["http", "https"].contains(scheme)
-        else {
-            throw Failure(.usage, "--to '\(to)' is not a URL such as http://127.0.0.1:8080/hook")
-        }
-        let isLoopback = host == "localhost" || host.hasPrefix("127.") || host == "[::1]"
-        guard isLoopback || allowHost.contains(host) else {
-            throw Failure(
-                .usage,
-                "\(host) is not this machine; if it may be called, add --allow-host \(host)"
-            )
-        }
+        let url = try TargetURL(to, flag: "--to", allowed: allowHost)
         let variables = ProcessInfo.processInfo.environment
-        let target =
-            (url.percentEncodedPath.isEmpty ? "/" : url.percentEncodedPath)
-            + (url.percentEncodedQuery.map { "?" + $0 } ?? "")
         let sender = WebhookSender(
-            path: target,
+            path: url.target,
             authorization: (authorization ?? variables["REVENUECAT_WEBHOOK_AUTH"]).map(Secret.init),
             signingKey: (signingSecret ?? variables["REVENUECAT_WEBHOOK_SECRET"]).map(Secret.init)
         )
-        let client = BackendClient(
-            base: "\(scheme)://\(host)" + (url.port.map { ":\($0)" } ?? ""),
-            laneCount: 1
-        )
+        let client = BackendClient(base: url.base, laneCount: 1)
         var allTaken = true
         for number in 1...times {
             let request = sender.request(body: body.bytes, at: SuiteRun.now())

@@ -78,21 +78,8 @@ struct TargetOptions: ParsableArguments {
 
     private func checkHost(_ target: String?, _ environment: [String: String]) throws {
         guard let target, !target.contains("{{") else { return }
-        guard let url = URLComponents(string: target), let scheme = url.scheme,
-            ["http", "https"].contains(scheme), let host = url.host, !host.isEmpty
-        else {
-            throw Failure(.usage, "--target '\(target)' is not a URL such as http://127.0.0.1:8080")
-        }
         let variable = environment["ASSAY_ALLOW_HOST"]?.split(separator: ",").map(String.init)
-        let allowed = allowHost + (variable ?? [])
-        let isLoopback =
-            host == "localhost" || host.hasPrefix("127.") || host == "::1" || host == "[::1]"
-        guard isLoopback || allowed.contains(host) else {
-            throw Failure(
-                .usage,
-                "\(host) is not this machine; if it may be tested, add --allow-host \(host)"
-            )
-        }
+        _ = try TargetURL(target, flag: "--target", allowed: allowHost + (variable ?? []))
     }
 
     /// Keys of real projects have no business here.

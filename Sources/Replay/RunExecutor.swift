@@ -164,7 +164,7 @@ package final class RunExecutor: Sendable {
         world.open(progress.namespace.name, ids: ids, at: progress.now)
     }
 
-    private func factory(_ namespace: Namespace) -> EventFactory {
+    func factory(_ namespace: Namespace) -> EventFactory {
         EventFactory(
             EventFactory.Context(
                 namespace: namespace,

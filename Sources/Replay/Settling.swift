@@ -61,15 +61,7 @@ extension RunExecutor {
             await probe([user], progress)
             before = states(user, progress)
         }
-        let factory = EventFactory(
-            EventFactory.Context(
-                namespace: progress.namespace,
-                base: base,
-                products: profile.products,
-                entitlement: profile.entitlement
-            )
-        )
-        let event = factory.body(
+        let event = factory(progress.namespace).body(
             EventSpec(type: "INITIAL_PURCHASE", user: user),
             name: "sentinel"
         )

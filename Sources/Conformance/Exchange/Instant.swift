@@ -18,6 +18,10 @@ package struct Instant: Hashable, Comparable, Sendable, CustomStringConvertible 
         Instant(milliseconds: instant.milliseconds + duration.milliseconds)
     }
 
+    package static func - (instant: Instant, duration: Duration) -> Instant {
+        Instant(milliseconds: instant.milliseconds - duration.milliseconds)
+    }
+
     package static func - (left: Instant, right: Instant) -> Duration {
         .milliseconds(left.milliseconds - right.milliseconds)
     }

@@ -13,7 +13,7 @@ package struct Masking: Sendable {
             users: record.plan.users,
             deliveries: record.plan.deliveries.map(\.name)
         )
-        began = record.began + .zero - Self.slack
+        began = record.began - Self.slack
         ended = record.ended + Self.slack
     }
 
@@ -51,11 +51,5 @@ package struct Masking: Sendable {
             return Instant(milliseconds: Int64(double < 1e11 ? double * 1000 : double))
         case .null, .bool, .array, .object: return nil
         }
-    }
-}
-
-extension Instant {
-    fileprivate static func - (instant: Instant, duration: Duration) -> Instant {
-        Instant(milliseconds: instant.milliseconds - duration.milliseconds)
     }
 }

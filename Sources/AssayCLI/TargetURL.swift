@@ -1,0 +1,29 @@
+internal import Foundation
+
+/// A URL that may be called: loopback, or a host that was allowed by name.
+struct TargetURL {
+    /// Scheme, host and port.
+    let base: String
+    /// Path and query as they stand on the request line.
+    let target: String
+
+    init(_ text: String, flag: String, allowed: [String]) throws {
+        guard let url = URLComponents(string: text), let scheme = url.scheme,
+            ["http", "https"].contains(scheme), let host = url.host, !host.isEmpty
+        else {
+            throw Failure(.usage, "\(flag) '\(text)' is not a URL such as http://127.0.0.1:8080")
+        }
+        let isLoopback =
+            host == "localhost" || host.hasPrefix("127.") || host == "::1" || host == "[::1]"
+        guard isLoopback || allowed.contains(host) else {
+            throw Failure(
+                .usage,
+                "\(host) is not this machine; if it may be called, add --allow-host \(host)"
+            )
+        }
+        base = "\(scheme)://\(host)" + (url.port.map { ":\($0)" } ?? "")
+        target =
+            (url.percentEncodedPath.isEmpty ? "/" : url.percentEncodedPath)
+            + (url.percentEncodedQuery.map { "?" + $0 } ?? "")
+    }
+}
