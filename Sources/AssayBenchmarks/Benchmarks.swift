@@ -150,8 +150,8 @@ enum Benchmarks {
         }
         let evidence = CaseEvidence(
             plan: plan,
-            subject: record("a"),
-            twins: [record("b"), record("c")],
+            subject: record("benchmark-a"),
+            twins: [record("benchmark-b"), record("benchmark-c")],
             profile: profile,
             sight: RunRecord.Sight(seesEffects: true, seesState: true, latency: .zero)
         )

@@ -184,7 +184,8 @@ private struct PackedExchange: Sendable {
             writer.write(effect.content.bytes)
             writer.write(effect.idempotencyKey ?? "")
         }
-        blob = writer.bytes
+        // An exact copy: a buffer that grew by doubling would hold twice what it needs.
+        blob = writer.bytes.withUnsafeBufferPointer { Array($0) }
     }
 
     var exchange: Exchange {

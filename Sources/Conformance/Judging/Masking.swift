@@ -6,6 +6,8 @@ package struct Masking: Sendable {
 
     /// Slack around the run for clocks that round to whole seconds.
     private static let slack: Duration = .seconds(2)
+    /// Shorter ids are replaced only where they stand alone.
+    private static let idLengthMin = 8
     package static let wallClock = JSONValue.string("‹wall clock›")
 
     package init(_ record: RunRecord) {
@@ -31,8 +33,11 @@ package struct Masking: Sendable {
     }
 
     package func replaceIDs(in text: String) -> String {
+        if let token = tokens.first(where: { $0.id == text })?.token { return token }
         var result = text
-        for (id, token) in tokens where result.utf8.count >= id.utf8.count {
+        // A short id, such as 1001, would be found inside dates too, so it has to stand alone.
+        for (id, token) in tokens
+        where id.utf8.count >= Self.idLengthMin && id.utf8.count <= result.utf8.count {
             // Ids turn up in other cases too: upper-case UUIDs, lower-case columns.
             for spelling in [id, id.lowercased(), id.uppercased()] where result.contains(spelling) {
                 result = result.split(separator: spelling, omittingEmptySubsequences: false)

@@ -131,13 +131,13 @@ struct EvidenceBuilder {
     }
 
     func id(of user: String, run: Int = 0) -> String {
-        Namespace(name: "n\(run)", idForm: .string).id(of: user)
+        Namespace(name: "namespace-\(run)", idForm: .string).id(of: user)
     }
 
     private func record(_ plan: RunPlan, _ exchanges: [Exchange], run: Int) -> RunRecord {
         RunRecord(
             plan: plan,
-            namespace: Namespace(name: "n\(run)", idForm: .string),
+            namespace: Namespace(name: "namespace-\(run)", idForm: .string),
             base: Self.base,
             began: Self.base + .seconds(3600),
             ended: Self.base + .seconds(3610),

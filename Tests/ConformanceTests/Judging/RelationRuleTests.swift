@@ -67,6 +67,29 @@ struct RelationRuleTests {
         #expect(builder.codes(RelationRule.self).isEmpty)
     }
 
+    @Test func `a short id stands for a user only where it stands alone`() {
+        var builder = builder()
+        func run(_ id: String, _ number: Int, until: String) -> [Exchange] {
+            [
+                EvidenceBuilder.delivery(),
+                EvidenceBuilder.probe(["id": .string(id), "until": .string(until)]),
+            ]
+        }
+        builder.subject = run(builder.id(of: "ada"), 0, until: "10:01:23")
+        builder.twins = (1...2).map {
+            run(builder.id(of: "ada", run: $0), $0, until: "10:01:23")
+        }
+        #expect(builder.codes(RelationRule.self).isEmpty)
+        var namespace = Namespace(name: "namespace-0", idForm: .integer)
+        namespace.assign("1001", to: "ada")
+        var record = builder.evidence.subject
+        record.namespace = namespace
+        let masking = Masking(record)
+        #expect(masking.replaceIDs(in: "1001") == "‹ada›")
+        #expect(masking.replaceIDs(in: "2031-10-01T10:01:00+1001") == "2031-10-01T10:01:00+1001")
+        #expect(masking.apply(1001) == "‹ada›")
+    }
+
     @Test func `a row that is missing differs from one that is there`() {
         var builder = builder(.before)
         builder.subject = run(builder, 0) { _ in ["plan": "a"] }
