@@ -117,7 +117,8 @@ extension RunRecord {
     /// What the probes last said about a user.
     package func state(of user: String, probe: String) -> ObservedState? {
         exchanges.last {
-            if case .probe(probe, user) = $0.purpose { $0.completed != nil } else { false }
+            guard $0.completed != nil, case .probe(probe, user) = $0.purpose else { return false }
+            return true
         }.map(ObservedState.init)
     }
 }

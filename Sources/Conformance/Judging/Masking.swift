@@ -1,20 +1,37 @@
 /// Makes two runs of one backend comparable: ids become names, wall-clock times one token.
 package struct Masking: Sendable {
-    private let tokens: [(id: String, token: String)]
+    /// One spelling of an id, and what stands in for it.
+    private struct Token {
+        let bytes: [UInt8]
+        let token: [UInt8]
+    }
+
+    private let whole: [String: String]
+    private let parts: [Token]
     private let began: Instant
     private let ended: Instant
 
     /// Slack around the run for clocks that round to whole seconds.
     private static let slack: Duration = .seconds(2)
-    /// Shorter ids are replaced only where they stand alone.
+    /// Shorter ids are replaced only where they stand alone: 1001 would be found inside dates too.
     private static let idLengthMin = 8
     package static let wallClock = JSONValue.string("‹wall clock›")
 
     package init(_ record: RunRecord) {
-        tokens = record.namespace.tokens(
+        let tokens = record.namespace.tokens(
             users: record.plan.users,
             deliveries: record.plan.deliveries.map(\.name)
         )
+        whole = Dictionary(
+            tokens.map { ($0.id, $0.token) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        parts = tokens.filter { $0.id.utf8.count >= Self.idLengthMin }.flatMap { id, token in
+            // Ids turn up in other cases too: upper-case UUIDs, lower-case columns.
+            Set([id, id.lowercased(), id.uppercased()]).sorted().map {
+                Token(bytes: Array($0.utf8), token: Array(token.utf8))
+            }
+        }
         began = record.began - Self.slack
         ended = record.ended + Self.slack
     }
@@ -24,33 +41,49 @@ package struct Masking: Sendable {
             if let moment = Self.instant(leaf), began...ended ~= moment { return Self.wallClock }
             switch leaf {
             case .string(let text): return .string(replaceIDs(in: text))
-            case .number(let number):
-                let token = tokens.first { $0.id == number.description }?.token
-                return token.map(JSONValue.string) ?? leaf
+            case .number(let number): return whole[number.description].map(JSONValue.string) ?? leaf
             case .null, .bool, .array, .object: return leaf
             }
         }
     }
 
     package func replaceIDs(in text: String) -> String {
-        if let token = tokens.first(where: { $0.id == text })?.token { return token }
-        var result = text
-        // A short id, such as 1001, would be found inside dates too, so it has to stand alone.
-        for (id, token) in tokens
-        where id.utf8.count >= Self.idLengthMin && id.utf8.count <= result.utf8.count {
-            // Ids turn up in other cases too: upper-case UUIDs, lower-case columns.
-            for spelling in [id, id.lowercased(), id.uppercased()] where result.contains(spelling) {
-                result = result.split(separator: spelling, omittingEmptySubsequences: false)
-                    .joined(separator: token)
+        if let token = whole[text] { return token }
+        guard text.utf8.count >= Self.idLengthMin else { return text }
+        var bytes = Array(text.utf8)
+        var isChanged = false
+        for part in parts {
+            while let start = Self.position(of: part.bytes, in: bytes) {
+                bytes.replaceSubrange(start..<(start + part.bytes.count), with: part.token)
+                isChanged = true
             }
         }
-        return result
+        return isChanged ? String(decoding: bytes, as: UTF8.self) : text
+    }
+
+    /// Where the bytes first occur; no token contains an id, so replacing comes to an end.
+    private static func position(of needle: [UInt8], in haystack: [UInt8]) -> Int? {
+        guard let first = needle.first, haystack.count >= needle.count else { return nil }
+        return haystack.withUnsafeBufferPointer { haystack in
+            needle.withUnsafeBufferPointer { needle in
+                for start in 0...(haystack.count - needle.count) where haystack[start] == first {
+                    var index = 1
+                    while index < needle.count, haystack[start + index] == needle[index] {
+                        index += 1
+                    }
+                    if index == needle.count { return start }
+                }
+                return nil
+            }
+        }
     }
 
     /// A moment in any spelling that databases and APIs use: ISO text, seconds or milliseconds.
     package static func instant(_ value: JSONValue) -> Instant? {
         switch value {
-        case .string(let text): return Instant(iso8601: text)
+        case .string(let text):
+            guard (19...40).contains(text.utf8.count) else { return nil }
+            return Instant(iso8601: text)
         case .number(let number):
             guard let double = number.double, double > 1e9, double < 1e14 else { return nil }
             return Instant(milliseconds: Int64(double < 1e11 ? double * 1000 : double))

@@ -50,11 +50,16 @@ package struct Namespace: Hashable, Sendable {
 
     package func hex(_ purpose: String, _ text: String, count: Int) -> String {
         var generator = stream(purpose, text)
-        return String(
-            (0..<count).map { _ in
-                Character(String(UInt8.random(in: 0..<16, using: &generator), radix: 16))
-            }
-        )
+        let digits = Array("0123456789abcdef".utf8)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count)
+        var word: UInt64 = 0
+        for position in 0..<count {
+            if position % 16 == 0 { word = generator.next() }
+            bytes.append(digits[Int(word & 0xf)])
+            word >>= 4
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// What stands in for each id when two runs are compared, longest id first.
@@ -76,10 +81,10 @@ package struct Namespace: Hashable, Sendable {
     }
 
     private func uuid(_ purpose: String, _ text: String) -> String {
-        var digits = Array(hex(purpose, text, count: 32).uppercased())
-        digits[12] = "4"
-        digits[16] = "A"
-        for position in [20, 16, 12, 8] { digits.insert("-", at: position) }
-        return String(digits)
+        var bytes = Array(hex(purpose, text, count: 32).uppercased().utf8)
+        bytes[12] = UInt8(ascii: "4")
+        bytes[16] = UInt8(ascii: "A")
+        for position in [20, 16, 12, 8] { bytes.insert(UInt8(ascii: "-"), at: position) }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -1,0 +1,76 @@
+/// What one run showed, with everything masked that two equal runs do not share.
+struct ComparableRun: Sendable {
+    /// A user seen through a probe.
+    struct View: Hashable, Sendable {
+        let user: String
+        let probe: String
+    }
+
+    /// Effects of one kind to the same people.
+    struct Address: Hashable, Sendable {
+        let kind: String
+        let recipients: [String]
+
+        var text: String { "\(kind) to \(recipients.joined(separator: ", "))" }
+    }
+
+    struct MaskedEffect: Sendable {
+        let content: JSONValue
+        let sequence: Int
+    }
+
+    /// The probes' answers, or what the profile maps of them; a user or row that is missing is
+    /// null, and an answer that could not be read is not here.
+    let documents: [View: JSONValue]
+    let effects: [Address: [MaskedEffect]]
+
+    init(_ record: RunRecord, _ evidence: CaseEvidence) {
+        let masking = Masking(record)
+        let probes = evidence.profile.probes
+        let mapsAny = probes.contains { !$0.readings.isEmpty }
+        let isNarrow = evidence.expectation.compared.contains(.fields) && mapsAny
+        var documents: [View: JSONValue] = [:]
+        for user in evidence.plan.subject.users {
+            for probe in probes {
+                let view = View(user: user, probe: probe.name)
+                switch record.state(of: user, probe: probe.name) {
+                case .document(let value):
+                    let masked = masking.apply(value)
+                    documents[view] = isNarrow ? Self.narrowed(masked, probe.readings) : masked
+                case .missing: documents[view] = .null
+                case .unreadable, nil: break
+                }
+            }
+        }
+        self.documents = documents
+        var effects: [Address: [MaskedEffect]] = [:]
+        for exchange in record.exchanges {
+            for effect in exchange.effects {
+                let address = Address(
+                    kind: effect.kind,
+                    recipients: effect.recipients.map(masking.replaceIDs).sorted()
+                )
+                effects[address, default: []].append(
+                    MaskedEffect(
+                        content: masking.apply(effect.content),
+                        sequence: exchange.sequence
+                    )
+                )
+            }
+        }
+        self.effects = effects
+    }
+
+    private static func narrowed(
+        _ document: JSONValue,
+        _ readings: [String: Profile.Reading]
+    ) -> JSONValue {
+        .object(
+            JSONObject(
+                members: readings.sorted { $0.key < $1.key }.map {
+                    .init(key: $0.key, value: document[$0.value.pointer] ?? .null)
+                }
+            )
+        )
+    }
+}
