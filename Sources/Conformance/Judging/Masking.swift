@@ -28,9 +28,9 @@ package struct Masking: Sendable {
         )
         parts = tokens.filter { $0.id.utf8.count >= Self.idLengthMin }.flatMap { id, token in
             // Ids turn up in other cases too: upper-case UUIDs, lower-case columns.
-            Set([id, id.lowercased(), id.uppercased()]).sorted().map {
-                Token(bytes: Array($0.utf8), token: Array(token.utf8))
-            }
+            let (lower, upper) = (id.lowercased(), id.uppercased())
+            let spellings = [id] + (lower == id ? [] : [lower]) + (upper == id ? [] : [upper])
+            return spellings.map { Token(bytes: Array($0.utf8), token: Array(token.utf8)) }
         }
         began = record.began - Self.slack
         ended = record.ended + Self.slack
