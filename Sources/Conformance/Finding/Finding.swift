@@ -9,6 +9,8 @@ package struct Finding: Hashable, Sendable {
     package let location: SourceLocation?
     /// Journal numbers of the exchanges that show it.
     package let evidence: [Int]
+    /// No waiting can mend it: something is there that cannot go away.
+    package let isFinal: Bool
 
     package init(
         _ code: FindingCode,
@@ -16,7 +18,8 @@ package struct Finding: Hashable, Sendable {
         actual: String,
         remedy: String? = nil,
         location: SourceLocation? = nil,
-        evidence: [Int] = []
+        evidence: [Int] = [],
+        isFinal: Bool = false
     ) {
         self.code = code
         self.expected = expected
@@ -24,6 +27,7 @@ package struct Finding: Hashable, Sendable {
         self.remedy = remedy ?? code.explanation.remedy
         self.location = location
         self.evidence = evidence
+        self.isFinal = isFinal
     }
 
     package var rule: String { code.rule }

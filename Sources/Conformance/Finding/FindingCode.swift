@@ -119,8 +119,10 @@ package enum FindingCode: String, Hashable, Sendable, CaseIterable {
         case .effectCount:
             (
                 "The provider saw more or fewer effects than the contract allows.",
-                "See E201 and E202.",
-                "See E201 and E202."
+                "Too many: an event or a push was repeated without being recognised, by its id or by "
+                    + "its idempotency key. Too few: a failed push was never sent again.",
+                "Process each event id once, give each push one key derived from it, and retry the "
+                    + "push until the provider accepts it."
             )
         case .keyChanged:
             (

@@ -154,7 +154,8 @@ extension Judge {
     package static func mayImprove(_ findings: [Finding]) -> Bool {
         !findings.isEmpty
             && findings.allSatisfy { finding in
-                switch finding.code {
+                if finding.isFinal { return false }
+                return switch finding.code {
                 case .effectMissing, .effectCount, .stateDiffers, .stateValue, .userMissing,
                     .keyChanged:
                     true

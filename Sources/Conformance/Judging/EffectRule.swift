@@ -29,7 +29,8 @@ package struct EffectRule: Rule {
                     expected: "\(range) \(expected.kind)\(whom)",
                     actual: "\(counted.count)",
                     location: expected.location,
-                    evidence: counted.map(\.exchange.sequence)
+                    evidence: counted.map(\.exchange.sequence),
+                    isFinal: counted.count > expected.countMin
                 )
             )
         } else if counted.isEmpty, !evidence.sight.seesEffects,
