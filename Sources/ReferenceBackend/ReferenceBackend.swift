@@ -111,10 +111,20 @@ struct WebhookRoute: Sendable {
     let defects: Set<Defect>
 
     func respond(to request: Request) async -> Response {
-        guard let buffer = try? await request.body.collect(upTo: JSON.bodyMax) else {
-            return JSON.response(.contentTooLarge, ["error": "too_large"])
+        var body = Data()
+        do {
+            for try await part in request.body {
+                body.append(contentsOf: part.readableBytesView)
+                guard body.count <= JSON.bodyMax else {
+                    return JSON.response(.contentTooLarge, ["error": "too_large"])
+                }
+            }
+        } catch {
+            // Nobody is there to read this; what counts is that nothing has been stored.
+            // Defect: broken-body-marked
+            if defects.contains(.brokenBodyMarked) { await processor.markStump(body) }
+            return JSON.response(.badRequest, ["error": "broken_off"])
         }
-        let body = Data(buffer.readableBytesView)
         guard
             authenticity.accepts(
                 authorization: request.headers[.authorization],

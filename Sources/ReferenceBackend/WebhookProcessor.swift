@@ -58,6 +58,20 @@ struct WebhookProcessor: Sendable {
         return db.changesCount > 0
     }
 
+    /// Takes the event id from a body that is not complete; only a defect does.
+    func markStump(_ body: Data) async {
+        let text = String(decoding: body, as: UTF8.self)
+        guard let start = text.range(of: "\"id\":\"") else { return }
+        let id = String(text[start.upperBound...].prefix { $0 != "\"" })
+        try? await store.pool.write { db in
+            try db.execute(
+                sql: "INSERT INTO events (id, type, receivedAt) VALUES (?, '', ?) "
+                    + "ON CONFLICT DO NOTHING",
+                arguments: [id, Store.now()]
+            )
+        }
+    }
+
     private func dedupeKey(_ event: WebhookEvent, _ body: Data) -> String {
         // Defect: dedupe-by-content, dedupe-by-transaction
         if defects.contains(.dedupeByContent) {

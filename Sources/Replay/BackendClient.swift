@@ -11,7 +11,7 @@ package final class BackendClient: Sendable {
     /// How the request is disturbed on its way.
     package enum Disturbance: Hashable, Sendable {
         case none
-        /// The body breaks off half-way and the connection is closed.
+        /// The body breaks off before its last tenth and the connection is closed.
         case cutRequest
         /// The whole request is sent, then the connection is closed before the answer.
         case hangUp
@@ -84,7 +84,7 @@ package final class BackendClient: Sendable {
             }
         case .cutRequest:
             message.body = .stream(
-                BrokenBody(bytes: Array(request.body.prefix(request.body.count / 2))),
+                BrokenBody(bytes: Array(request.body.prefix(request.body.count * 9 / 10))),
                 length: .known(Int64(request.body.count))
             )
         case .hangUp:
