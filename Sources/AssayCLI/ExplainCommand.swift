@@ -24,7 +24,7 @@ struct ExplainCommand: AsyncParsableCommand {
             explain(code)
             return
         }
-        let library = try options.library()
+        let library = try options.contractLibrary()
         let matching = library.contracts.filter { Selection.matches(subject, $0) }
         if let file = library.files.first(where: { $0.id == subject })
             ?? matching.first.flatMap({ first in

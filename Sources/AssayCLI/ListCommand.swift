@@ -21,7 +21,7 @@ struct ListCommand: AsyncParsableCommand {
     var paths: [String] = []
 
     mutating func run() async throws {
-        let library = try options.library(paths: paths)
+        let library = try options.contractLibrary(paths: paths)
         let contracts = try options.selection().apply(to: library.contracts)
         if json {
             let cases = contracts.map { contract -> JSONValue in

@@ -42,7 +42,7 @@ struct MutantsCommand: AsyncParsableCommand {
     }
 
     mutating func run() async throws {
-        let library = try selection.library()
+        let library = try selection.contractLibrary()
         let selected = try selection.selection().apply(to: library.contracts)
         let contracts =
             selected

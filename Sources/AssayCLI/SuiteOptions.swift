@@ -45,7 +45,7 @@ struct SelectionOptions: ParsableArguments {
     }
 
     /// The shipped contracts and the user's own; paths given directly replace the shipped ones.
-    func library(paths: [String] = []) throws -> ContractLibrary {
+    func contractLibrary(paths: [String] = []) throws -> ContractLibrary {
         do throws(ContractErrors) {
             if !paths.isEmpty {
                 var library = ContractLibrary.empty

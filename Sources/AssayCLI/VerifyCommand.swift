@@ -44,7 +44,7 @@ struct VerifyCommand: AsyncParsableCommand {
     mutating func run() async throws {
         let environment = ProcessInfo.processInfo.environment
         let profile = try target.resolved()
-        let library = try selection.library(paths: paths)
+        let library = try selection.contractLibrary(paths: paths)
         for error in library.errors { Terminal.error("\(error)\n\n") }
         if library.contracts.isEmpty, !library.errors.isEmpty {
             throw Failure(.unparsable, "no contract could be read")
