@@ -1,6 +1,6 @@
 internal import Dispatch
 internal import Foundation
-internal import Synchronization
+internal import FakeServers
 
 /// Ctrl-C and SIGTERM: the first asks the work to end and report, the second ends everything.
 final class Interruption: Sendable {
@@ -10,7 +10,7 @@ final class Interruption: Sendable {
         var abandon: (@Sendable () -> Void)?
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
     // Kept for as long as signals are to be heard.
     private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 

@@ -2,7 +2,7 @@ internal import Conformance
 internal import Foundation
 internal import Replay
 internal import Reports
-internal import Synchronization
+internal import FakeServers
 
 /// One line on stderr that says how far the run is; nothing when stderr is no terminal.
 final class Progress: Sendable {
@@ -14,7 +14,7 @@ final class Progress: Sendable {
 
     private let isLive: Bool
     private let label: String
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     init(label: String = "") {
         self.label = label

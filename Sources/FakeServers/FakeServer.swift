@@ -5,7 +5,6 @@ internal import Logging
 internal import NIOCore
 internal import Providers
 internal import ServiceLifecycle
-internal import Synchronization
 
 #if canImport(Glibc)
 internal import Glibc
@@ -56,7 +55,7 @@ package final class FakeServer: Sendable {
             )
         )
         self.group = group
-        let failure = Mutex<String>("")
+        let failure = Locked<String>("")
         Task {
             defer { continuation.finish() }
             do {

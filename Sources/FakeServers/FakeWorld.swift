@@ -1,14 +1,13 @@
 package import Conformance
 internal import Providers
-internal import Synchronization
 
 /// All providers of one process behind one journal: the state, the clocks and the ids.
 package final class FakeWorld: Sendable {
     package let journal: LiveJournal
-    private let revenueCat: Mutex<RevenueCatState>
-    private let oneSignal: Mutex<OneSignalState>
+    private let revenueCat: Locked<RevenueCatState>
+    private let oneSignal: Locked<OneSignalState>
     /// Virtual time of each run that is going on.
-    private let clocks = Mutex<[String: Instant]>([:])
+    private let clocks = Locked<[String: Instant]>([:])
     private let wallClock: @Sendable () -> Instant
 
     package init(
@@ -18,8 +17,8 @@ package final class FakeWorld: Sendable {
         wallClock: @escaping @Sendable () -> Instant
     ) {
         journal = LiveJournal(bytesMax: journalBytesMax)
-        revenueCat = Mutex(RevenueCatState(key: revenueCatKey))
-        oneSignal = Mutex(OneSignalState(key: oneSignalKey))
+        revenueCat = Locked(RevenueCatState(key: revenueCatKey))
+        oneSignal = Locked(OneSignalState(key: oneSignalKey))
         self.wallClock = wallClock
     }
 

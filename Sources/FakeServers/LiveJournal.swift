@@ -1,15 +1,14 @@
 package import Conformance
-internal import Synchronization
 
 /// The journal while a run is going on: many writers, one order.
 ///
 /// Real times count from the moment the journal is made.
 package final class LiveJournal: Sendable {
-    private let storage: Mutex<Journal>
+    private let storage: Locked<Journal>
     private let origin: ContinuousClock.Instant
 
     package init(bytesMax: Int) {
-        storage = Mutex(Journal(bytesMax: bytesMax))
+        storage = Locked(Journal(bytesMax: bytesMax))
         origin = ContinuousClock.now
     }
 

@@ -4,7 +4,7 @@ internal import Foundation
 internal import GRDB
 internal import NIOCore
 internal import NIOHTTP1
-internal import Synchronization
+internal import NIOConcurrencyHelpers
 
 /// Messages that wait for OneSignal: written with the state, sent after the commit, retried until
 /// OneSignal has accepted them, always under one key (S-05, S-30, O-03).
@@ -28,7 +28,7 @@ final class Outbox: Sendable {
     private let client: HTTPClient
     private let wakeUps: AsyncStream<Void>
     private let wakeUp: AsyncStream<Void>.Continuation
-    private let inFlight = Mutex<Set<Int64>>([])
+    private let inFlight = NIOLockedValueBox<Set<Int64>>([])
 
     private static let attemptCountMax = 12
 
@@ -83,7 +83,9 @@ final class Outbox: Sendable {
             for await _ in wakeUps {
                 guard let messages = try? await waiting() else { continue }
                 for (message, dueAt) in messages {
-                    guard inFlight.withLock({ $0.insert(message.id).inserted }) else { continue }
+                    guard inFlight.withLockedValue({ $0.insert(message.id).inserted }) else {
+                        continue
+                    }
                     group.addTask { await self.send(message, dueAt: dueAt) }
                 }
             }
@@ -98,7 +100,7 @@ final class Outbox: Sendable {
     }
 
     private func send(_ message: Message, dueAt: Int64) async {
-        defer { _ = inFlight.withLock { $0.remove(message.id) } }
+        defer { _ = inFlight.withLockedValue { $0.remove(message.id) } }
         // The list may be older than the end of an earlier attempt: look again, now that it is ours.
         guard await isWaiting(message.id) else { return }
         var message = message

@@ -1,7 +1,7 @@
 internal import Crypto
 internal import Foundation
 internal import GRDB
-internal import Synchronization
+internal import NIOConcurrencyHelpers
 
 /// What an event does: exactly once, in one transaction, with its messages in the same transaction.
 struct WebhookProcessor: Sendable {
@@ -16,7 +16,7 @@ struct WebhookProcessor: Sendable {
     }
 
     private final class Memory: Sendable {
-        let seen = Mutex<Set<String>>([])
+        let seen = NIOLockedValueBox<Set<String>>([])
     }
 
     /// What became of a delivery.
@@ -33,7 +33,9 @@ struct WebhookProcessor: Sendable {
         }
         // Defect: dedupe-in-memory
         if defects.contains(.dedupeInMemory) {
-            guard memory.seen.withLock({ $0.insert(key).inserted }) else { return .duplicate }
+            guard memory.seen.withLockedValue({ $0.insert(key).inserted }) else {
+                return .duplicate
+            }
             try await store.pool.write { db in try apply(db, event) }
             return .applied
         }

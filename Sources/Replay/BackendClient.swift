@@ -3,7 +3,7 @@ package import Conformance
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
-internal import Synchronization
+internal import FakeServers
 
 /// Sends requests to the backend over lanes: each lane has connections of its own, so that a
 /// repeated delivery comes over another connection and copies can be released together.
@@ -22,7 +22,7 @@ package final class BackendClient: Sendable {
 
     package let base: String
     private let lanes: [HTTPClient]
-    private let isClosed = Mutex(false)
+    private let isClosed = Locked(false)
 
     package init(base: String, laneCount: Int = 32) {
         self.base = base.hasSuffix("/") ? String(base.dropLast()) : base

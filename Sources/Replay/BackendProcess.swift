@@ -1,6 +1,6 @@
 package import Conformance
 internal import Foundation
-internal import Synchronization
+internal import FakeServers
 
 #if canImport(Glibc)
 internal import Glibc
@@ -24,7 +24,7 @@ package final class BackendProcess: Sendable {
     private let command: String
     private let environment: [String: String]
     private let outputPath: String
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     package init(command: String, environment: [String: String], outputPath: String) {
         self.command = command

@@ -1,6 +1,5 @@
 package import Conformance
 internal import FakeServers
-internal import Synchronization
 
 /// Runs a selection of cases against one backend, side by side, and judges each.
 package final class SuiteRunner: Sendable {
@@ -30,7 +29,7 @@ package final class SuiteRunner: Sendable {
     private let executor: RunExecutor
     private let options: Options
     private let report: @Sendable (Event) -> Void
-    private let state: Mutex<State>
+    private let state: Locked<State>
 
     private struct State {
         var runCount = 0
@@ -54,7 +53,7 @@ package final class SuiteRunner: Sendable {
         self.executor = executor
         self.options = options
         self.report = report
-        state = Mutex(State())
+        state = Locked(State())
     }
 
     private var profile: Profile { executor.profile }

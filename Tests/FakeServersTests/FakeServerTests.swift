@@ -91,15 +91,21 @@ struct FakeServerTests {
     @Test func `a call that is never answered ends with the caller's patience`() async throws {
         try await with(.oneSignal) { world, client in
             world.schedule(self.plan(.never), namespace: "run")
-            let outcome = await client.send(Self.push, within: .milliseconds(200))
-            guard case .failed(.timedOut, _) = outcome else {
-                Issue.record("\(outcome)")
-                return
+            async let held = client.send(Self.push, within: .seconds(3))
+            let clock = ContinuousClock()
+            let deadline = clock.now + .seconds(60)
+            while world.journal.read({ $0.exchanges(in: "run").isEmpty }), clock.now < deadline {
+                try await clock.sleep(for: .milliseconds(1))
             }
-            // The others go on.
-            let next = await client.send(Self.push, lane: 1, within: .seconds(10))
+            // The others go on while it is held.
+            let next = await client.send(Self.push, lane: 1, within: .seconds(60))
             guard case .answered = next else {
                 Issue.record("\(next)")
+                return
+            }
+            let outcome = await held
+            guard case .failed(.timedOut, _) = outcome else {
+                Issue.record("\(outcome)")
                 return
             }
         }

@@ -44,21 +44,21 @@ struct LayoutTests {
                 "FakeServers",
                 [
                     "Conformance", "Providers", "HTTPTypes", "Hummingbird", "Logging", "NIOCore",
-                    "ServiceLifecycle", "Synchronization", "Glibc", "Darwin",
+                    "ServiceLifecycle", "NIOConcurrencyHelpers", "Glibc", "Darwin",
                 ]
             ),
             (
                 "Replay",
                 [
                     "Conformance", "Providers", "FakeServers", "AsyncHTTPClient", "NIOCore",
-                    "NIOHTTP1", "NIOPosix", "Foundation", "Synchronization", "Glibc", "Darwin",
+                    "NIOHTTP1", "NIOPosix", "Foundation", "Glibc", "Darwin",
                 ]
             ),
             (
                 "ReferenceBackend",
                 [
                     "AsyncHTTPClient", "Crypto", "CryptoExtras", "Foundation", "GRDB", "HTTPTypes",
-                    "Hummingbird", "Logging", "NIOCore", "NIOHTTP1", "Synchronization",
+                    "Hummingbird", "Logging", "NIOCore", "NIOHTTP1", "NIOConcurrencyHelpers",
                 ]
             ),
         ] as [(String, [String])]
