@@ -9,11 +9,13 @@ struct Assay: AsyncParsableCommand {
         commandName: "assay",
         abstract: "Proves from outside that a subscription backend keeps its contracts.",
         discussion: """
-            Fakes stand in for RevenueCat and OneSignal; contracts say what is delivered to the \
+            Fakes stand in for RevenueCat, OneSignal, Firebase Auth, Purchasely and the Despia \
+            runtime; contracts say what is delivered to the \
             backend and what must follow; a runner replays them and judges.
 
             Try it without a backend of your own:   assay demo
             Judge yours:                            assay verify --start 'node server.js'
+            Fakes to develop against:               assay serve
 
             Exit codes: 0 all green, 1 failures, 2 usage or configuration, 3 a file does not \
             parse, 4 nothing selected, 5 inconclusive or not run, 6 backend or port not \
@@ -21,8 +23,9 @@ struct Assay: AsyncParsableCommand {
             """,
         version: assayVersion,
         subcommands: [
-            VerifyCommand.self, DemoCommand.self, SendCommand.self, ListCommand.self,
-            ExplainCommand.self, LintCommand.self, MutantsCommand.self, BackendCommand.self,
+            VerifyCommand.self, DemoCommand.self, ServeCommand.self, SendCommand.self,
+            ResendCommand.self, ListCommand.self, ExplainCommand.self, LintCommand.self,
+            MutantsCommand.self, BackendCommand.self,
         ]
     )
 }

@@ -12,14 +12,18 @@ struct SendCommand: AsyncParsableCommand {
         discussion: """
             Example:  assay send INITIAL_PURCHASE --to http://127.0.0.1:8080/api/webhooks/revenuecat
                       assay send TRANSFER --from ada --user bob --print
+                      assay send RENEWAL --user ada     (through a running 'assay serve')
             """
     )
 
     @Argument(help: "The event type, for example RENEWAL; any text for an unknown one.")
     var type: String
 
-    @Option(name: .long, help: "The webhook's URL.")
+    @Option(name: .long, help: "The webhook's URL; without it the webhooks of 'assay serve'.")
     var to: String?
+
+    @Option(name: .long, help: "The control API of 'assay serve'.")
+    var control = ControlClient.defaultURL
 
     @Option(name: .long, help: "The customer's app_user_id, as it stands.")
     var user: String = "assay-user"
@@ -66,7 +70,17 @@ struct SendCommand: AsyncParsableCommand {
             Terminal.output(body.prettyText + "\n")
             return
         }
-        guard let to else { throw Failure(.usage, "give --to URL, or --print") }
+        guard let to else {
+            let client = try ControlClient(control, allowed: allowHost)
+            let answer = try await client.post(
+                "/events",
+                ["event": body["event"] ?? .null, "settle": true]
+            )
+            guard ControlClient.show(answer) else {
+                throw ExitCode(ExitStatus.failures.rawValue)
+            }
+            return
+        }
         guard (1...1000).contains(times) else {
             throw Failure(.usage, "--times takes 1 to 1000")
         }

@@ -104,25 +104,12 @@ struct TargetOptions: ParsableArguments {
     /// Where the fakes listen: free ports for a backend that Assay starts, else the fixed ones.
     func addresses(for profile: Profile) throws -> [Exchange.Party: ReplaySession.Address] {
         var addresses = profile.start == nil ? ReplaySession.fixedAddresses : [:]
-        let variable = ProcessInfo.processInfo.environment["ASSAY_LISTEN"]
-        let entries =
-            listen.isEmpty
-            ? (variable?.split(separator: ",").map(String.init) ?? []) : listen
-        for entry in entries {
-            let parts = entry.split(separator: "=", maxSplits: 1).map(String.init)
-            let address = parts.last?.split(separator: ":").map(String.init) ?? []
-            let parties = ReplaySession.fixedAddresses.keys
-            guard parts.count == 2, address.count == 2,
-                let port = UInt16(address[1]),
-                let party = parties.first(where: { $0.description == parts[0] })
-            else {
-                let names = parties.map(\.description).sorted().joined(separator: ", ")
-                throw Failure(
-                    .usage,
-                    "--listen '\(entry)' is not PROVIDER=HOST:PORT with one of \(names)"
-                )
+        let parties = ReplaySession.fixedAddresses.keys
+        for address in try ListenAddress.all(listen, names: parties.map(\.description)) {
+            guard let party = parties.first(where: { $0.description == address.name }) else {
+                continue
             }
-            addresses[party] = ReplaySession.Address(host: address[0], port: Int(port))
+            addresses[party] = ReplaySession.Address(host: address.host, port: address.port)
         }
         return addresses
     }

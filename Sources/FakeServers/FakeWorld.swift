@@ -1,65 +1,338 @@
 package import Conformance
-internal import Providers
+package import Providers
 
-/// All providers of one process behind one journal: the state, the clocks and the ids.
+/// All providers of one process behind one journal, one value of state for each namespace.
+///
+/// A call belongs to the namespace it names in `x-assay-namespace`, else to the one whose ids it
+/// mentions, else to the default one, which has no name.
 package final class FakeWorld: Sendable {
+    private struct State {
+        var spaces: [String: Services]
+        var namespaceByID: [String: String] = [:]
+        /// Virtual time of each run that is going on; only the journal's labels.
+        var labels: [String: Instant] = [:]
+        var snapshots: [String: Services] = [:]
+    }
+
     package let journal: LiveJournal
-    private let revenueCat: Locked<RevenueCatState>
-    private let oneSignal: Locked<OneSignalState>
-    /// Virtual time of each run that is going on.
-    private let clocks = Locked<[String: Instant]>([:])
+    private let state: Locked<State>
     private let wallClock: @Sendable () -> Instant
+    private let revenueCatKey: Secret?
+    private let oneSignalKey: Secret?
+    private let seed: UInt64
+    /// Called after a change that may have made something due.
+    private let onChange = Locked<@Sendable () -> Void>({})
 
     package init(
         journalBytesMax: Int,
         revenueCatKey: Secret?,
         oneSignalKey: Secret?,
+        seed: UInt64 = 0,
         wallClock: @escaping @Sendable () -> Instant
     ) {
         journal = LiveJournal(bytesMax: journalBytesMax)
-        revenueCat = Locked(RevenueCatState(key: revenueCatKey))
-        oneSignal = Locked(OneSignalState(key: oneSignalKey))
+        self.revenueCatKey = revenueCatKey
+        self.oneSignalKey = oneSignalKey
+        self.seed = seed
         self.wallClock = wallClock
+        let first = Services(seed: seed, revenueCatKey: revenueCatKey, oneSignalKey: oneSignalKey)
+        state = Locked(State(spaces: ["": first]))
     }
 
+    /// Real time.
     package var now: Instant { wallClock() }
+
+    package func notify(_ action: @escaping @Sendable () -> Void) {
+        onChange.withLock { $0 = action }
+    }
+
+    // MARK: Namespaces
+
+    package var namespaces: [String] { state.withLock { $0.spaces.keys.sorted() } }
+
+    private func made(_ namespace: String) -> Services {
+        var generator = SeededGenerator(seed: seed, text: namespace)
+        return Services(
+            seed: generator.next(),
+            revenueCatKey: revenueCatKey,
+            oneSignalKey: oneSignalKey
+        )
+    }
+
+    /// Makes a namespace and tells which ids belong to it.
+    package func know(_ ids: [String], namespace: String) {
+        let fresh = made(namespace)
+        state.withLock { state in
+            if state.spaces[namespace] == nil { state.spaces[namespace] = fresh }
+            for id in ids { state.namespaceByID[id] = namespace }
+        }
+    }
+
+    package func ids(of namespace: String) -> [String] {
+        state.withLock { state in
+            state.namespaceByID.filter { $0.value == namespace }.keys.sorted()
+        }
+    }
+
+    /// Forgets everything about a namespace but which ids belong to it, its webhooks and switches.
+    package func reset(_ namespace: String) {
+        var fresh = made(namespace)
+        state.withLock { state in
+            guard let old = state.spaces[namespace] else { return }
+            fresh.revenueCat.settings = old.revenueCat.settings
+            fresh.revenueCat.webhooks = old.revenueCat.webhooks
+            fresh.revenueCat.catalog = old.revenueCat.catalog
+            fresh.oneSignal.settings = old.oneSignal.settings
+            fresh.firebase.settings = old.firebase.settings
+            fresh.purchasely.settings = old.purchasely.settings
+            fresh.purchasely.webhook = old.purchasely.webhook
+            fresh.despia.settings = old.despia.settings
+            state.spaces[namespace] = fresh
+        }
+    }
+
+    /// Removes a namespace and its ids; the default one is reset instead.
+    package func remove(_ namespace: String) {
+        guard !namespace.isEmpty else { return reset("") }
+        state.withLock { state in
+            state.spaces[namespace] = nil
+            state.labels[namespace] = nil
+            state.namespaceByID = state.namespaceByID.filter { $0.value != namespace }
+        }
+    }
+
+    // MARK: Snapshots
+
+    /// Keeps a copy of a namespace under a name.
+    package func snapshot(_ namespace: String, as name: String) {
+        state.withLock { $0.snapshots[name] = $0.spaces[namespace] }
+    }
+
+    package var snapshots: [String] { state.withLock { $0.snapshots.keys.sorted() } }
+
+    /// Puts a copy back, or into another namespace.
+    ///
+    /// - Returns: Whether there is a snapshot of that name.
+    package func restore(_ name: String, into namespace: String) -> Bool {
+        let isKnown = state.withLock { state in
+            guard let copy = state.snapshots[name] else { return false }
+            state.spaces[namespace] = copy
+            return true
+        }
+        changed()
+        return isKnown
+    }
+
+    // MARK: Runs
 
     /// Makes a run known: its ids and its virtual time.
     package func open(_ namespace: String, ids: [String], at now: Instant) {
-        revenueCat.withLock { $0.know(ids, namespace: namespace) }
-        oneSignal.withLock { $0.know(ids, namespace: namespace) }
+        know(ids, namespace: namespace)
         setClock(of: namespace, to: now)
     }
 
     package func setClock(of namespace: String, to now: Instant) {
-        clocks.withLock { $0[namespace] = now }
+        state.withLock { $0.labels[namespace] = now }
     }
 
     package func clock(of namespace: String) -> Instant {
-        clocks.withLock { $0[namespace] } ?? wallClock()
+        let wall = wallClock()
+        return state.withLock {
+            $0.labels[namespace] ?? $0.spaces[namespace]?.clock.now(at: wall) ?? wall
+        }
     }
 
-    /// Lets what a RevenueCat event reports happen in the model.
-    package func apply(_ event: JSONValue) {
-        revenueCat.withLock { $0.apply(event) }
+    /// Lets what a RevenueCat event reports happen in a run's model; the ids it names are the run's.
+    package func apply(_ event: JSONValue, namespace: String) {
+        let body = event["event"]
+        var ids = ["app_user_id", "original_app_user_id"].compactMap { body?[$0]?.string }
+        for list in ["aliases", "transferred_from", "transferred_to"] {
+            ids += body?[list]?.array?.compactMap(\.string) ?? []
+        }
+        know(ids, namespace: namespace)
+        state.withLock { $0.spaces[namespace]?.revenueCat.apply(event) }
     }
 
     package func schedule(_ plan: ProviderPlan, namespace: String) {
-        oneSignal.withLock { $0.schedule(plan, namespace: namespace) }
+        state.withLock { $0.spaces[namespace]?.plans[plan.provider] = plan }
     }
 
     package func heal(namespace: String) {
-        oneSignal.withLock { $0.heal(namespace: namespace) }
+        state.withLock { $0.spaces[namespace]?.plans = [:] }
     }
 
-    /// Answers one request as the named provider, in real time as the backend's own clock is real.
-    func respond(_ party: Exchange.Party, to request: HTTPMessage.Request) -> Reply {
-        let now = wallClock()
-        switch party {
-        case .revenueCat: return revenueCat.withLock { $0.respond(to: request, at: now) }
-        case .oneSignal: return oneSignal.withLock { $0.respond(to: request, at: now) }
-        case .backend, .app, .assay, .firebase, .purchasely, .despia:
-            return Reply(HTTPMessage.Response(404), .inferred, of: party.description)
+    // MARK: State
+
+    package func read<Result: Sendable>(
+        _ namespace: String,
+        _ body: (Services, Instant) throws -> Result
+    ) rethrows -> Result? {
+        let wall = wallClock()
+        return try state.withLock { state in
+            try state.spaces[namespace].map { try body($0, $0.clock.now(at: wall)) }
         }
+    }
+
+    /// Changes a namespace's state and carries out what follows from the change.
+    ///
+    /// - Parameter notifies: Whether whoever waits for something to become due is told.
+    /// - Returns: Nil when there is no such namespace.
+    @discardableResult
+    package func edit<Result: Sendable>(
+        _ namespace: String,
+        notifies: Bool = true,
+        _ body: (inout Services, Instant) throws -> Result
+    ) rethrows -> Result? {
+        let wall = wallClock()
+        var calls: [Services.InternalCall] = []
+        let result: Result? = try state.withLock { state in
+            guard var services = state.spaces.removeValue(forKey: namespace) else { return nil }
+            defer { state.spaces[namespace] = services }
+            let result = try body(&services, services.clock.now(at: wall))
+            calls = services.settle(at: services.clock.now(at: wall))
+            return result
+        }
+        for call in calls { write(call, namespace) }
+        if notifies { changed() }
+        return result
+    }
+
+    /// Takes what is due on a namespace's clock; nobody else gets it then.
+    package func takeDue(_ namespace: String) -> [WebhookDelivery] {
+        let wall = wallClock()
+        return state.withLock { state in
+            guard let now = state.spaces[namespace]?.clock.now(at: wall) else { return [] }
+            return state.spaces[namespace]?.queue.take(by: now) ?? []
+        }
+    }
+
+    private func changed() { onChange.withLock { $0 }() }
+
+    /// A call between two fakes stands in the journal like any other.
+    private func write(_ call: Services.InternalCall, _ namespace: String) {
+        let sequence = journal.begin(
+            Exchange(
+                from: call.from,
+                to: call.to,
+                namespace: namespace,
+                purpose: .call,
+                at: clock(of: namespace),
+                request: call.request
+            )
+        )
+        journal.complete(sequence, .answered(call.reply.response), effects: call.reply.effects)
+    }
+
+    // MARK: Requests
+
+    /// Answers one request as the named provider.
+    ///
+    /// A run's calls are answered in real time, as the backend's own clock is real.
+    func respond(_ party: Exchange.Party, to request: HTTPMessage.Request) -> Reply {
+        let wall = wallClock()
+        let hasIDs = state.withLock { !$0.namespaceByID.isEmpty }
+        let candidates = hasIDs ? Self.candidates(request) : []
+        let wanted = request[field: "x-assay-namespace"]
+        var calls: [Services.InternalCall] = []
+        var isChange = false
+        let reply = state.withLock { state in
+            let known = state.namespaceByID
+            let found = candidates.lazy.compactMap { known[$0] }.first
+            let namespace = wanted.flatMap { state.spaces[$0] == nil ? nil : $0 } ?? found ?? ""
+            // Taken out and put back, so that the state is changed in place and not copied.
+            guard var services = state.spaces.removeValue(forKey: namespace) else {
+                return Reply(HTTPMessage.Response(404), .inferred, of: party.description)
+            }
+            defer { state.spaces[namespace] = services }
+            let now = services.clock.now(at: wall)
+            var reply = services.respond(party, to: request, at: now)
+            // Only these two set off something elsewhere.
+            if party == .revenueCat || party == .despia {
+                calls = services.settle(at: now)
+                isChange = true
+            }
+            reply.namespace = namespace
+            return reply
+        }
+        for call in calls { write(call, reply.namespace) }
+        if isChange { changed() }
+        return reply
+    }
+
+    /// Every text in a request that may be an id: the path's segments, the query, the credential,
+    /// the strings of the body.
+    private static func candidates(_ request: HTTPMessage.Request) -> [String] {
+        var found = request.pathSegments ?? []
+        found += request.query.map(\.value)
+        if let credential = request.authorization?.credential { found.append(credential) }
+        if let body = try? request.json() { found += body.strings }
+        return found
+    }
+
+    // MARK: Saving
+
+    /// Everything but keys and secrets, as JSON that `load` reads.
+    package func save() throws -> JSONValue {
+        let spaces = state.withLock { $0.spaces }
+        let ids = state.withLock { $0.namespaceByID }
+        var saved = JSONObject()
+        for (name, services) in spaces.sorted(by: { $0.key < $1.key }) {
+            saved[name] = try JSONValue(encoding: services)
+        }
+        return [
+            "assay": 1, "kind": "services", "namespaces": .object(saved),
+            "ids": try JSONValue(encoding: ids),
+        ]
+    }
+
+    /// A file that `load` cannot read.
+    package struct LoadError: Error, Sendable, CustomStringConvertible {
+        package let description: String
+    }
+
+    package func load(_ saved: JSONValue) throws(LoadError) {
+        guard saved["kind"] == "services", let namespaces = saved["namespaces"]?.object else {
+            throw LoadError(description: "this was not written by assay serve --export-on-exit")
+        }
+        guard saved["assay"] == 1 else {
+            throw LoadError(
+                description: "it was written by another version of assay (format "
+                    + "\(saved["assay"]?.text ?? "unknown"), this one reads format 1)"
+            )
+        }
+        var spaces: [String: Services] = [:]
+        var ids: [String: String] = [:]
+        do {
+            for member in namespaces.members {
+                var services = try member.value.decoded(as: Services.self)
+                services.revenueCat.key = revenueCatKey.flatMap { $0.isEmpty ? nil : $0 }
+                services.oneSignal.key = oneSignalKey.flatMap { $0.isEmpty ? nil : $0 }
+                services.queue.recoverUnderway()
+                spaces[member.key] = services
+            }
+            if let saved = saved["ids"] { ids = try saved.decoded() }
+        } catch let error as DecodingError {
+            throw LoadError(description: Self.place(error))
+        } catch {
+            throw LoadError(description: "\(error)")
+        }
+        let fresh = made("")
+        state.withLock { state in
+            state.spaces = spaces
+            if state.spaces[""] == nil { state.spaces[""] = fresh }
+            state.namespaceByID = ids
+        }
+    }
+
+    private static func place(_ error: DecodingError) -> String {
+        let context: DecodingError.Context? =
+            switch error {
+            case .typeMismatch(_, let context), .valueNotFound(_, let context),
+                .keyNotFound(_, let context), .dataCorrupted(let context):
+                context
+            @unknown default: nil
+            }
+        let path = (context?.codingPath ?? []).map { "/" + $0.stringValue }.joined()
+        return "at \(path.isEmpty ? "/" : path): \(context?.debugDescription ?? "\(error)")"
     }
 }

@@ -4,7 +4,16 @@ package import Conformance
 ///
 /// Real times count from the moment the journal is made.
 package final class LiveJournal: Sendable {
+    private struct Followers {
+        var next = 0
+        var streams: [Int: AsyncStream<Int>.Continuation] = [:]
+    }
+
+    /// How many entries a reader may lag behind before it loses some.
+    private static let lagMax = 65_536
+
     private let storage: Locked<Journal>
+    private let followers = Locked(Followers())
     private let origin: ContinuousClock.Instant
 
     package init(bytesMax: Int) {
@@ -35,9 +44,47 @@ package final class LiveJournal: Sendable {
         storage.withLock {
             $0.complete(sequence, outcome, effects: effects, namespace: namespace, at: now)
         }
+        tell(sequence)
+    }
+
+    /// Writes an exchange that is over already: invocation and completion in one stroke.
+    package func write(_ exchange: Exchange, invoked: Int64) {
+        var exchange = exchange
+        exchange.invoked = invoked
+        exchange.completed = elapsed
+        tell(storage.withLock { $0.append(exchange) })
+    }
+
+    private func tell(_ sequence: Int) {
+        followers.withLock { followers in
+            for stream in followers.streams.values { stream.yield(sequence) }
+        }
     }
 
     package func read<Result: Sendable>(_ body: (borrowing Journal) -> Result) -> Result {
         storage.withLock { body($0) }
+    }
+
+    /// The numbers of entries as they are completed, from now on.
+    package func follow() -> AsyncStream<Int> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: Int.self,
+            bufferingPolicy: .bufferingOldest(Self.lagMax)
+        )
+        let number = followers.withLock { followers in
+            followers.next += 1
+            followers.streams[followers.next] = continuation
+            return followers.next
+        }
+        continuation.onTermination = { [weak self] _ in
+            self?.followers.withLock { $0.streams[number] = nil }
+        }
+        return stream
+    }
+
+    /// Ends every follower's stream, so that a server can stop.
+    package func endFollowing() {
+        let streams = followers.withLock { $0.streams.values.map { $0 } }
+        for stream in streams { stream.finish() }
     }
 }

@@ -9,6 +9,10 @@ package struct Reply: Hashable, Sendable {
         case reset
         /// The connection is held open and nothing is sent.
         case never
+        /// The connection is cut in the middle of the body.
+        case half
+        /// The answer leaves after this many milliseconds.
+        case slow(Int64)
     }
 
     /// Where a fake's behaviour is known from; sent along as `x-assay-fake`.
@@ -44,9 +48,6 @@ package struct Reply: Hashable, Sendable {
 package protocol Fake: Sendable {
     /// Answers as the service would; never fails, whatever the request says.
     mutating func respond(to request: HTTPMessage.Request, at now: Instant) -> Reply
-
-    /// Tells the fake that these ids belong to a run, so that calls can be told apart.
-    mutating func know(_ ids: [String], namespace: String)
 }
 
 extension HTTPMessage.Request {

@@ -65,7 +65,7 @@ package final class ReplaySession: Sendable {
         var servers: [FakeServer] = []
         for party in [Exchange.Party.revenueCat, .oneSignal] {
             let address = addresses[party] ?? Address(host: "127.0.0.1", port: 0)
-            do throws(FakeServer.StartError) {
+            do throws(StartError) {
                 servers.append(
                     try await FakeServer(
                         party,

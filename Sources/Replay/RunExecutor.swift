@@ -389,7 +389,7 @@ package final class RunExecutor: Sendable {
         case .event(let spec):
             let body = factory.body(spec, name: delivery.name)
             while let next = progress.upcoming.first, next.time <= spec.time {
-                world.apply(next.body)
+                world.apply(next.body, namespace: progress.namespace.name)
                 progress.upcoming.removeFirst()
             }
             return Self.edited(body, delivery, progress.namespace, base).bytes

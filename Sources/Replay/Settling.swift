@@ -65,7 +65,7 @@ extension RunExecutor {
             EventSpec(type: "INITIAL_PURCHASE", user: user),
             name: "sentinel"
         )
-        world.apply(event)
+        world.apply(event, namespace: name)
         let request = sender.request(method: webhookMethod, body: event.bytes, at: world.now)
         let sequence = world.journal.begin(exchange(.revenueCat, .sentinel, request, progress))
         let clock = ContinuousClock()

@@ -22,7 +22,7 @@ struct FakeServerTests {
         fields: [HTTPMessage.Field("content-type", "application/json")],
         body: JSONValue.object([
             "app_id": "a55a4000-0000-4000-8000-000000000000",
-            "include_aliases": ["external_id": ["ada-id"]],
+            "include_aliases": ["external_id": ["ada-id"]], "target_channel": "push",
             "contents": ["en": "Hello"],
         ]).bytes
     )
@@ -56,6 +56,36 @@ struct FakeServerTests {
             #expect(exchanges.first?.request.body == Self.push.body)
             #expect(exchanges.first?.effects.count == 1)
             #expect(exchanges.first?.response?.body == response.body)
+        }
+    }
+
+    @Test func `a plan touches its own run alone`() async throws {
+        try await with(.oneSignal) { world, client in
+            world.open("other", ids: ["bob-id"], at: world.now)
+            world.schedule(
+                ProviderPlan(provider: "onesignal", answers: [.status(500)], isPermanent: true),
+                namespace: "run"
+            )
+            func status(_ user: String) async throws -> Int {
+                var body = try JSONValue(parsing: Self.push.body)
+                body.set(
+                    JSONPointer(tokens: ["include_aliases"]),
+                    to: ["external_id": [.string(user)]]
+                )
+                var request = Self.push
+                request.body = body.bytes
+                let outcome = await client.send(request, within: .seconds(10))
+                guard case .answered(let response) = outcome else { return 0 }
+                return response.status
+            }
+            var seen: [Int] = []
+            for user in ["bob-id", "ada-id", "ada-id", "stranger"] {
+                seen.append(try await status(user))
+            }
+            #expect(seen == [200, 500, 500, 200])
+            world.heal(namespace: "run")
+            let healed = try await status("ada-id")
+            #expect(healed == 200)
         }
     }
 
@@ -128,7 +158,7 @@ struct FakeServerTests {
     @Test func `a port in use is a clear error`() async throws {
         let world = Self.world()
         let first = try await FakeServer(.oneSignal, world: world)
-        await #expect(throws: FakeServer.StartError.self) {
+        await #expect(throws: StartError.self) {
             _ = try await FakeServer(.oneSignal, world: world, port: first.port)
         }
         do {

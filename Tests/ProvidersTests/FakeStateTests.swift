@@ -17,7 +17,7 @@ struct OneSignalStateTests {
     }
 
     private func post(
-        _ state: inout OneSignalState,
+        _ state: inout Services,
         _ body: JSONValue,
         path: String = "/notifications",
         authorization: String? = "Key secret",
@@ -25,27 +25,24 @@ struct OneSignalStateTests {
     ) -> Reply {
         let fields = authorization.map { [HTTPMessage.Field("Authorization", $0)] } ?? []
         let request = HTTPMessage.Request("POST", path, fields: fields, body: body.bytes)
-        return state.respond(to: request, at: now)
+        return state.respond(.oneSignal, to: request, at: now)
     }
 
     private func json(_ reply: Reply) -> JSONValue? {
         try? JSONValue(parsing: reply.response.body)
     }
 
-    private func state() -> OneSignalState {
-        var state = OneSignalState(key: Secret("secret"))
-        state.know(["ada-id"], namespace: "run")
-        return state
+    private func state() -> Services {
+        Services(seed: 0, revenueCatKey: nil, oneSignalKey: Secret("secret"))
     }
 
-    @Test func `a push is accepted, named and attributed`() {
+    @Test func `a push is accepted and named`() {
         var state = state()
         let reply = post(&state, body())
         #expect(reply.response.status == 200)
         #expect(json(reply)?["id"]?.string?.isEmpty == false)
         #expect(json(reply)?["external_id"] == .null)
         #expect(json(reply)?["errors"] == nil)
-        #expect(reply.namespace == "run")
         #expect(reply.effects.first?.recipients == ["ada-id"])
         #expect(reply.response[field: "x-assay-fake"] == "onesignal; documented")
         #expect(post(&state, body(), path: "/api/v1/notifications").response.status == 200)
@@ -107,15 +104,12 @@ struct OneSignalStateTests {
 
     @Test func `the shapes of 200 and the faults come in the order of the plan`() {
         var state = state()
-        state.schedule(
-            ProviderPlan(
-                provider: "onesignal",
-                answers: [
-                    .noSubscribers, .invalidAliases, .status(429), .status(503), .reset,
-                    .loseAnswer, .never, .malformed,
-                ]
-            ),
-            namespace: "run"
+        state.plans["onesignal"] = ProviderPlan(
+            provider: "onesignal",
+            answers: [
+                .noSubscribers, .invalidAliases, .status(429), .status(503), .reset, .loseAnswer,
+                .never, .malformed, .half, .slow(5),
+            ]
         )
         let none = post(&state, body())
         #expect(json(none)?["id"] == "")
@@ -135,23 +129,9 @@ struct OneSignalStateTests {
         #expect(post(&state, body()).manner == .never)
         let broken = post(&state, body())
         #expect(broken.response.status == 200 && json(broken) == nil)
+        #expect(post(&state, body()).manner == .half)
+        #expect(post(&state, body()).manner == .slow(5))
         #expect(post(&state, body()).effects.count == 1)
-    }
-
-    @Test func `a plan touches its own run alone`() {
-        var state = state()
-        state.know(["bob-id"], namespace: "other")
-        state.schedule(
-            ProviderPlan(provider: "onesignal", answers: [.status(500)], isPermanent: true),
-            namespace: "run"
-        )
-        let other = body {
-            $0.set(JSONPointer(tokens: ["include_aliases"]), to: ["external_id": ["bob-id"]])
-        }
-        #expect(post(&state, other).response.status == 200)
-        for _ in 0..<3 { #expect(post(&state, body()).response.status == 500) }
-        state.heal(namespace: "run")
-        #expect(post(&state, body()).response.status == 200)
     }
 
     @Test("any request is answered and none traps", arguments: 0..<UInt64(100))

@@ -172,8 +172,8 @@ package struct EventSpec: Hashable, Sendable {
 }
 
 /// How a provider's fake answers the backend's next calls in this case; afterwards as usual.
-package struct ProviderPlan: Hashable, Sendable {
-    package enum Answer: Hashable, Sendable {
+package struct ProviderPlan: Hashable, Codable, Sendable {
+    package enum Answer: Hashable, Codable, Sendable {
         case asUsual
         /// This status with the provider's own error body.
         case status(Int)
@@ -189,6 +189,10 @@ package struct ProviderPlan: Hashable, Sendable {
         case never
         /// A 200 whose body is not JSON.
         case malformed
+        /// The effect takes place and the connection is cut in the middle of the answer's body.
+        case half
+        /// The effect takes place and the answer comes after this many milliseconds.
+        case slow(Int64)
     }
 
     package var provider: String
@@ -200,6 +204,13 @@ package struct ProviderPlan: Hashable, Sendable {
         self.provider = provider
         self.answers = answers
         self.isPermanent = isPermanent
+    }
+
+    /// The answer to the next call; the usual one when the plan is used up.
+    package mutating func next() -> Answer {
+        guard let next = answers.first else { return .asUsual }
+        if !(isPermanent && answers.count == 1) { answers.removeFirst() }
+        return next
     }
 }
 

@@ -1,6 +1,15 @@
 /// A point in time, in milliseconds since 1970 UTC, as the providers count.
-package struct Instant: Hashable, Comparable, Sendable, CustomStringConvertible {
+package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
     package var milliseconds: Int64
+
+    package init(from decoder: any Decoder) throws {
+        milliseconds = try decoder.singleValueContainer().decode(Int64.self)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(milliseconds)
+    }
 
     package init(milliseconds: Int64) {
         self.milliseconds = milliseconds
@@ -35,6 +44,12 @@ package struct Instant: Hashable, Comparable, Sendable, CustomStringConvertible 
         let padding = String(repeating: "0", count: max(0, 4 - year.count))
         return "\(padding)\(year)-\(two(date.month))-\(two(date.day))"
             + "T\(two(time / 3600)):\(two(time / 60 % 60)):\(two(time % 60))Z"
+    }
+
+    /// The same with three digits of a second, `2026-01-02T03:04:05.678Z`.
+    package var preciseText: String {
+        let fraction = String(1000 + milliseconds - seconds * 1000).dropFirst()
+        return description.dropLast() + "." + fraction + "Z"
     }
 
     private var daysSinceEpoch: Int64 {

@@ -67,6 +67,28 @@ package struct Journal: Sendable {
         }
     }
 
+    /// The entry of that number; nil when it is forgotten or not written yet.
+    package func exchange(_ sequence: Int) -> Exchange? {
+        guard sequence >= first, sequence < nextSequence else { return nil }
+        return entries[head + sequence - first].exchange
+    }
+
+    /// Up to `limit` entries after a number that the filter lets pass, and the number of the last
+    /// entry that was looked at.
+    package func page(
+        after sequence: Int,
+        limit: Int,
+        where isWanted: (Exchange) -> Bool
+    ) -> (exchanges: [Exchange], last: Int) {
+        var found: [Exchange] = []
+        var last = max(sequence, first - 1)
+        while found.count < limit, let next = exchange(last + 1) {
+            if isWanted(next) { found.append(next) }
+            last += 1
+        }
+        return (found, last)
+    }
+
     package var exchanges: [Exchange] { entries[head...].map(\.exchange) }
 
     /// Whether everything since that number is still here, so that absence can be proven.

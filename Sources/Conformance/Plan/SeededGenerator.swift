@@ -1,5 +1,5 @@
 /// SplitMix64: the same seed gives the same numbers on every machine.
-package struct SeededGenerator: RandomNumberGenerator, Sendable {
+package struct SeededGenerator: RandomNumberGenerator, Hashable, Codable, Sendable {
     private var state: UInt64
 
     package init(seed: UInt64) {

@@ -1,0 +1,314 @@
+internal import ArgumentParser
+internal import Conformance
+internal import FakeServers
+internal import Foundation
+internal import Providers
+internal import Replay
+internal import Reports
+
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Runs all fakes: RevenueCat, OneSignal, Firebase Auth, Purchasely, Despia.",
+        discussion: """
+            Default addresses on 127.0.0.1: RevenueCat 9310, OneSignal 9320, Firebase Auth 9099, \
+            Purchasely 9340, Despia 9350, control API 9300. Real clients take the fakes for the \
+            services; the control API moves the store, the clock, faults and devices.
+
+            Example:  assay serve --webhook http://127.0.0.1:8080/api/webhooks/revenuecat
+                      curl -d '{"user": "ada"}' http://127.0.0.1:9300/assay/v1/store/purchase
+                      assay serve --set firebase.tokens=rs256 --export-on-exit state.json
+            """
+    )
+
+    /// What listens where unless told otherwise (architecture, section 7).
+    private static let defaultPorts: [(name: String, party: Exchange.Party?, port: Int)] = [
+        ("control", nil, 9300), ("revenuecat", .revenueCat, 9310),
+        ("onesignal", .oneSignal, 9320), ("firebase", .firebase, 9099),
+        ("purchasely", .purchasely, 9340), ("despia", .despia, 9350),
+    ]
+
+    @Option(
+        name: .long,
+        help: "Another address: NAME=HOST:PORT, for example control=127.0.0.1:0 (ASSAY_LISTEN)."
+    )
+    var listen: [String] = []
+
+    @Option(name: .long, help: "Where RevenueCat sends its events.")
+    var webhook: String?
+
+    @Option(
+        name: .long,
+        help: "The whole Authorization value of RevenueCat's events (REVENUECAT_WEBHOOK_AUTH)."
+    )
+    var authorization: String?
+
+    @Option(name: .long, help: "RevenueCat's signing secret (REVENUECAT_WEBHOOK_SECRET).")
+    var signingSecret: String?
+
+    @Option(name: .long, help: "Where Purchasely sends its events.")
+    var purchaselyWebhook: String?
+
+    @Option(name: .long, help: "Purchasely's shared secret (PURCHASELY_WEBHOOK_SECRET).")
+    var purchaselySecret: String?
+
+    @Option(name: .long, help: "The key RevenueCat's REST demands (REVENUECAT_API_KEY).")
+    var revenuecatKey: String?
+
+    @Option(name: .long, help: "The key OneSignal demands (ONESIGNAL_API_KEY).")
+    var onesignalKey: String?
+
+    @Option(name: .long, help: "The Firebase project of callers with an API key only.")
+    var firebaseProject = "demo-project"
+
+    @Flag(name: .long, help: "Firebase as in production: signed tokens, expiry, limits.")
+    var firebaseProduction = false
+
+    @Option(
+        name: .long,
+        help: "A switch: PROVIDER.SWITCH=VALUE, for example firebase.tokens=rs256."
+    )
+    var set: [String] = []
+
+    @Option(name: .long, help: "State to begin with, as --export-on-exit wrote it.")
+    var `import`: String?
+
+    @Option(name: .long, help: "Where the state is written when it ends.")
+    var exportOnExit: String?
+
+    @Option(name: .long, help: "What ids are drawn from.")
+    var seed: UInt64 = 0
+
+    @Option(name: .long, help: "The journal's bound in MiB.")
+    var journalMax = 256
+
+    @Option(name: .long, help: "A host other than loopback that webhooks may go to.")
+    var allowHost: [String] = []
+
+    @Flag(name: .long, help: "No line for each exchange.")
+    var quiet = false
+
+    mutating func run() async throws {
+        let world = try makeWorld()
+        try checkExport()
+        let messenger = WebhookMessenger()
+        let courier = Courier(world: world, messenger: messenger, allowedHosts: Set(allowHost))
+        let open = try await openAll(world)
+        let control = ControlAPI(
+            world: world,
+            courier: courier,
+            version: assayVersion,
+            addresses: Dictionary(
+                uniqueKeysWithValues: open.servers.map { ($0.party.description, $0.baseURL) }
+            ),
+            allowedHosts: Set(allowHost)
+        )
+        open.control.open(control)
+        announce(open)
+        let interruption = Interruption()
+        let lines = quiet ? nil : Task { await Self.follow(world) }
+        do {
+            try await interruption.run { await courier.run() }
+        } catch is CancellationError {}
+        lines?.cancel()
+        world.journal.endFollowing()
+        for server in open.servers { await server.stop() }
+        await open.control.stop()
+        await messenger.close()
+        try export(world)
+    }
+
+    // MARK: State
+
+    private func makeWorld() throws -> FakeWorld {
+        let environment = ProcessInfo.processInfo.environment
+        func secret(_ flag: String?, _ variable: String) -> Secret? {
+            (flag ?? environment[variable]).flatMap { $0.isEmpty ? nil : Secret($0) }
+        }
+        guard (1...65_536).contains(journalMax) else {
+            throw Failure(.usage, "--journal-max takes 1 to 65536 MiB")
+        }
+        let world = FakeWorld(
+            journalBytesMax: journalMax << 20,
+            revenueCatKey: secret(revenuecatKey, "REVENUECAT_API_KEY"),
+            oneSignalKey: secret(onesignalKey, "ONESIGNAL_API_KEY"),
+            seed: seed,
+            wallClock: { SuiteRun.now() }
+        )
+        if let path = self.import { try load(path, into: world) }
+        let isProduction = firebaseProduction
+        let project = firebaseProject
+        guard !project.isEmpty, !project.contains("/") else {
+            throw Failure(.usage, "--firebase-project '\(project)' is no project id")
+        }
+        let hook = try webhook.map {
+            WebhookConfiguration(
+                id: "main",
+                url: try checked($0, "--webhook"),
+                authorization: secret(authorization, "REVENUECAT_WEBHOOK_AUTH"),
+                signingKey: secret(signingSecret, "REVENUECAT_WEBHOOK_SECRET")
+            )
+        }
+        let purchasely = try purchaselyWebhook.map {
+            PurchaselyWebhook(
+                url: try checked($0, "--purchasely-webhook"),
+                secret: secret(purchaselySecret, "PURCHASELY_WEBHOOK_SECRET")
+            )
+        }
+        world.edit("") { services, _ in
+            if isProduction { services.firebase.settings = .production }
+            services.firebase.settings.project = project
+            if let hook {
+                services.revenueCat.webhooks.removeAll { $0.id == hook.id }
+                services.revenueCat.webhooks.append(hook)
+            }
+            if let purchasely { services.purchasely.webhook = purchasely }
+        }
+        try applySwitches(to: world)
+        return world
+    }
+
+    private func checked(_ url: String, _ flag: String) throws -> String {
+        _ = try TargetURL(url, flag: flag, allowed: allowHost)
+        return url
+    }
+
+    private func applySwitches(to world: FakeWorld) throws {
+        for text in set {
+            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+            let path = parts[0].split(separator: ".", maxSplits: 1).map(String.init)
+            guard parts.count == 2, path.count == 2 else {
+                throw Failure(.usage, "--set '\(text)' is not PROVIDER.SWITCH=VALUE")
+            }
+            // `true`, `5` and `[…]` are what they look like; everything else is text.
+            let value = (try? JSONValue(parsing: parts[1])) ?? .string(parts[1])
+            if let problem = ControlAPI.changeSwitch(
+                of: path[0],
+                path[1],
+                to: value,
+                in: world
+            ) {
+                throw Failure(.usage, "--set '\(text)': \(problem)")
+            }
+        }
+    }
+
+    private func load(_ path: String, into world: FakeWorld) throws {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw Failure(.usage, "cannot read --import '\(path)'")
+        }
+        let value: JSONValue
+        do throws(JSONError) {
+            value = try JSONValue(parsing: Array(data))
+        } catch {
+            throw Failure(.unparsable, "\(path): \(error)")
+        }
+        do throws(FakeWorld.LoadError) {
+            try world.load(value)
+        } catch {
+            throw Failure(.unparsable, "\(path): \(error)")
+        }
+    }
+
+    /// A file that cannot be written is told now and not when the work is lost.
+    private func checkExport() throws {
+        guard let path = exportOnExit else { return }
+        guard let file = fopen(path, "a") else {
+            throw Failure(
+                .usage,
+                "cannot write --export-on-exit '\(path)': \(String(cString: strerror(errno)))"
+            )
+        }
+        fclose(file)
+    }
+
+    private func export(_ world: FakeWorld) throws {
+        guard let path = exportOnExit else { return }
+        let text = try world.save().prettyText + "\n"
+        do {
+            // Beside it first: a full disk leaves the old file as it was.
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw Failure(.usage, "cannot write '\(path)': \(error.localizedDescription)")
+        }
+        Terminal.error("state written to \(path)\n")
+    }
+
+    // MARK: Ports
+
+    private struct Open {
+        let servers: [FakeServer]
+        let control: ControlServer
+    }
+
+    private func openAll(_ world: FakeWorld) async throws -> Open {
+        var places: [String: (host: String, port: Int)] = [:]
+        for entry in Self.defaultPorts { places[entry.name] = ("127.0.0.1", entry.port) }
+        for address in try ListenAddress.all(listen, names: Self.defaultPorts.map(\.name)) {
+            places[address.name] = (address.host, address.port)
+        }
+        func place(_ name: String) -> (host: String, port: Int) { places[name] ?? ("127.0.0.1", 0) }
+        var servers: [FakeServer] = []
+        do throws(StartError) {
+            for entry in Self.defaultPorts {
+                guard let party = entry.party else { continue }
+                let (host, port) = place(entry.name)
+                servers.append(try await FakeServer(party, world: world, host: host, port: port))
+            }
+            let (host, port) = place("control")
+            return Open(
+                servers: servers,
+                control: try await ControlServer(host: host, port: port)
+            )
+        } catch {
+            for server in servers { await server.stop() }
+            throw Failure(
+                .usage,
+                "\(error.description); choose another with --listen NAME=127.0.0.1:0"
+            )
+        }
+    }
+
+    private func announce(_ open: Open) {
+        let style = Terminal.style()
+        var text = ""
+        for server in open.servers {
+            let name = server.party.description
+            text +=
+                name.padding(toLength: 12, withPad: " ", startingAt: 0)
+                + style.bold(server.baseURL) + "\n"
+        }
+        text += "control     " + style.bold(open.control.baseURL + "/assay/v1") + "\n"
+        Terminal.output(text)
+        Terminal.error("ready; Ctrl-C ends it\n")
+    }
+
+    // MARK: A line for each exchange
+
+    private static func follow(_ world: FakeWorld) async {
+        let style = Terminal.style(for: STDERR_FILENO)
+        for await number in world.journal.follow() {
+            guard let exchange = world.journal.read({ $0.exchange(number) }) else { continue }
+            let time = exchange.at.preciseText.dropFirst(11).dropLast()
+            let outcome: String =
+                switch exchange.outcome {
+                case .answered(let response):
+                    response.status < 400
+                        ? String(response.status) : style.red(String(response.status))
+                case .failed(_, let text): style.red(text)
+                default: style.red("no answer")
+                }
+            let what: String =
+                if case .delivery(let name, let attempt) = exchange.purpose {
+                    name + (attempt > 1 ? " (attempt \(attempt))" : "")
+                } else {
+                    exchange.request.method + " " + exchange.request.path
+                }
+            let effects = exchange.effects.map(\.kind).joined(separator: ", ")
+            Terminal.error(
+                "\(time)  \(exchange.from) → \(exchange.to)  \(what.prefix(60))  \(outcome)"
+                    + (effects.isEmpty ? "" : "  " + style.dim(effects)) + "\n"
+            )
+        }
+    }
+}

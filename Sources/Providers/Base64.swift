@@ -1,0 +1,67 @@
+/// Base64 as tokens and keys are written, without Foundation.
+package enum Base64 {
+    private static let standard = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
+    )
+    private static let urlSafe = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8
+    )
+
+    /// The URL alphabet without padding, as JSON web tokens demand (RFC 7515, section 2).
+    package static func url(_ bytes: some Collection<UInt8>) -> String {
+        encode(bytes, urlSafe, isPadded: false)
+    }
+
+    package static func text(_ bytes: some Collection<UInt8>) -> String {
+        encode(bytes, standard, isPadded: true)
+    }
+
+    private static func encode(
+        _ bytes: some Collection<UInt8>,
+        _ alphabet: [UInt8],
+        isPadded: Bool
+    ) -> String {
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count * 4 / 3 + 4)
+        var word: UInt32 = 0
+        var bits = 0
+        for byte in bytes {
+            word = word << 8 | UInt32(byte)
+            bits += 8
+            while bits >= 6 {
+                bits -= 6
+                output.append(alphabet[Int(word >> UInt32(bits) & 63)])
+            }
+        }
+        if bits > 0 { output.append(alphabet[Int(word << UInt32(6 - bits) & 63)]) }
+        while isPadded, output.count % 4 != 0 { output.append(UInt8(ascii: "=")) }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    /// Reads either alphabet, padded or not; nil when a character belongs to neither.
+    package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
+        var output: [UInt8] = []
+        var word: UInt32 = 0
+        var bits = 0
+        var count = 0
+        for byte in text.utf8 where byte != UInt8(ascii: "=") {
+            let value: UInt8
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = byte - 65
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): value = byte - 71
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = byte + 4
+            case UInt8(ascii: "+"), UInt8(ascii: "-"): value = 62
+            case UInt8(ascii: "/"), UInt8(ascii: "_"): value = 63
+            default: return nil
+            }
+            word = word << 6 | UInt32(value)
+            bits += 6
+            count += 1
+            if bits >= 8 {
+                bits -= 8
+                output.append(UInt8(truncatingIfNeeded: word >> UInt32(bits)))
+            }
+        }
+        return count % 4 == 1 ? nil : output
+    }
+}

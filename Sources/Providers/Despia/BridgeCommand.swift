@@ -1,0 +1,112 @@
+/// One command as the page assigned it, taken apart without losing anything (Despia fact sheet,
+/// section 7.3).
+package struct BridgeCommand: Hashable, Codable, Sendable {
+    package struct Parameter: Hashable, Codable, Sendable {
+        package let raw: String
+        package let name: String
+        package let value: String
+    }
+
+    /// What the page wrote, to the letter.
+    package let text: String
+    package let scheme: String
+    /// Between `://` and the first `?`.
+    package let path: String
+    package let parameters: [Parameter]
+    /// What a reader should know about the text: an odd escape, a parameter that stands twice.
+    package let notes: [String]
+
+    /// Commands whose remainder is no query (section 7.3, "Special syntaxes").
+    private static let special: Set<String> = [
+        "sendlocalpushmsg", "statusbarcolor", "statusbartextcolor", "shareapp", "file",
+        "writevalue", "writehealthkit", "widget",
+    ]
+
+    /// How the native side decodes values; unproven, so it is a switch (section 5).
+    package enum Decoding: String, Hashable, Codable, Sendable { case once, raw, plusAsSpace }
+
+    package init(_ text: String, decoding: Decoding = .once) {
+        self.text = text
+        var notes: [String] = []
+        guard let colon = Self.range(of: "://", in: text) else {
+            scheme = ""
+            path = text
+            parameters = []
+            self.notes = ["no scheme"]
+            return
+        }
+        scheme = String(text[..<colon.lowerBound])
+        let rest = text[colon.upperBound...]
+        if !Self.schemes.contains(scheme) { notes.append("unknown scheme") }
+        guard !Self.special.contains(scheme), let mark = rest.firstIndex(of: "?") else {
+            path = String(rest)
+            parameters = []
+            self.notes = notes
+            return
+        }
+        path = String(rest[..<mark])
+        var found: [Parameter] = []
+        let query = rest[rest.index(after: mark)...]
+        for raw in query.split(separator: "&", omittingEmptySubsequences: false) {
+            let parts = raw.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count < 2 {
+                notes.append("a part without '=', perhaps a raw & in a value: '\(raw)'")
+            }
+            let value = parts.count == 2 ? String(parts[1]) : ""
+            found.append(
+                Parameter(
+                    raw: String(raw),
+                    name: String(parts[0]),
+                    value: Self.decoded(value, decoding)
+                )
+            )
+        }
+        for name in Set(found.map(\.name)).sorted()
+        where found.filter({ $0.name == name }).count > 1 {
+            notes.append("duplicate parameter '\(name)'")
+        }
+        if query.contains("#") { notes.append("a raw # starts a fragment") }
+        if query.contains(where: { $0 == " " || !$0.isASCII }) {
+            notes.append("characters that are no part of a URL")
+        }
+        parameters = found
+        self.notes = notes
+    }
+
+    package subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }
+
+    private static func decoded(_ text: String, _ decoding: Decoding) -> String {
+        switch decoding {
+        case .raw: text
+        case .once: FormText.decoded(text, plusIsBlank: false)
+        case .plusAsSpace: FormText.decoded(text)
+        }
+    }
+
+    private static func range(of needle: String, in text: String) -> Range<String.Index>? {
+        var start = text.startIndex
+        while start < text.endIndex {
+            if text[start...].hasPrefix(needle) {
+                return start..<text.index(start, offsetBy: needle.count)
+            }
+            start = text.index(after: start)
+        }
+        return nil
+    }
+
+    /// The catalogue of section 3.
+    package static let schemes: Set<String> = [
+        "readvault", "setvault", "writevalue", "readvalue", "getpurchasehistory", "revenuecat",
+        "restoreinapppurchases", "cancelinapppurchase", "setonesignalplayerid",
+        "getonesignalplayerid", "registerpush", "checkNativePushPermissions", "sendlocalpushmsg",
+        "settingsapp", "get-uuid", "getappversion", "getstorelocation", "user-disable-tracking",
+        "getclipboard", "requestcontactpermission", "readcontacts", "lighthaptic", "heavyhaptic",
+        "successhaptic", "warninghaptic", "errorhaptic", "spinneron", "spinneroff", "hidebars",
+        "statusbarcolor", "statusbartextcolor", "scanningmode", "takescreenshot", "savethisimage",
+        "file", "shareapp", "reset", "oauth", "widget", "bioauth", "biometric", "location",
+        "stoplocation", "backgroundlocationon", "backgroundlocationoff", "readhealthkit",
+        "writehealthkit", "healthkit", "gyroscope", "speechrecognition", "bluetooth", "camera",
+        "nearby", "vision", "appsflyer", "stripe", "admob", "displayrewardedad", "enableads",
+        "disableads", "localcdn", "intelligence", "pagesheet",
+    ]
+}

@@ -1,0 +1,495 @@
+internal import Conformance
+
+/// Reading, changing and deleting accounts, one or many (fact sheet, sections 4.8 to 4.12).
+extension FirebaseState {
+    // MARK: update
+
+    mutating func update(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let fields = call.fields
+        if let text = fields.filled("oobCode") {
+            let (user, code) = try applyCode(text, call)
+            var answer = updated(user, JSONObject())
+            if code.kind == .changeEmail { answer["newEmail"] = user.email.map(JSONValue.string) }
+            return answer
+        }
+        var session: Session?
+        var user: FirebaseUser
+        if fields.filled("idToken") != nil {
+            guard call.isAdmin || !fields.has("customAttributes") else {
+                throw FirebaseError("INSUFFICIENT_PERMISSION")
+            }
+            guard !fields.has("disableUser") else { throw FirebaseError("OPERATION_NOT_ALLOWED") }
+            let found = try self.session(call)
+            user = found.user
+            session = found
+        } else {
+            guard call.isAdmin else {
+                throw FirebaseError("INVALID_REQ_TYPE", "Unsupported request parameters.")
+            }
+            let id = try fields.required("localId", "MISSING_LOCAL_ID")
+            guard let known = project(call).users[id] else { throw FirebaseError("USER_NOT_FOUND") }
+            user = known
+        }
+        let old = user
+        var provider = session?.signInProvider
+        var sinceChanged = false
+        try updateAddress(&user, call, session, &sinceChanged)
+        if let password = fields["password"] {
+            if let session { try requireRecentSignIn(session, call) }
+            guard password.count >= 6 else { throw .weakPassword }
+            setPassword(password, of: &user, at: call.now)
+            provider = "password"
+            sinceChanged = true
+        }
+        try updateProfile(&user, call, &sinceChanged)
+        try updateProviders(&user, call)
+        edit(call) { $0.save(user) }
+        if old.email != user.email, let address = old.email, !old.isAnonymous {
+            _ = makeCode(.recoverEmail, email: address, call)
+        }
+        var set = JSONObject()
+        if sinceChanged, let session, let provider {
+            set = tokens(
+                for: user,
+                provider: provider,
+                extraClaims: session.extraClaims,
+                authTime: session.authTime,
+                call
+            )
+        }
+        return updated(user, set)
+    }
+
+    private mutating func updateAddress(
+        _ user: inout FirebaseUser,
+        _ call: FirebaseCall,
+        _ session: Session?,
+        _ sinceChanged: inout Bool
+    ) throws(FirebaseError) {
+        guard let email = call.fields["email"]?.lowercased() else { return }
+        guard Self.isEmail(email) else { throw FirebaseError("INVALID_EMAIL") }
+        guard email != user.email else { return }
+        if let session {
+            guard !(settings.refusesEmailUpdate && project(call).enumerationProtection) else {
+                throw FirebaseError("EMAIL_CHANGE_NEEDS_VERIFICATION")
+            }
+            try requireRecentSignIn(session, call)
+        }
+        guard project(call).user(withEmail: email) == nil else {
+            throw FirebaseError("EMAIL_EXISTS")
+        }
+        if user.email != nil, user.initialEmail == nil { user.initialEmail = user.email }
+        user.email = email
+        user.emailVerified = false
+        user.validSince = call.now.seconds
+        sinceChanged = true
+    }
+
+    private mutating func updateProfile(
+        _ user: inout FirebaseUser,
+        _ call: FirebaseCall,
+        _ sinceChanged: inout Bool
+    ) throws(FirebaseError) {
+        let fields = call.fields
+        if let name = fields["displayName"] { user.displayName = name.isEmpty ? nil : name }
+        if let photo = fields["photoUrl"] { user.photoURL = photo.isEmpty ? nil : photo }
+        if fields.has("validSince") {
+            // A user's value means "sign out elsewhere, now"; an admin's is taken as it stands.
+            user.validSince = call.isAdmin ? fields.int("validSince") : call.now.seconds
+            sinceChanged = true
+        }
+        guard call.isAdmin else { return try deleteAttributes(&user, call) }
+        if let flag = fields.flag("emailVerified") { user.emailVerified = flag }
+        if let flag = fields.flag("disableUser") { user.isDisabled = flag }
+        if let text = fields["customAttributes"] {
+            try Self.checkClaims(text)
+            user.customAttributes = text
+        }
+        if let time = fields.int("createdAt") { user.created = Instant(milliseconds: time) }
+        if let time = fields.int("lastLoginAt") { user.lastLogin = Instant(milliseconds: time) }
+        if let phone = fields.filled("phoneNumber"), phone != user.phoneNumber {
+            guard Self.isPhone(phone) else {
+                throw FirebaseError("INVALID_PHONE_NUMBER", "Invalid format.")
+            }
+            guard project(call).user(withPhone: phone) == nil else {
+                throw FirebaseError("PHONE_NUMBER_EXISTS")
+            }
+            user.phoneNumber = phone
+        }
+        try deleteAttributes(&user, call)
+    }
+
+    private func deleteAttributes(
+        _ user: inout FirebaseUser,
+        _ call: FirebaseCall
+    ) throws(FirebaseError) {
+        // Numbers stand for the names in the API's order.
+        let names = [
+            "1": "EMAIL", "2": "DISPLAY_NAME", "3": "PROVIDER", "4": "PHOTO_URL",
+            "5": "PASSWORD", "6": "RAW_USER_INFO",
+        ]
+        for name in call.fields.texts("deleteAttribute") {
+            switch names[name] ?? name {
+            case "DISPLAY_NAME": user.displayName = nil
+            case "PHOTO_URL": user.photoURL = nil
+            case "PASSWORD":
+                user.password = nil
+                user.salt = nil
+            case "EMAIL":
+                user.email = nil
+                user.emailVerified = nil
+                user.hasEmailLink = false
+            default:
+                throw .notImplemented("deleteAttribute: \(name)")
+            }
+        }
+    }
+
+    private func updateProviders(
+        _ user: inout FirebaseUser,
+        _ call: FirebaseCall
+    ) throws(FirebaseError) {
+        for provider in call.fields.texts("deleteProvider") {
+            switch provider {
+            case "password":
+                user.email = nil
+                user.emailVerified = nil
+                user.hasEmailLink = false
+                user.password = nil
+                user.salt = nil
+            case "phone": user.phoneNumber = nil
+            default: user.federated.removeAll { $0.providerID == provider }
+            }
+        }
+        guard let link = call.fields.object["linkProviderUserInfo"]?.object else { return }
+        guard let provider = FirebaseFields.text(link["providerId"]), !provider.isEmpty else {
+            throw FirebaseError("MISSING_PROVIDER_ID")
+        }
+        guard let rawID = FirebaseFields.text(link["rawId"]), !rawID.isEmpty else {
+            throw FirebaseError("MISSING_RAW_ID")
+        }
+        let owner = project(call).user(withProvider: provider, rawID: rawID)
+        guard owner == nil || owner?.localID == user.localID else {
+            throw FirebaseError("FEDERATED_USER_ID_ALREADY_LINKED")
+        }
+        user.federated.removeAll { $0.providerID == provider }
+        user.federated.append(
+            FirebaseUser.Provider(
+                providerID: provider,
+                rawID: rawID,
+                email: link["email"]?.string?.lowercased(),
+                displayName: link["displayName"]?.string,
+                photoURL: link["photoUrl"]?.string,
+                screenName: link["screenName"]?.string
+            )
+        )
+    }
+
+    private static func checkClaims(_ text: String) throws(FirebaseError) {
+        guard text.count <= 1000 else { throw FirebaseError("CLAIMS_TOO_LARGE") }
+        guard let object = (try? JSONValue(parsing: text))?.object else {
+            throw FirebaseError("INVALID_CLAIMS")
+        }
+        if let name = object.keys.first(where: reservedClaims.contains) {
+            throw FirebaseError("FORBIDDEN_CLAIM", name)
+        }
+    }
+
+    private func updated(_ user: FirebaseUser, _ tokens: JSONObject) -> JSONObject {
+        let providers = user.providerInfo
+        let hash =
+            settings.redactsPasswordHash && user.password != nil
+            ? "UkVEQUNURUQ=" : user.passwordHash
+        return .present(
+            [
+                ("kind", "identitytoolkit#SetAccountInfoResponse"),
+                ("localId", .string(user.localID)),
+                ("emailVerified", .bool(user.emailVerified ?? false)),
+                ("email", user.email.map(JSONValue.string)),
+                ("displayName", user.displayName.map(JSONValue.string)),
+                ("photoUrl", user.photoURL.map(JSONValue.string)),
+                ("passwordHash", hash.map(JSONValue.string)),
+                ("providerUserInfo", providers.isEmpty ? nil : .array(providers)),
+            ] + tokens.members.map { ($0.key, $0.value) }
+        )
+    }
+
+    // MARK: lookup and delete
+
+    func lookup(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        var found: [FirebaseUser] = []
+        if call.isAdmin {
+            let project = project(call)
+            if let value = call.fields.object["localId"], value.array == nil, !value.isNull {
+                throw .argument("/localId must be array")
+            }
+            for name in ["email", "phoneNumber"] {
+                if let value = call.fields.object[name], value.array == nil, !value.isNull {
+                    throw .argument("/\(name) must be array")
+                }
+            }
+            found += call.fields.texts("localId").compactMap { project.users[$0] }
+            found += call.fields.texts("email").compactMap { project.user(withEmail: $0) }
+            found += call.fields.texts("phoneNumber").compactMap { project.user(withPhone: $0) }
+            found += call.fields.list("federatedUserId").compactMap {
+                guard let provider = $0["providerId"]?.string,
+                    let rawID = FirebaseFields.text($0["rawId"])
+                else { return nil }
+                return project.user(withProvider: provider, rawID: rawID)
+            }
+        } else {
+            _ = try call.fields.required("idToken", "MISSING_ID_TOKEN")
+            found = [try session(call).user]
+        }
+        var seen: Set<String> = []
+        let unique = found.filter { seen.insert($0.localID).inserted }
+        // No match: no `users` at all (trap T3).
+        return .present([
+            ("kind", "identitytoolkit#GetAccountInfoResponse"),
+            ("users", unique.isEmpty ? nil : .array(unique.map(record))),
+        ])
+    }
+
+    private func record(_ user: FirebaseUser) -> JSONValue {
+        user.record(redactsPassword: settings.redactsPasswordHash)
+    }
+
+    mutating func delete(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let id: String
+        if call.isAdmin {
+            id = try call.fields.required("localId", "MISSING_LOCAL_ID")
+            guard project(call).users[id] != nil else { throw FirebaseError("USER_NOT_FOUND") }
+        } else {
+            _ = try call.fields.required("idToken", "MISSING_ID_TOKEN")
+            let session = try session(call)
+            try requireRecentSignIn(session, call)
+            id = session.user.localID
+        }
+        edit(call) { $0.remove(id) }
+        return ["kind": "identitytoolkit#DeleteAccountResponse"]
+    }
+
+    // MARK: createAuthUri
+
+    mutating func createAuthURI(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        guard !call.fields.has("providerId") else {
+            throw .notImplemented("Sign-in with IDP is not yet supported.")
+        }
+        let email = try call.fields.required("identifier", "MISSING_IDENTIFIER").lowercased()
+        let uri = try call.fields.required("continueUri", "MISSING_CONTINUE_URI")
+        guard Self.isEmail(email) else { throw FirebaseError("INVALID_IDENTIFIER") }
+        guard Self.isAbsolute(uri) else { throw FirebaseError("INVALID_CONTINUE_URI") }
+        let session = call.fields.filled("sessionId") ?? ids.letters(27)
+        var answer: JSONObject = [
+            "kind": "identitytoolkit#CreateAuthUriResponse", "sessionId": .string(session),
+        ]
+        guard !project(call).enumerationProtection else { return answer }
+        var providers: [String] = []
+        var methods: [String] = []
+        for user in project(call).users(mentioning: email) {
+            for provider in user.federated.map(\.providerID) where !providers.contains(provider) {
+                providers.append(provider)
+                methods.append(provider)
+            }
+            guard user.email == email else { continue }
+            if user.hasPasswordEntry { providers.append("password") }
+            if user.password != nil { methods.append("password") }
+            if user.hasEmailLink { methods.append("emailLink") }
+        }
+        answer["registered"] = .bool(!providers.isEmpty)
+        answer["allProviders"] = .strings(providers)
+        answer["signinMethods"] = .strings(methods)
+        return answer
+    }
+
+    // MARK: Many at once
+
+    func batchGet(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let wanted = (call.query("maxResults") ?? call.fields["maxResults"]).flatMap { Int($0) }
+        let size = min(max(1, wanted ?? 20), 1000)
+        let after = call.query("nextPageToken") ?? call.fields.filled("nextPageToken")
+        let project = project(call)
+        let rest = project.sortedIDs.drop { id in after.map { id <= $0 } ?? false }
+        let page = rest.prefix(size)
+        return .present([
+            ("kind", "identitytoolkit#DownloadAccountResponse"),
+            (
+                "users",
+                page.isEmpty ? nil : .array(page.compactMap { project.users[$0] }.map(record))
+            ),
+            // A full page always has a token, even when nothing follows (trap T12).
+            ("nextPageToken", page.count == size ? page.last.map(JSONValue.string) : nil),
+        ])
+    }
+
+    func queryAccounts(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let project = project(call)
+        var answer: JSONObject = ["recordsCount": .string(String(project.users.count))]
+        guard call.fields.flag("returnUserInfo") != false else { return answer }
+        var users = project.sortedIDs.compactMap { project.users[$0] }
+        switch call.fields["sortBy"] {
+        case "CREATED_AT": users.sort { $0.created < $1.created }
+        case "NAME": users.sort { ($0.displayName ?? "") < ($1.displayName ?? "") }
+        case "USER_EMAIL": users.sort { ($0.email ?? "") < ($1.email ?? "") }
+        default: break
+        }
+        if call.fields["order"] == "DESC" { users.reverse() }
+        answer["userInfo"] = .array(users.map(record))
+        return answer
+    }
+
+    mutating func batchDelete(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let wanted = call.fields.texts("localIds")
+        guard (1...1000).contains(wanted.count) else {
+            throw FirebaseError("LOCAL_ID_LIST_EXCEEDS_LIMIT")
+        }
+        var errors: [JSONValue] = []
+        for (index, id) in wanted.enumerated() {
+            guard let user = project(call).users[id] else { continue }
+            guard call.fields.flag("force") == true || user.isDisabled == true else {
+                errors.append([
+                    "index": .integer(Int64(index)), "localId": .string(id),
+                    "message": "NOT_DISABLED : Disable the account before batch deletion.",
+                ])
+                continue
+            }
+            edit(call) { $0.remove(id) }
+        }
+        return errors.isEmpty ? JSONObject() : ["errors": .array(errors)]
+    }
+
+    mutating func batchCreate(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let entries = call.fields.list("users")
+        guard !entries.isEmpty else { throw FirebaseError("MISSING_USER_ACCOUNT") }
+        try checkRepeats(entries, call)
+        var errors: [JSONValue] = []
+        for (index, entry) in entries.enumerated() {
+            do throws(FirebaseError) {
+                let user = try imported(entry, call)
+                edit(call) { $0.save(user) }
+            } catch {
+                errors.append([
+                    "index": .integer(Int64(index)), "message": .string(error.message),
+                ])
+            }
+        }
+        return .present([
+            ("kind", "identitytoolkit#UploadAccountResponse"), ("error", .array(errors)),
+        ])
+    }
+
+    private func checkRepeats(
+        _ entries: [JSONValue],
+        _ call: FirebaseCall
+    ) throws(FirebaseError) {
+        var seen: Set<String> = []
+        for id in entries.compactMap({ $0["localId"]?.string }) where !id.isEmpty {
+            guard seen.insert(id).inserted else { throw FirebaseError("DUPLICATE_LOCAL_ID", id) }
+        }
+        guard call.fields.flag("sanityCheck") == true else { return }
+        var accounts: Set<String> = []
+        for entry in entries {
+            if let email = entry["email"]?.string?.lowercased(), !email.isEmpty,
+                !project(call).allowsDuplicateEmails,
+                !accounts.insert(email).inserted
+            {
+                throw FirebaseError("DUPLICATE_EMAIL", email)
+            }
+            for provider in entry["providerUserInfo"]?.array ?? [] {
+                let key =
+                    (provider["providerId"]?.string ?? "") + ":"
+                    + (provider["rawId"]?.string ?? "")
+                guard accounts.insert("|" + key).inserted else {
+                    throw FirebaseError("DUPLICATE_RAW_ID", "Provider id(\(key))")
+                }
+            }
+        }
+    }
+
+    /// One entry of an import; its failure is prose and does not fail the call (section 4.12).
+    private func imported(
+        _ entry: JSONValue,
+        _ call: FirebaseCall
+    ) throws(FirebaseError) -> FirebaseUser {
+        func text(_ name: String) -> String? {
+            FirebaseFields.text(entry[name]).flatMap { $0.isEmpty ? nil : $0 }
+        }
+        let project = project(call)
+        guard let id = text("localId") else { throw FirebaseError("localId is missing") }
+        if let email = text("email"), !Self.isEmail(email) {
+            throw FirebaseError("email is invalid")
+        }
+        if let phone = text("phoneNumber"), !Self.isPhone(phone) {
+            throw FirebaseError("phone number format is invalid")
+        }
+        if let claims = text("customAttributes") {
+            do throws(FirebaseError) {
+                try Self.checkClaims(claims)
+            } catch {
+                switch error.message {
+                case "CLAIMS_TOO_LARGE":
+                    throw FirebaseError("Custom claims provided are too large.")
+                case "INVALID_CLAIMS": throw FirebaseError("Invalid custom claims provided.")
+                default: throw FirebaseError("Custom claims provided include a reserved claim.")
+                }
+            }
+        }
+        guard project.users[id] == nil || call.fields.flag("allowOverwrite") == true else {
+            throw FirebaseError("localId belongs to an existing account - can not overwrite.")
+        }
+        var user = FirebaseUser(localID: id, created: call.now)
+        user.tenantID = call.tenantID
+        for provider in entry["providerUserInfo"]?.array ?? [] {
+            guard let name = provider["providerId"]?.string,
+                let rawID = FirebaseFields.text(provider["rawId"])
+            else { continue }
+            guard name != "password", name != "phone" else { continue }
+            let owner = project.user(withProvider: name, rawID: rawID)
+            guard owner == nil || owner?.localID == id else {
+                throw FirebaseError("raw id exists in other account in database")
+            }
+            user.federated.append(
+                FirebaseUser.Provider(
+                    providerID: name,
+                    rawID: rawID,
+                    email: provider["email"]?.string?.lowercased(),
+                    displayName: provider["displayName"]?.string,
+                    photoURL: provider["photoUrl"]?.string,
+                    screenName: provider["screenName"]?.string
+                )
+            )
+        }
+        if let email = text("email")?.lowercased() {
+            let owner = project.user(withEmail: email)
+            guard project.allowsDuplicateEmails || owner == nil || owner?.localID == id else {
+                throw FirebaseError("email exists in other account in database")
+            }
+            user.email = email
+        }
+        user.emailVerified = entry["emailVerified"]?.bool
+        user.phoneNumber = text("phoneNumber")
+        user.displayName = text("displayName")
+        user.photoURL = text("photoUrl")
+        user.isDisabled = entry["disabled"]?.bool
+        user.customAttributes = text("customAttributes")
+        if let time = text("createdAt").flatMap({ Int64($0) }) {
+            user.created = Instant(milliseconds: time)
+        }
+        if let time = text("lastLoginAt").flatMap({ Int64($0) }) {
+            user.lastLogin = Instant(milliseconds: time)
+        }
+        user.validSince = text("validSince").flatMap { Int64($0) }
+        if let hash = text("passwordHash") {
+            // Only the emulator's own hashes can be used to sign in; others are kept as they are.
+            let marker = ":password="
+            let parts = hash.split(separator: marker, maxSplits: 1)
+            user.password =
+                hash.hasPrefix("fakeHash:") && parts.count == 2
+                ? String(parts[1]) : "\u{0}" + hash
+            user.salt = text("salt")
+            user.passwordUpdated = call.now
+            user.validSince = user.validSince ?? call.now.seconds
+        }
+        return user
+    }
+}

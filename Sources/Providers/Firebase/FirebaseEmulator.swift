@@ -1,0 +1,335 @@
+internal import Conformance
+
+/// What only the emulator has, the published keys, and the project's configuration (fact sheet,
+/// sections 4.15, 7.2 and 8).
+extension FirebaseState {
+    static let readiness: JSONValue = [
+        "authEmulator": [
+            "ready": true, "docs": "https://firebase.google.com/docs/emulator-suite",
+            "apiSpec": "/emulator/openapi.json",
+        ]
+    ]
+
+    // MARK: Keys
+
+    /// The public keys, at the paths of production; nil when the path names none.
+    mutating func keyAnswer(
+        _ segments: [String],
+        _ request: HTTPMessage.Request,
+        at now: Instant
+    ) throws(FirebaseError) -> HTTPMessage.Response? {
+        let account = "securetoken@system.gserviceaccount.com"
+        let wanted: (certificates: Bool, cookies: Bool)
+        switch segments {
+        case ["robot", "v1", "metadata", "x509", account]: wanted = (true, false)
+        case ["service_accounts", "v1", "jwk", account],
+            ["service_accounts", "v1", "metadata", "jwk", account]:
+            wanted = (false, false)
+        case ["identitytoolkit", "v3", "relyingparty", "publicKeys"],
+            ["v1", "sessionCookiePublicKeys"]:
+            wanted = (segments.count == 4, true)
+        default: return nil
+        }
+        guard request.method == "GET" else { throw .notFound }
+        if settings.tokens == .rs256 {
+            _ = signingKey(at: now)
+            _ = cookieKey(at: now)
+        }
+        let published = wanted.cookies ? cookieKeys : keys
+        let body: JSONValue =
+            wanted.certificates
+            ? .object(
+                JSONObject(
+                    members: published.map {
+                        .init(key: $0.keyID, value: .string($0.certificatePEM))
+                    }
+                )
+            ) : ["keys": .array(published.map(\.webKey))]
+        let age = "public, max-age=\(settings.keySecondsMax), must-revalidate, no-transform"
+        return HTTPMessage.Response(
+            200,
+            json: body,
+            fields: [HTTPMessage.Field("Cache-Control", age)]
+        )
+    }
+
+    // MARK: Emulator endpoints
+
+    mutating func emulatorAnswer(
+        _ segments: [String],
+        _ request: HTTPMessage.Request,
+        at now: Instant
+    ) throws(FirebaseError) -> HTTPMessage.Response {
+        switch (request.method, segments.first) {
+        case ("GET", "openapi.json") where segments.count == 1:
+            return HTTPMessage.Response(200, json: Self.apiDescription)
+        case ("GET", "action") where segments.count == 1: return action(request, at: now)
+        case ("GET", "auth") where segments.count == 2: return try popup(segments[1], request)
+        case (_, "v1") where segments.count >= 4 && segments[1] == "projects":
+            var rest = Array(segments.dropFirst(3))
+            var tenant: String?
+            if rest.count == 3, rest[0] == "tenants" {
+                tenant = rest[1]
+                rest = [rest[2]]
+            }
+            guard rest.count == 1 else { throw .notFound }
+            let call = try emulatorCall(request, segments[2], tenant, at: now)
+            return HTTPMessage.Response(
+                200,
+                json: .object(try emulator(request.method, rest[0], call))
+            )
+        default: throw .notFound
+        }
+    }
+
+    private func emulatorCall(
+        _ request: HTTPMessage.Request,
+        _ project: String,
+        _ tenant: String?,
+        at now: Instant
+    ) throws(FirebaseError) -> FirebaseCall {
+        var body: JSONValue?
+        if request.method == "PATCH" {
+            do throws(JSONError) {
+                body = try request.json()
+            } catch {
+                throw .argument("\(error)", reason: "parseError")
+            }
+        }
+        return FirebaseCall(
+            isAdmin: true,
+            projectID: project,
+            tenantID: tenant,
+            fields: try FirebaseFields(body, refusesUnknown: false),
+            query: request.query,
+            host: request[field: "host"] ?? "localhost:9099",
+            now: now
+        )
+    }
+
+    private mutating func emulator(
+        _ method: String,
+        _ name: String,
+        _ call: FirebaseCall
+    ) throws(FirebaseError) -> JSONObject {
+        switch (method, name) {
+        case ("DELETE", "accounts"):
+            edit(call) { $0.removeAllUsers() }
+            return JSONObject()
+        case ("GET", "config"): return emulatorConfiguration(call)
+        case ("PATCH", "config"):
+            _ = try updateConfiguration(call)
+            return emulatorConfiguration(call)
+        case ("GET", "oobCodes"):
+            let codes = project(call).actionCodes.map { code in
+                JSONValue.object(
+                    .present([
+                        ("email", .string(code.email)),
+                        ("requestType", .string(code.kind.rawValue)),
+                        ("oobCode", .string(code.code)), ("oobLink", .string(code.link)),
+                        ("newEmail", code.newEmail.map(JSONValue.string)),
+                    ])
+                )
+            }
+            return ["oobCodes": .array(codes)]
+        case ("GET", "verificationCodes"):
+            let codes: [JSONValue] = project(call).phoneCodes.map {
+                [
+                    "phoneNumber": .string($0.phoneNumber), "sessionInfo": .string($0.session),
+                    "code": .string($0.code),
+                ]
+            }
+            return ["verificationCodes": .array(codes)]
+        default: throw .notFound
+        }
+    }
+
+    // MARK: Configuration
+
+    private func emulatorConfiguration(_ call: FirebaseCall) -> JSONObject {
+        let project = project(call)
+        return [
+            "signIn": ["allowDuplicateEmails": .bool(project.allowsDuplicateEmails)],
+            "emailPrivacyConfig": [
+                "enableImprovedEmailPrivacy": .bool(project.enumerationProtection)
+            ],
+        ]
+    }
+
+    func configuration(_ call: FirebaseCall) -> JSONObject {
+        var answer: JSONObject = [
+            "name": .string("projects/\(call.projectID)/config"),
+            "blockingFunctions": [:],
+        ]
+        for member in emulatorConfiguration(call).members { answer[member.key] = member.value }
+        return answer
+    }
+
+    /// Only what is given changes; of v2's config only what `updateMask` names.
+    mutating func updateConfiguration(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let mask = call.query("updateMask")?.split(separator: ",").map(String.init)
+        func isNamed(_ path: String) -> Bool {
+            mask?.contains { path == $0 || path.hasPrefix($0 + ".") } ?? true
+        }
+        let body = call.fields.object
+        if let flag = body["signIn"]?["allowDuplicateEmails"]?.bool,
+            isNamed("signIn.allowDuplicateEmails")
+        {
+            edit(call) { $0.allowsDuplicateEmails = flag }
+        }
+        if let flag = body["emailPrivacyConfig"]?["enableImprovedEmailPrivacy"]?.bool,
+            isNamed("emailPrivacyConfig.enableImprovedEmailPrivacy")
+        {
+            edit(call) { $0.enumerationProtection = flag }
+        }
+        return configuration(call)
+    }
+
+    // MARK: The page behind a mailed link
+
+    private mutating func action(
+        _ request: HTTPMessage.Request,
+        at now: Instant
+    ) -> HTTPMessage.Response {
+        func failure(_ text: String, _ instructions: String? = nil) -> HTTPMessage.Response {
+            var fields: JSONObject = ["error": .string(text)]
+            if let instructions { fields["instructions"] = .string(instructions) }
+            return HTTPMessage.Response(400, json: ["authEmulator": .object(fields)])
+        }
+        guard request.query("apiKey")?.isEmpty == false else {
+            return failure("missing apiKey query parameter")
+        }
+        guard let code = request.query("oobCode"), !code.isEmpty else {
+            return failure("missing oobCode query parameter")
+        }
+        let tenant = request.query("tenantId")
+        let owner = projects.values.first { project in
+            project.tenantID == tenant && project.actionCodes.contains { $0.code == code }
+        }
+        let call = FirebaseCall(
+            isAdmin: true,
+            projectID: owner?.projectID ?? settings.project,
+            tenantID: tenant,
+            fields: FirebaseFields(form: []),
+            query: request.query,
+            host: request[field: "host"] ?? "localhost:9099",
+            now: now
+        )
+        let target = request.query("continueUrl")
+        func success(_ text: String, _ name: String, _ email: String?) -> HTTPMessage.Response {
+            if let target {
+                return HTTPMessage.Response(303, fields: [HTTPMessage.Field("Location", target)])
+            }
+            let fields: [(String, JSONValue?)] = [
+                ("success", .string(text)), (name, email.map(JSONValue.string)),
+            ]
+            return HTTPMessage.Response(200, json: ["authEmulator": .object(.present(fields))])
+        }
+        do throws(FirebaseError) {
+            switch request.query("mode") {
+            case "resetPassword":
+                guard let password = request.query("newPassword"), !password.isEmpty,
+                    password != "NEW_PASSWORD_HERE"
+                else {
+                    return failure(
+                        "missing newPassword query parameter",
+                        "To reset the password, add the query parameter newPassword."
+                    )
+                }
+                let reset = FirebaseCall(
+                    isAdmin: true,
+                    projectID: call.projectID,
+                    tenantID: tenant,
+                    fields: FirebaseFields(form: [("oobCode", code), ("newPassword", password)]),
+                    query: [],
+                    host: call.host,
+                    now: now
+                )
+                let email = try resetPassword(reset)["email"]?.string
+                return success("The password has been successfully updated.", "email", email)
+            case "verifyEmail":
+                let (user, _) = try applyCode(code, call)
+                return success("The email has been successfully verified.", "email", user.email)
+            case "verifyAndChangeEmail":
+                let (user, _) = try applyCode(code, call)
+                return success("The email has been successfully changed.", "newEmail", user.email)
+            case "recoverEmail":
+                let (user, _) = try applyCode(code, call)
+                return success("The email has been successfully reset.", "email", user.email)
+            case "signIn":
+                guard let target else { return failure("Missing continueUrl query parameter") }
+                let values = ["mode", "lang", "oobCode", "apiKey"].compactMap { name in
+                    request.query(name).map { "\(name)=\($0.percentEncoded)" }
+                }
+                let mark = target.contains("?") ? "&" : "?"
+                let location = target + mark + values.joined(separator: "&")
+                return HTTPMessage.Response(303, fields: [HTTPMessage.Field("Location", location)])
+            default: return failure("Invalid mode")
+            }
+        } catch {
+            return failure(
+                "Your request to \(request.query("mode") ?? "") has expired or the link has "
+                    + "already been used. (\(error.message))"
+            )
+        }
+    }
+
+    // MARK: The fake pop-up
+
+    /// A page that hands a made-up Google account to the page that opened it.
+    private func popup(
+        _ name: String,
+        _ request: HTTPMessage.Request
+    ) throws(FirebaseError) -> HTTPMessage.Response {
+        let body: String
+        switch name {
+        case "iframe": body = "<!doctype html><title>Auth emulator frame</title>"
+        case "handler":
+            body = """
+                <!doctype html><meta charset="utf-8"><title>Sign in to the fake Google</title>
+                <h1>Sign in to the fake Google</h1>
+                <p>No account leaves this page. Copy the credential below into \
+                signInWithCredential, or type an address.</p>
+                <label>Email <input id="email" value="ada@example.com"></label>
+                <pre id="credential"></pre>
+                <script>
+                const email = document.getElementById("email");
+                function show() {
+                  const sub = Array.from(email.value).reduce((a, c) =>
+                    (a * 31 + c.charCodeAt(0)) % 1e15, 7).toString();
+                  document.getElementById("credential").textContent = JSON.stringify(
+                    {sub, email: email.value, email_verified: true});
+                }
+                email.addEventListener("input", show); show();
+                </script>
+                """
+        default: throw .notFound
+        }
+        return HTTPMessage.Response(
+            200,
+            fields: [HTTPMessage.Field("content-type", "text/html; charset=utf-8")],
+            body: Array(body.utf8)
+        )
+    }
+
+    private static let apiDescription: JSONValue = {
+        let account = FirebaseRoute.Operation.allCases.map(\.rawValue).filter {
+            FirebaseRoute("POST", ["v1", "accounts:" + $0]) != nil
+        }
+        let answer: JSONValue = ["responses": ["200": ["description": "as the service answers"]]]
+        var paths = JSONObject(
+            members: account.map {
+                .init(
+                    key: "/identitytoolkit.googleapis.com/v1/accounts:\($0)",
+                    value: ["post": answer]
+                )
+            }
+        )
+        paths["/securetoken.googleapis.com/v1/token"] = ["post": answer]
+        return [
+            "openapi": "3.0.0",
+            "info": ["title": "Fake Firebase Auth", "version": "1"],
+            "paths": .object(paths),
+        ]
+    }()
+}

@@ -1,0 +1,161 @@
+internal import Conformance
+
+/// The body of a call: keys in camelCase whatever was sent, values of the types the API names
+/// (fact sheet, section 2.3).
+struct FirebaseFields: Sendable {
+    let object: JSONObject
+
+    init(_ value: JSONValue?, refusesUnknown: Bool) throws(FirebaseError) {
+        guard let value else {
+            object = JSONObject()
+            return
+        }
+        guard let object = value.object else { throw .argument("/ must be object") }
+        self.object = Self.normalized(object)
+        for member in self.object.members {
+            guard let wanted = Self.types[member.key] else {
+                guard !refusesUnknown else {
+                    throw .argument("Unknown name \"\(member.key)\": Cannot find field.")
+                }
+                continue
+            }
+            guard wanted.accepts(member.value) else {
+                throw .argument("/\(member.key) must be \(wanted.rawValue)")
+            }
+        }
+    }
+
+    init(form: [(name: String, value: String)]) {
+        object = Self.normalized(
+            JSONObject(members: form.map { .init(key: $0.name, value: .string($0.value)) })
+        )
+    }
+
+    /// The text of a field; a number counts as its digits.
+    subscript(name: String) -> String? { Self.text(object[name]) }
+
+    /// The text of a field that must be there and not be empty.
+    func required(_ name: String, _ code: String) throws(FirebaseError) -> String {
+        guard let text = self[name], !text.isEmpty else { throw FirebaseError(code) }
+        return text
+    }
+
+    /// The text of a field, nil also when it is empty.
+    func filled(_ name: String) -> String? { self[name].flatMap { $0.isEmpty ? nil : $0 } }
+
+    func has(_ name: String) -> Bool { object[name].map { !$0.isNull } ?? false }
+
+    func flag(_ name: String) -> Bool? { object[name]?.bool }
+
+    func list(_ name: String) -> [JSONValue] { object[name]?.array ?? [] }
+
+    func texts(_ name: String) -> [String] { list(name).compactMap(Self.text) }
+
+    func int(_ name: String) -> Int64? { self[name].flatMap { Int64($0) } }
+
+    static func text(_ value: JSONValue?) -> String? {
+        switch value {
+        case .string(let text): text
+        case .number(let number): number.description
+        default: nil
+        }
+    }
+
+    // MARK: Types
+
+    private enum Kind: String {
+        case string, boolean, array, object, number
+
+        func accepts(_ value: JSONValue) -> Bool {
+            switch (self, value) {
+            case (_, .null), (.string, .string), (.string, .number), (.boolean, .bool),
+                (.array, .array), (.object, .object), (.number, .number), (.number, .string):
+                true
+            default: false
+            }
+        }
+    }
+
+    private static let types: [String: Kind] = {
+        var types: [String: Kind] = [:]
+        let strings = [
+            "idToken", "email", "password", "displayName", "photoUrl", "phoneNumber", "tenantId",
+            "targetProjectId", "customAttributes", "oobCode", "newPassword", "oldPassword",
+            "newEmail", "requestType", "continueUrl", "requestUri", "postBody", "sessionId",
+            "token", "identifier", "continueUri", "providerId", "refreshToken", "grantType",
+            "nextPageToken", "validSince", "createdAt", "lastLoginAt", "validDuration",
+            "captchaResponse", "clientType", "recaptchaVersion", "iOSBundleId", "iosBundleId",
+            "androidPackageName", "androidMinimumVersion", "dynamicLinkDomain", "linkDomain",
+            "hashAlgorithm", "signerKey", "saltSeparator", "order", "sortBy", "sessionInfo",
+            "code", "pendingToken", "pendingIdToken", "instanceId", "iosReceipt", "iosSecret",
+            "recaptchaToken", "oauthScope", "screenName", "captchaChallenge", "verificationProof",
+            "temporaryProof", "operation", "userIp", "delegatedProjectNumber", "openidRealm",
+            "context", "appId", "hostedDomain", "ux_mode", "customParameter", "authFlowType",
+            "otaApp",
+        ]
+        for name in strings { types[name] = .string }
+        let flags = [
+            "returnSecureToken", "emailVerified", "disabled", "disableUser", "returnOobLink",
+            "canHandleCodeInApp", "androidInstallApp", "returnIdpCredential", "autoCreate",
+            "returnRefreshToken", "returnUserInfo", "allowOverwrite", "sanityCheck", "force",
+            "upgradeToFederatedLogin",
+        ]
+        for name in flags { types[name] = .boolean }
+        for name in [
+            "federatedUserId", "deleteAttribute", "deleteProvider", "users", "localIds",
+            "initialEmail", "linkedProviders", "expression",
+        ] { types[name] = .array }
+        for name in ["linkProviderUserInfo", "mfa", "customParameter", "autoRetrievalInfo"] {
+            types[name] = .object
+        }
+        for name in [
+            "maxResults", "limit", "offset", "rounds", "memoryCost", "cpuMemCost",
+            "parallelization", "blockSize", "dkLen",
+        ] { types[name] = .number }
+        // A list for an admin's lookup and a text everywhere else; the operation decides.
+        types["localId"] = nil
+        return types
+    }()
+
+    // MARK: Names
+
+    private static func normalized(_ object: JSONObject) -> JSONObject {
+        JSONObject(
+            members: object.members.map {
+                .init(key: camelCase($0.key), value: normalized($0.value))
+            }
+        )
+    }
+
+    private static func normalized(_ value: JSONValue) -> JSONValue {
+        switch value {
+        case .object(let object): .object(normalized(object))
+        case .array(let elements): .array(elements.map(normalized))
+        default: value
+        }
+    }
+
+    private static func camelCase(_ name: String) -> String {
+        guard name.contains("_") else { return name }
+        let words = name.split(separator: "_", omittingEmptySubsequences: true)
+        guard let first = words.first else { return name }
+        return first + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+    }
+}
+
+/// One call: who makes it, about which accounts, with what.
+struct FirebaseCall: Sendable {
+    /// An admin's call carries an OAuth token, a user's an API key; the rules differ.
+    let isAdmin: Bool
+    let projectID: String
+    let tenantID: String?
+    let fields: FirebaseFields
+    let query: [(name: String, value: String)]
+    /// Where links point to.
+    let host: String
+    let now: Instant
+
+    var key: String { tenantID.map { projectID + "/" + $0 } ?? projectID }
+
+    func query(_ name: String) -> String? { query.first { $0.name == name }?.value }
+}

@@ -1,0 +1,262 @@
+internal import Conformance
+
+/// Signing in with Google and linking (fact sheet, section 4.3).
+extension FirebaseState {
+    /// What an identity provider says about a person.
+    private struct Assertion {
+        let providerID: String
+        let rawID: String
+        let email: String?
+        let isEmailVerified: Bool
+        let claims: JSONObject
+        let idToken: String
+        let accessToken: String?
+
+        func claim(_ name: String) -> String? { claims[name]?.string }
+
+        var provider: FirebaseUser.Provider {
+            FirebaseUser.Provider(
+                providerID: providerID,
+                rawID: rawID,
+                email: email,
+                displayName: claim("name"),
+                photoURL: claim("picture"),
+                screenName: claim("screen_name")
+            )
+        }
+
+        /// Whose account this is, in the issuer's own spelling.
+        var federatedID: String {
+            providerID == "google.com" ? "https://accounts.google.com/\(rawID)" : rawID
+        }
+
+        /// The fields that describe the person, without those that depend on the account.
+        var answer: [(String, JSONValue?)] {
+            let info: [(String, JSONValue?)] = [
+                ("id", .string(rawID)), ("name", claims["name"]),
+                ("given_name", claims["given_name"]), ("family_name", claims["family_name"]),
+                ("verified_email", .bool(isEmailVerified)), ("locale", "en"),
+                ("email", email.map(JSONValue.string)), ("picture", claims["picture"]),
+                (
+                    "granted_scopes",
+                    .string(
+                        "openid https://www.googleapis.com/auth/userinfo.profile "
+                            + "https://www.googleapis.com/auth/userinfo.email"
+                    )
+                ),
+            ]
+            return [
+                ("kind", "identitytoolkit#VerifyAssertionResponse"), ("context", ""),
+                ("providerId", .string(providerID)), ("federatedId", .string(federatedID)),
+                ("email", email.map(JSONValue.string)), ("emailVerified", .bool(isEmailVerified)),
+                ("displayName", claims["name"]), ("fullName", claims["name"]),
+                ("firstName", claims["given_name"]), ("lastName", claims["family_name"]),
+                ("photoUrl", claims["picture"]), ("screenName", claims["screen_name"]),
+                ("rawUserInfo", .string(JSONValue.object(.present(info)).text)),
+                ("oauthIdToken", .string(idToken)),
+                (
+                    "oauthAccessToken",
+                    .string(accessToken ?? "FirebaseAuthEmulatorFakeAccessToken_\(providerID)")
+                ),
+            ]
+        }
+    }
+
+    mutating func signInWithIdp(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let assertion = try assertion(call)
+        if call.fields.filled("idToken") != nil { return try link(assertion, call) }
+        let project = project(call)
+        if let known = project.user(withProvider: assertion.providerID, rawID: assertion.rawID) {
+            var user = known
+            Self.put(assertion.provider, into: &user)
+            return try signIn(user, assertion, call)
+        }
+        let owner = assertion.email.flatMap { project.user(withEmail: $0) }
+        if let owner, !project.allowsDuplicateEmails {
+            guard assertion.isEmailVerified else {
+                let providers = owner.federated.map(\.providerID)
+                return .present(
+                    assertion.answer + [
+                        ("needConfirmation", true), ("localId", .string(owner.localID)),
+                        ("verifiedProvider", .strings(providers)),
+                    ]
+                )
+            }
+            return try signIn(taking(owner, by: assertion, call), assertion, call, recycled: owner)
+        }
+        var user = newUser(call)
+        if !project.allowsDuplicateEmails {
+            user.email = assertion.email
+            user.emailVerified = assertion.isEmailVerified
+        }
+        user.displayName = assertion.claim("name")
+        user.photoURL = assertion.claim("picture")
+        user.screenName = assertion.claim("screen_name")
+        Self.put(assertion.provider, into: &user)
+        return try signIn(user, assertion, call, isNew: true)
+    }
+
+    /// The account of a verified address as it is after the provider vouched for the address.
+    private func taking(
+        _ owner: FirebaseUser,
+        by assertion: Assertion,
+        _ call: FirebaseCall
+    ) -> FirebaseUser {
+        var user = owner
+        if user.emailVerified != true {
+            // Somebody else may have signed up with the address: their ways in end here.
+            user.password = nil
+            user.salt = nil
+            user.phoneNumber = nil
+            user.hasEmailLink = false
+            user.validSince = call.now.seconds
+        }
+        user.displayName = assertion.claim("name")
+        user.photoURL = assertion.claim("picture")
+        user.screenName = assertion.claim("screen_name")
+        user.emailVerified = true
+        Self.put(assertion.provider, into: &user)
+        return user
+    }
+
+    private static func put(_ provider: FirebaseUser.Provider, into user: inout FirebaseUser) {
+        user.federated.removeAll { $0.providerID == provider.providerID }
+        user.federated.append(provider)
+    }
+
+    private mutating func signIn(
+        _ user: FirebaseUser,
+        _ assertion: Assertion,
+        _ call: FirebaseCall,
+        recycled owner: FirebaseUser? = nil,
+        isNew: Bool = false
+    ) throws(FirebaseError) -> JSONObject {
+        var user = user
+        user.lastLogin = call.now
+        edit(call) { $0.save(user) }
+        // Checked after the record was updated.
+        guard user.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
+        let isRecycled =
+            owner?.federated.contains { $0.providerID == assertion.providerID } ?? false
+        let set = tokens(for: user, provider: assertion.providerID, call)
+        return .present(
+            assertion.answer + [
+                ("localId", .string(user.localID)), ("isNewUser", isNew ? true : nil),
+                ("emailRecycled", isRecycled ? true : nil),
+            ] + set.members.map { ($0.key, $0.value) }
+        )
+    }
+
+    private mutating func link(
+        _ assertion: Assertion,
+        _ call: FirebaseCall
+    ) throws(FirebaseError) -> JSONObject {
+        let session = try session(call)
+        let project = project(call)
+        let owner = assertion.email.flatMap { project.user(withEmail: $0) }
+        var failure: String?
+        if project.user(withProvider: assertion.providerID, rawID: assertion.rawID) != nil {
+            failure = "FEDERATED_USER_ID_ALREADY_LINKED"
+        } else if !project.allowsDuplicateEmails, let owner,
+            owner.localID != session.user.localID
+        {
+            failure = "EMAIL_EXISTS"
+        }
+        if let failure {
+            guard call.fields.flag("returnIdpCredential") == true else {
+                throw FirebaseError(failure)
+            }
+            return .present(assertion.answer + [("errorMessage", .string(failure))])
+        }
+        var user = session.user
+        if user.email == nil, let email = assertion.email {
+            user.email = email
+            user.emailVerified = assertion.isEmailVerified
+        } else if user.email == assertion.email, assertion.isEmailVerified {
+            user.emailVerified = true
+        }
+        Self.put(assertion.provider, into: &user)
+        return try signIn(user, assertion, call)
+    }
+
+    // MARK: Reading the credential
+
+    private func assertion(_ call: FirebaseCall) throws(FirebaseError) -> Assertion {
+        let uri = try call.fields.required("requestUri", "MISSING_REQUEST_URI")
+        guard Self.isAbsolute(uri) else { throw FirebaseError("INVALID_REQUEST_URI") }
+        var values: [String: String] = [:]
+        let fragment = uri.split(separator: "#", maxSplits: 1).dropFirst().first ?? ""
+        let base = uri.prefix { $0 != "#" }
+        let query = base.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
+        // Later wins: the query, the body, the fragment.
+        for text in [query, Substring(call.fields["postBody"] ?? ""), fragment] {
+            for pair in FormText.pairs(text) { values[pair.name] = pair.value }
+        }
+        guard let provider = values["providerId"]?.lowercased(), !provider.isEmpty else {
+            throw FirebaseError(
+                "INVALID_CREDENTIAL_OR_PROVIDER_ID",
+                "Invalid IdP response/credential: \(uri)"
+            )
+        }
+        guard let text = values["id_token"], !text.isEmpty else {
+            if values["access_token"] != nil {
+                throw .notImplemented(
+                    "The Auth Emulator only supports sign-in with \(provider) using id_token, not "
+                        + "access_token. Please update your code to use id_token."
+                )
+            }
+            throw FirebaseError(
+                "INVALID_CREDENTIAL_OR_PROVIDER_ID",
+                "Invalid IdP response/credential: \(uri)"
+            )
+        }
+        let claims: JSONObject
+        if text.hasPrefix("{"), let object = (try? JSONValue(parsing: text))?.object {
+            claims = object
+        } else if !text.hasPrefix("{"), let token = WebToken(text) {
+            claims = token.claims
+        } else {
+            throw FirebaseError("INVALID_IDP_RESPONSE", "Unable to parse id_token: \(text)")
+        }
+        guard let subject = claims["sub"], !subject.isNull else {
+            throw FirebaseError(
+                "INVALID_IDP_RESPONSE",
+                "Invalid Idp Response: id_token missing required fields. ((Missing \"sub\" field. "
+                    + "This field is required and must be a unique identifier.))"
+            )
+        }
+        guard let rawID = subject.string else {
+            throw FirebaseError("INVALID_IDP_RESPONSE", "((The \"sub\" field must be a string.))")
+        }
+        return Assertion(
+            providerID: provider,
+            rawID: rawID,
+            email: claims["email"]?.string?.lowercased(),
+            isEmailVerified: Self.isTruthy(claims["email_verified"]),
+            claims: claims,
+            idToken: text,
+            accessToken: values["access_token"]
+        )
+    }
+
+    private static func isTruthy(_ value: JSONValue?) -> Bool {
+        switch value {
+        case .bool(let flag): flag
+        case .string(let text): !text.isEmpty
+        case .number(let number): number.double != 0
+        case .array, .object: true
+        case .null, nil: false
+        }
+    }
+
+    /// Whether a text is a URL with a scheme and something behind it.
+    static func isAbsolute(_ text: String) -> Bool {
+        guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else { return false }
+        let scheme = text[..<colon]
+        return scheme.first?.isLetter == true
+            && scheme.allSatisfy {
+                $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0))
+            }
+            && text[text.index(after: colon)...].count > 2
+    }
+}

@@ -1,0 +1,312 @@
+internal import Conformance
+
+/// Signing up and in (fact sheet, sections 4.1, 4.2, 4.4 and 4.7).
+extension FirebaseState {
+    static func isEmail(_ text: String) -> Bool {
+        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+        return parts.count == 2 && parts.allSatisfy { !$0.isEmpty }
+    }
+
+    static func isPhone(_ text: String) -> Bool { text.hasPrefix("+") && text.count > 1 }
+
+    /// Sets a password; every token issued before is revoked by it.
+    mutating func setPassword(_ password: String, of user: inout FirebaseUser, at now: Instant) {
+        user.password = password
+        user.salt = "fakeSalt" + ids.letters(20)
+        user.passwordUpdated = now
+        user.validSince = now.seconds
+    }
+
+    mutating func newUser(_ call: FirebaseCall, localID: String? = nil) -> FirebaseUser {
+        var user = FirebaseUser(localID: localID ?? ids.letters(28), created: call.now)
+        user.tenantID = call.tenantID
+        return user
+    }
+
+    // MARK: signUp
+
+    mutating func signUp(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        call.isAdmin ? try createAccount(call) : try signUpUser(call)
+    }
+
+    private mutating func signUpUser(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let fields = call.fields
+        guard !fields.has("localId") else { throw FirebaseError("UNEXPECTED_PARAMETER", "User ID") }
+        let identifies = ["idToken", "email", "password"].contains { fields.filled($0) != nil }
+        guard identifies else {
+            // A blank form must not make an anonymous user.
+            guard !fields.has("email") else { throw FirebaseError("INVALID_EMAIL") }
+            guard settings.anonymousProvider else { throw FirebaseError("ADMIN_ONLY_OPERATION") }
+            var user = newUser(call)
+            user.lastLogin = call.now
+            return signedUp(user, tokens(for: user, provider: "anonymous", call))
+        }
+        let email = try fields.required("email", "MISSING_EMAIL").lowercased()
+        let password = try fields.required("password", "MISSING_PASSWORD")
+        guard settings.passwordProvider else { throw FirebaseError("OPERATION_NOT_ALLOWED") }
+        guard Self.isEmail(email) else { throw FirebaseError("INVALID_EMAIL") }
+        guard project(call).user(withEmail: email) == nil else {
+            throw FirebaseError("EMAIL_EXISTS")
+        }
+        guard password.count >= 6 else { throw .weakPassword }
+        var user: FirebaseUser
+        if fields.filled("idToken") != nil {
+            let session = try session(call)
+            try requireRecentSignIn(session, call)
+            user = session.user
+        } else {
+            user = newUser(call)
+        }
+        user.email = email
+        user.emailVerified = false
+        if let name = fields.filled("displayName") { user.displayName = name }
+        setPassword(password, of: &user, at: call.now)
+        user.lastLogin = call.now
+        return signedUp(user, tokens(for: user, provider: "password", call))
+    }
+
+    private mutating func createAccount(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let fields = call.fields
+        let project = project(call)
+        let localID = fields.filled("localId")
+        if let localID {
+            guard fields.filled("idToken") == nil else {
+                throw FirebaseError("UNEXPECTED_PARAMETER", "User ID")
+            }
+            guard project.users[localID] == nil else { throw FirebaseError("DUPLICATE_LOCAL_ID") }
+        }
+        var user: FirebaseUser
+        if let phone = fields.filled("phoneNumber") {
+            guard Self.isPhone(phone) else {
+                throw FirebaseError("INVALID_PHONE_NUMBER", "Invalid format.")
+            }
+            guard project.user(withPhone: phone) == nil else {
+                throw FirebaseError("PHONE_NUMBER_EXISTS")
+            }
+        }
+        if let email = fields["email"] {
+            guard Self.isEmail(email) else { throw FirebaseError("INVALID_EMAIL") }
+            guard project.user(withEmail: email) == nil else { throw FirebaseError("EMAIL_EXISTS") }
+        }
+        if let password = fields["password"], password.count < 6 { throw .weakPassword }
+        if fields.filled("idToken") != nil {
+            user = try session(call).user
+        } else {
+            user = newUser(call, localID: localID)
+        }
+        user.phoneNumber = fields.filled("phoneNumber") ?? user.phoneNumber
+        user.email = fields.filled("email")?.lowercased() ?? user.email
+        user.emailVerified = fields.flag("emailVerified") ?? false
+        user.displayName = fields.filled("displayName") ?? user.displayName
+        user.photoURL = fields.filled("photoUrl") ?? user.photoURL
+        if fields.flag("disabled") == true { user.isDisabled = true }
+        if let password = fields["password"] { setPassword(password, of: &user, at: call.now) }
+        edit(call) { $0.save(user) }
+        return signedUp(user, JSONObject())
+    }
+
+    private func signedUp(_ user: FirebaseUser, _ tokens: JSONObject) -> JSONObject {
+        .present(
+            [
+                ("kind", "identitytoolkit#SignupNewUserResponse"),
+                ("localId", .string(user.localID)),
+                ("email", user.email.map(JSONValue.string)),
+                ("displayName", user.displayName.map(JSONValue.string)),
+            ] + tokens.members.map { ($0.key, $0.value) }
+        )
+    }
+
+    // MARK: Password
+
+    mutating func signInWithPassword(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        guard settings.passwordProvider else { throw FirebaseError("PASSWORD_LOGIN_DISABLED") }
+        guard call.fields.has("email") else { throw FirebaseError("MISSING_EMAIL") }
+        let email = (call.fields["email"] ?? "").lowercased()
+        guard Self.isEmail(email) else { throw FirebaseError("INVALID_EMAIL") }
+        let password = try call.fields.required("password", "MISSING_PASSWORD")
+        let isProtected = project(call).enumerationProtection
+        let failuresMax = settings.failedSignInsMax
+        let isTooMuch = edit(call) {
+            $0.isTooMuch(
+                "sign-in",
+                email,
+                max: failuresMax,
+                within: .seconds(300),
+                at: call.now,
+                counts: false
+            )
+        }
+        guard !isTooMuch else {
+            throw FirebaseError(
+                "TOO_MANY_ATTEMPTS_TRY_LATER",
+                "Access to this account has been temporarily disabled due to many failed login "
+                    + "attempts."
+            )
+        }
+        func refuse(_ code: String) -> FirebaseError {
+            edit(call) {
+                _ = $0.isTooMuch(
+                    "sign-in",
+                    email,
+                    max: failuresMax,
+                    within: .seconds(300),
+                    at: call.now,
+                    counts: true
+                )
+            }
+            return FirebaseError(isProtected ? "INVALID_LOGIN_CREDENTIALS" : code)
+        }
+        guard var user = project(call).user(withEmail: email) else {
+            throw refuse("EMAIL_NOT_FOUND")
+        }
+        guard user.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
+        guard user.password == password else { throw refuse("INVALID_PASSWORD") }
+        user.lastLogin = call.now
+        let set = tokens(for: user, provider: "password", call)
+        return .present(
+            [
+                ("kind", "identitytoolkit#VerifyPasswordResponse"), ("registered", true),
+                ("localId", .string(user.localID)), ("email", .string(email)),
+                ("displayName", user.displayName.map(JSONValue.string)),
+                ("profilePicture", user.photoURL.map(JSONValue.string)),
+            ] + set.members.map { ($0.key, $0.value) }
+        )
+    }
+
+    // MARK: Custom token
+
+    mutating func signInWithCustomToken(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let text = try call.fields.required("token", "MISSING_CUSTOM_TOKEN")
+        let claims: JSONObject
+        if text.hasPrefix("{") {
+            guard let object = (try? JSONValue(parsing: text))?.object else {
+                throw FirebaseError(
+                    "INVALID_CUSTOM_TOKEN",
+                    "((Auth Emulator only accepts strict "
+                        + "JSON or JWTs as fake custom tokens.))"
+                )
+            }
+            claims = object
+        } else {
+            guard let token = WebToken(text) else {
+                throw FirebaseError("INVALID_CUSTOM_TOKEN", "Invalid assertion format")
+            }
+            let audience = token.claims["aud"]?.string ?? ""
+            guard audience == Self.customTokenAudience else {
+                throw FirebaseError(
+                    "INVALID_CUSTOM_TOKEN",
+                    "((Invalid aud (audience): \(audience) Note: Firebase ID Tokens / third-party "
+                        + "tokens cannot be used with signInWithCustomToken.))"
+                )
+            }
+            claims = token.claims
+        }
+        let id = [claims["uid"], claims["user_id"]].compactMap { $0?.string }.first { !$0.isEmpty }
+        guard let id else { throw FirebaseError("MISSING_IDENTIFIER") }
+        var extra = JSONObject()
+        if let value = claims["claims"], !value.isNull {
+            guard let object = value.object else { throw FirebaseError("INVALID_CLAIMS") }
+            if let name = object.keys.first(where: Self.reservedClaims.contains) {
+                throw FirebaseError("FORBIDDEN_CLAIM", name)
+            }
+            extra = object
+        }
+        let known = project(call).users[id]
+        guard known?.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
+        var user = known ?? newUser(call, localID: id)
+        user.hasCustomAuth = true
+        user.lastLogin = call.now
+        var answer: JSONObject = [
+            "kind": "identitytoolkit#VerifyCustomTokenResponse", "isNewUser": .bool(known == nil),
+        ]
+        for member in tokens(for: user, provider: "custom", extraClaims: extra, call).members {
+            answer[member.key] = member.value
+        }
+        return answer
+    }
+
+    // MARK: Email link
+
+    mutating func signInWithEmailLink(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        guard settings.emailLinkProvider else { throw FirebaseError("OPERATION_NOT_ALLOWED") }
+        let linking = call.fields.filled("idToken") == nil ? nil : try session(call)
+        let email = try call.fields.required("email", "MISSING_EMAIL").lowercased()
+        let text = try call.fields.required("oobCode", "MISSING_OOB_CODE")
+        let code = try actionCode(text, [.emailSignIn], call)
+        guard code.email == email else {
+            throw FirebaseError(
+                "INVALID_EMAIL",
+                "The email provided does not match the sign-in email address."
+            )
+        }
+        consume(code, call)
+        let known = project(call).user(withEmail: email)
+        var user: FirebaseUser
+        if let linking {
+            guard known == nil || known?.localID == linking.user.localID else {
+                throw FirebaseError("EMAIL_EXISTS")
+            }
+            user = linking.user
+        } else {
+            guard known?.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
+            user = known ?? newUser(call)
+        }
+        user.email = email
+        user.emailVerified = true
+        user.hasEmailLink = true
+        user.lastLogin = call.now
+        var answer: JSONObject = [
+            "kind": "identitytoolkit#EmailLinkSigninResponse", "email": .string(email),
+            "localId": .string(user.localID),
+            "isNewUser": .bool(known == nil && linking == nil),
+        ]
+        for member in tokens(for: user, provider: "password", call).members {
+            answer[member.key] = member.value
+        }
+        return answer
+    }
+
+    // MARK: Phone
+
+    /// Sends nothing; the code can be read at the emulator's `verificationCodes`.
+    mutating func sendVerificationCode(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let phone = call.fields.filled("phoneNumber") ?? ""
+        guard Self.isPhone(phone) else {
+            throw FirebaseError("INVALID_PHONE_NUMBER", "Invalid format.")
+        }
+        let code = FirebaseProject.PhoneCode(
+            phoneNumber: phone,
+            session: ids.letters(40),
+            code: ids.digits(6)
+        )
+        edit(call) { $0.phoneCodes.append(code) }
+        return ["sessionInfo": .string(code.session)]
+    }
+
+    mutating func signInWithPhoneNumber(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let session = try call.fields.required("sessionInfo", "MISSING_SESSION_INFO")
+        let code = try call.fields.required("code", "MISSING_CODE")
+        guard let sent = project(call).phoneCodes.first(where: { $0.session == session }) else {
+            throw FirebaseError("INVALID_SESSION_INFO")
+        }
+        guard sent.code == code else { throw FirebaseError("INVALID_CODE") }
+        let linking = call.fields.filled("idToken") == nil ? nil : try self.session(call)
+        let known = project(call).user(withPhone: sent.phoneNumber)
+        if let linking, let known, known.localID != linking.user.localID {
+            throw FirebaseError("PHONE_NUMBER_EXISTS")
+        }
+        guard known?.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
+        edit(call) { $0.phoneCodes.removeAll { $0.session == session } }
+        var user = linking?.user ?? known ?? newUser(call)
+        user.phoneNumber = sent.phoneNumber
+        user.lastLogin = call.now
+        var answer: JSONObject = [
+            "localId": .string(user.localID), "phoneNumber": .string(sent.phoneNumber),
+            "isNewUser": .bool(known == nil && linking == nil),
+        ]
+        for member in tokens(for: user, provider: "phone", call).members {
+            answer[member.key] = member.value
+        }
+        return answer
+    }
+}

@@ -1,0 +1,366 @@
+package import Conformance
+
+/// The fake Firebase Authentication: identity toolkit v1 and v3, secure token service, the keys
+/// and the emulator's own endpoints.
+///
+/// Facts: Firebase fact sheet. What the emulator does is the default; see `FirebaseSettings`.
+package struct FirebaseState: Fake, Hashable, Codable {
+    static let projectNumber = "12345"
+
+    package var settings: FirebaseSettings
+    var projects: [String: FirebaseProject] = [:]
+    /// The newest key first; the next one is published beside it, as production does.
+    private(set) var keys: [SigningKey] = []
+    private(set) var cookieKeys: [SigningKey] = []
+    var ids: IDSource
+
+    package init(settings: FirebaseSettings = FirebaseSettings(), seed: UInt64 = 0) {
+        self.settings = settings
+        ids = IDSource(seed: seed, text: "firebase")
+    }
+
+    // MARK: Keys
+
+    /// Signs with a new key from now on; the one before stays published for tokens still in use.
+    package mutating func rotateKeys(at now: Instant) {
+        if let key = try? SigningKey(at: now) { keys = [key] + keys.prefix(1) }
+        if let key = try? SigningKey(at: now) { cookieKeys = [key] + cookieKeys.prefix(1) }
+    }
+
+    /// The ids of the published keys, the one that signs first.
+    package var keyIDs: [String] { keys.map(\.keyID) }
+
+    mutating func signingKey(at now: Instant) -> SigningKey? {
+        guard settings.tokens == .rs256 else { return nil }
+        if keys.isEmpty { rotateKeys(at: now) }
+        return keys.first
+    }
+
+    mutating func cookieKey(at now: Instant) -> SigningKey? {
+        guard settings.tokens == .rs256 else { return nil }
+        if cookieKeys.isEmpty { rotateKeys(at: now) }
+        return cookieKeys.first
+    }
+
+    // MARK: Projects
+
+    mutating func edit<Result>(
+        _ call: FirebaseCall,
+        _ body: (inout FirebaseProject) -> Result
+    ) -> Result {
+        var project =
+            projects[call.key]
+            ?? FirebaseProject(
+                projectID: call.projectID,
+                tenantID: call.tenantID,
+                settings: settings
+            )
+        projects[call.key] = nil
+        defer { projects[call.key] = project }
+        return body(&project)
+    }
+
+    func project(_ call: FirebaseCall) -> FirebaseProject {
+        projects[call.key]
+            ?? FirebaseProject(
+                projectID: call.projectID,
+                tenantID: call.tenantID,
+                settings: settings
+            )
+    }
+
+    /// How many accounts there are, in all projects.
+    package var userCount: Int { projects.values.reduce(0) { $0 + $1.users.count } }
+
+    // MARK: Answering
+
+    package mutating func respond(to request: HTTPMessage.Request, at now: Instant) -> Reply {
+        var response: HTTPMessage.Response
+        var confidence = Reply.Confidence.documented
+        if request.method == "OPTIONS" {
+            response = Self.preflight(request)
+        } else {
+            do throws(FirebaseError) {
+                response = try answer(request, at: now)
+            } catch {
+                response = error.response
+                if error.status == 501 { confidence = .inferred }
+            }
+        }
+        if let origin = request[field: "origin"] {
+            response.fields.append(HTTPMessage.Field("Access-Control-Allow-Origin", origin))
+            response.fields.append(HTTPMessage.Field("Vary", "Origin"))
+        }
+        return Reply(response, confidence, of: "firebase")
+    }
+
+    package static func failure(_ status: Int) -> HTTPMessage.Response {
+        FirebaseError.planned(status).response
+    }
+
+    private static func preflight(_ request: HTTPMessage.Request) -> HTTPMessage.Response {
+        var fields = [
+            HTTPMessage.Field("Access-Control-Allow-Methods", "GET,HEAD,PUT,PATCH,POST,DELETE")
+        ]
+        if let wanted = request[field: "access-control-request-headers"] {
+            fields.append(HTTPMessage.Field("Access-Control-Allow-Headers", wanted))
+        }
+        if request[field: "access-control-request-private-network"] != nil {
+            fields.append(HTTPMessage.Field("Access-Control-Allow-Private-Network", "true"))
+        }
+        return HTTPMessage.Response(204, fields: fields)
+    }
+
+    private mutating func answer(
+        _ request: HTTPMessage.Request,
+        at now: Instant
+    ) throws(FirebaseError) -> HTTPMessage.Response {
+        guard var segments = request.pathSegments else { throw .notFound }
+        // The emulator keeps the production host as the first segment; both shapes are served.
+        if segments.first?.hasSuffix("googleapis.com") == true { segments.removeFirst() }
+        if segments.isEmpty {
+            guard request.method == "GET" || request.method == "HEAD" else { throw .notFound }
+            return HTTPMessage.Response(200, json: Self.readiness)
+        }
+        if segments[0] == "emulator" {
+            return try emulatorAnswer(Array(segments.dropFirst()), request, at: now)
+        }
+        if let keys = try keyAnswer(segments, request, at: now) { return keys }
+        guard var route = FirebaseRoute(request.method, segments) else { throw .notFound }
+        let caller = try caller(of: request, route)
+        let fields =
+            // Only the token endpoint takes forms; curl calls everything a form unless told.
+            if route.operation == .token, request.isForm, request.body.first != UInt8(ascii: "{") {
+                FirebaseFields(form: request.form)
+            } else {
+                try Self.fields(request, refusesUnknown: settings.refusesUnknownFields)
+            }
+        if !caller.isAdmin, route.projectID != nil || fields.has("targetProjectId") {
+            throw FirebaseError(
+                "INSUFFICIENT_PERMISSION",
+                "Only authenticated requests can specify target_project_id."
+            )
+        }
+        if route.operation.isLegacyBulk {
+            guard fields.filled("targetProjectId") != nil else {
+                throw FirebaseError("INSUFFICIENT_PERMISSION")
+            }
+            route.operation = route.operation == .downloadAccount ? .batchGet : .batchCreate
+        }
+        let call = FirebaseCall(
+            isAdmin: caller.isAdmin,
+            projectID: route.projectID ?? fields.filled("targetProjectId") ?? settings.project,
+            tenantID: route.tenantID ?? fields.filled("tenantId"),
+            fields: fields,
+            query: request.query,
+            host: request[field: "host"] ?? "localhost:9099",
+            now: now
+        )
+        return HTTPMessage.Response(200, json: .object(try carryOut(route.operation, call)))
+    }
+
+    private static func fields(
+        _ request: HTTPMessage.Request,
+        refusesUnknown: Bool
+    ) throws(FirebaseError) -> FirebaseFields {
+        // A GET or DELETE may carry a body; it means nothing.
+        guard request.method == "POST" || request.method == "PATCH" else {
+            return FirebaseFields(form: request.query)
+        }
+        let value: JSONValue?
+        do throws(JSONError) {
+            value = try request.json()
+        } catch {
+            throw .argument("\(error)", reason: "parseError")
+        }
+        return try FirebaseFields(value, refusesUnknown: refusesUnknown)
+    }
+
+    /// Who calls, section 2.1.
+    private func caller(
+        of request: HTTPMessage.Request,
+        _ route: FirebaseRoute
+    ) throws(FirebaseError) -> (isAdmin: Bool, key: String?) {
+        let key = [request.query("key"), request[field: "x-goog-api-key"]]
+            .compactMap { $0 }.first { !$0.isEmpty }
+        if route.operation != .token, let (scheme, token) = request.authorization,
+            scheme == "bearer"
+        {
+            guard token.lowercased() == "owner" || token.hasPrefix("ya29.") else {
+                throw .unauthenticated
+            }
+            return (true, key)
+        }
+        guard let key else { throw .keyMissing }
+        if let wanted = settings.apiKey, wanted != key {
+            throw FirebaseError(
+                status: 400,
+                "API key not valid. Please pass a valid API key.",
+                reason: "badRequest",
+                name: "INVALID_ARGUMENT"
+            )
+        }
+        guard !route.operation.isAdminOnly else { throw .unauthenticated }
+        return (false, key)
+    }
+
+    private mutating func carryOut(
+        _ operation: FirebaseRoute.Operation,
+        _ call: FirebaseCall
+    ) throws(FirebaseError) -> JSONObject {
+        switch operation {
+        case .signUp: try signUp(call)
+        case .signInWithPassword: try signInWithPassword(call)
+        case .signInWithIdp: try signInWithIdp(call)
+        case .signInWithCustomToken: try signInWithCustomToken(call)
+        case .signInWithEmailLink: try signInWithEmailLink(call)
+        case .sendVerificationCode: try sendVerificationCode(call)
+        case .signInWithPhoneNumber: try signInWithPhoneNumber(call)
+        case .sendOobCode: try sendActionCode(call)
+        case .resetPassword: try resetPassword(call)
+        case .update: try update(call)
+        case .lookup: try lookup(call)
+        case .delete: try delete(call)
+        case .createAuthUri: try createAuthURI(call)
+        case .batchGet: try batchGet(call)
+        case .query: try queryAccounts(call)
+        case .batchCreate: try batchCreate(call)
+        case .batchDelete: try batchDelete(call)
+        case .createSessionCookie: try createSessionCookie(call)
+        case .token: try refresh(call)
+        case .projectConfig:
+            ["projectId": .string(Self.projectNumber), "authorizedDomains": ["localhost"]]
+        case .recaptchaParams:
+            [
+                "kind": "identitytoolkit#GetRecaptchaParamResponse",
+                "recaptchaStoken": "This-is-a-fake-token__Dont-send-this-to-the-Recaptcha-service",
+                "recaptchaSiteKey": "Fake-key__Do-not-send-this-to-Recaptcha_",
+            ]
+        case .config: configuration(call)
+        case .updateConfig: try updateConfiguration(call)
+        case .downloadAccount, .uploadAccount, .unimplemented:
+            throw .notImplemented("This is not implemented in the Auth Emulator.")
+        }
+    }
+}
+
+/// Which operation a path names, section 1.
+struct FirebaseRoute {
+    enum Operation: String, CaseIterable {
+        case signUp, signInWithPassword, signInWithIdp, signInWithCustomToken, signInWithEmailLink
+        case sendVerificationCode, signInWithPhoneNumber, sendOobCode, resetPassword, update
+        case lookup, delete, createAuthUri, batchGet, query, batchCreate, batchDelete
+        case createSessionCookie, token, projectConfig, recaptchaParams, config, updateConfig
+        case downloadAccount, uploadAccount, unimplemented
+
+        var isAdminOnly: Bool {
+            switch self {
+            case .batchGet, .query, .batchCreate, .batchDelete, .createSessionCookie, .config,
+                .updateConfig:
+                true
+            default: false
+            }
+        }
+
+        var isLegacyBulk: Bool { self == .downloadAccount || self == .uploadAccount }
+    }
+
+    var operation: Operation
+    var projectID: String?
+    var tenantID: String?
+
+    private static let legacy: [String: Operation] = [
+        "createAuthUri": .createAuthUri, "deleteAccount": .delete,
+        "emailLinkSignin": .signInWithEmailLink, "getAccountInfo": .lookup,
+        "getOobConfirmationCode": .sendOobCode, "getProjectConfig": .projectConfig,
+        "getRecaptchaParam": .recaptchaParams, "resetPassword": .resetPassword,
+        "sendVerificationCode": .sendVerificationCode, "setAccountInfo": .update,
+        "signupNewUser": .signUp, "verifyAssertion": .signInWithIdp,
+        "verifyCustomToken": .signInWithCustomToken, "verifyPassword": .signInWithPassword,
+        "verifyPhoneNumber": .signInWithPhoneNumber, "downloadAccount": .downloadAccount,
+        "uploadAccount": .uploadAccount, "signOutUser": .unimplemented,
+    ]
+
+    /// Operations of `accounts:OP`; the others have paths of their own.
+    private static let accountOperations: Set<Operation> = [
+        .signUp, .signInWithPassword, .signInWithIdp, .signInWithCustomToken,
+        .signInWithEmailLink, .sendVerificationCode, .signInWithPhoneNumber, .sendOobCode,
+        .resetPassword, .update, .lookup, .delete, .createAuthUri, .batchGet, .query,
+        .batchCreate, .batchDelete,
+    ]
+
+    init?(_ method: String, _ segments: [String]) {
+        var segments = segments[...]
+        func account(_ text: String, method: String) -> Operation? {
+            if text == "accounts" { return method == "POST" ? .signUp : nil }
+            guard text.hasPrefix("accounts:"),
+                let operation = Operation(rawValue: String(text.dropFirst("accounts:".count))),
+                Self.accountOperations.contains(operation)
+            else { return nil }
+            return method == (operation == .batchGet ? "GET" : "POST") ? operation : nil
+        }
+        if segments.starts(with: ["identitytoolkit", "v3", "relyingparty"]), segments.count == 4 {
+            guard let operation = Self.legacy[segments[3]] else { return nil }
+            let isRead = operation == .projectConfig || operation == .recaptchaParams
+            guard method == (isRead ? "GET" : "POST") else { return nil }
+            self.operation = operation
+            return
+        }
+        let version = segments.removeFirst()
+        switch (version, segments.count, segments.first ?? "") {
+        case ("v1", 1, "token") where method == "POST": operation = .token
+        case ("v1", 1, "projects") where method == "GET": operation = .projectConfig
+        case ("v1", 1, "recaptchaParams") where method == "GET": operation = .recaptchaParams
+        case ("v2", 1, "passwordPolicy"), ("v2", 1, "recaptchaConfig"),
+            ("v2", 1, "accounts:revokeToken"):
+            operation = .unimplemented
+        case ("v1", 1, let name):
+            guard name != "accounts", let found = account(name, method: method) else { return nil }
+            operation = found
+        case ("v1", 2, "projects"):
+            let parts = segments[segments.startIndex + 1].split(
+                separator: ":",
+                maxSplits: 1
+            ).map(String.init)
+            guard parts.count == 2, method == "POST" else { return nil }
+            projectID = parts[0]
+            switch parts[1] {
+            case "createSessionCookie": operation = .createSessionCookie
+            case "queryAccounts": operation = .query
+            default: return nil
+            }
+        case ("v1", 3, "projects"):
+            projectID = segments[segments.startIndex + 1]
+            guard let found = account(segments[segments.startIndex + 2], method: method) else {
+                return nil
+            }
+            operation = found
+        case ("v1", 4, "projects") where segments[segments.startIndex + 2] == "tenants":
+            projectID = segments[segments.startIndex + 1]
+            let parts = segments[segments.startIndex + 3].split(
+                separator: ":",
+                maxSplits: 1
+            ).map(String.init)
+            guard parts.count == 2, parts[1] == "createSessionCookie", method == "POST" else {
+                return nil
+            }
+            tenantID = parts[0]
+            operation = .createSessionCookie
+        case ("v1", 5, "projects") where segments[segments.startIndex + 2] == "tenants":
+            projectID = segments[segments.startIndex + 1]
+            tenantID = segments[segments.startIndex + 3]
+            guard let found = account(segments[segments.startIndex + 4], method: method) else {
+                return nil
+            }
+            operation = found
+        case ("v2", 3, "projects") where segments[segments.startIndex + 2] == "config":
+            projectID = segments[segments.startIndex + 1]
+            switch method {
+            case "GET": operation = .config
+            case "PATCH": operation = .updateConfig
+            default: return nil
+            }
+        default: return nil
+        }
+    }
+}

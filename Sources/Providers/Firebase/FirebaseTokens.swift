@@ -1,0 +1,227 @@
+internal import Conformance
+
+/// Issuing and reading tokens (fact sheet, sections 4 and 6).
+extension FirebaseState {
+    static let tokenSeconds: Int64 = 3600
+    static let customTokenAudience =
+        "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
+    /// Claims that neither an account nor a custom token can set.
+    static let reservedClaims: Set<String> = [
+        "acr", "amr", "at_hash", "aud", "auth_time", "azp", "cnf", "c_hash", "exp", "firebase",
+        "iat", "iss", "jti", "nbf", "nonce", "sub",
+    ]
+
+    /// What a valid ID token says.
+    struct Session: Sendable {
+        let user: FirebaseUser
+        let signInProvider: String
+        let authTime: Int64
+        let extraClaims: JSONObject
+        let claims: JSONObject
+    }
+
+    // MARK: Issuing
+
+    /// An ID token and a refresh token for a user who signed in; notes the time at the user.
+    ///
+    /// - Parameter authTime: Seconds of the sign-in; by default the user's last login.
+    mutating func tokens(
+        for user: FirebaseUser,
+        provider: String,
+        extraClaims: JSONObject = JSONObject(),
+        authTime: Int64? = nil,
+        _ call: FirebaseCall
+    ) -> JSONObject {
+        var user = user
+        user.lastRefresh = call.now
+        edit(call) { $0.save(user) }
+        let authTime = authTime ?? user.lastLogin?.seconds ?? call.now.seconds
+        let idToken = WebToken.text(
+            claims(of: user, provider: provider, extraClaims, authTime: authTime, call),
+            key: signingKey(at: call.now)
+        )
+        let refresh: JSONObject = [
+            "_fakeRefreshToken": "DO NOT MODIFY", "localId": .string(user.localID),
+            "provider": .string(provider), "extraClaims": .object(extraClaims),
+            "projectId": .string(call.projectID), "authTime": .integer(authTime),
+            "issued": .integer(call.now.seconds),
+            "tenantId": call.tenantID.map(JSONValue.string) ?? .null,
+        ]
+        return [
+            "idToken": .string(idToken),
+            // The URL alphabet: an unencoded `+` in a form would arrive as a blank (section 6.2).
+            "refreshToken": .string(Base64.url(JSONValue.object(refresh).bytes)),
+            "expiresIn": .string(String(Self.tokenSeconds)),
+        ]
+    }
+
+    private func claims(
+        of user: FirebaseUser,
+        provider: String,
+        _ extra: JSONObject,
+        authTime: Int64,
+        _ call: FirebaseCall
+    ) -> JSONObject {
+        var claims = JSONObject()
+        for member in user.claims.members + extra.members
+        where !Self.reservedClaims.contains(member.key) {
+            claims[member.key] = member.value
+        }
+        if let name = user.displayName { claims["name"] = .string(name) }
+        if let photo = user.photoURL { claims["picture"] = .string(photo) }
+        if let email = user.email { claims["email"] = .string(email) }
+        if let verified = user.emailVerified { claims["email_verified"] = .bool(verified) }
+        if let phone = user.phoneNumber { claims["phone_number"] = .string(phone) }
+        if provider == "anonymous" { claims["provider_id"] = "anonymous" }
+        claims["auth_time"] = .integer(authTime)
+        claims["user_id"] = .string(user.localID)
+        var identities = JSONObject()
+        if let email = user.email { identities["email"] = .strings([email]) }
+        if let phone = user.phoneNumber { identities["phone"] = .strings([phone]) }
+        for account in user.federated {
+            let known = identities[account.providerID]?.array ?? []
+            identities[account.providerID] = .array(known + [.string(account.rawID)])
+        }
+        var firebase: JSONObject = [
+            "identities": .object(identities), "sign_in_provider": .string(provider),
+        ]
+        if let tenant = call.tenantID { firebase["tenant"] = .string(tenant) }
+        claims["firebase"] = .object(firebase)
+        claims["iat"] = .integer(call.now.seconds)
+        claims["exp"] = .integer(call.now.seconds + Self.tokenSeconds)
+        claims["aud"] = .string(call.projectID)
+        claims["iss"] = .string("https://securetoken.google.com/" + call.projectID)
+        claims["sub"] = .string(user.localID)
+        return claims
+    }
+
+    // MARK: Reading
+
+    /// The session of the call's `idToken`; the checks and their order are section 4's.
+    func session(_ call: FirebaseCall) throws(FirebaseError) -> Session {
+        try session(call.fields["idToken"] ?? "", call)
+    }
+
+    func session(_ text: String, _ call: FirebaseCall) throws(FirebaseError) -> Session {
+        guard let token = WebToken(text) else { throw FirebaseError("INVALID_ID_TOKEN") }
+        if settings.verifiesIDTokens { try verify(token, call) }
+        let firebase = token.claims["firebase"]?.object
+        guard firebase?["tenant"]?.string == call.tenantID else {
+            throw FirebaseError("TENANT_ID_MISMATCH")
+        }
+        let id = token.claims["user_id"]?.string ?? ""
+        guard let user = projects[call.key]?.users[id] else {
+            throw FirebaseError("USER_NOT_FOUND")
+        }
+        if let since = user.validSince, (token.claims["iat"]?.int64 ?? 0) < since {
+            throw FirebaseError("TOKEN_EXPIRED")
+        }
+        guard user.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
+        let known: Set = [
+            "name", "picture", "email", "email_verified", "phone_number", "provider_id", "user_id",
+        ]
+        let extra = token.claims.members.filter {
+            !Self.reservedClaims.contains($0.key) && !known.contains($0.key)
+                && user.claims[$0.key] == nil
+        }
+        return Session(
+            user: user,
+            signInProvider: firebase?["sign_in_provider"]?.string ?? "custom",
+            authTime: token.claims["auth_time"]?.int64 ?? 0,
+            extraClaims: JSONObject(members: extra),
+            claims: token.claims
+        )
+    }
+
+    private func verify(_ token: WebToken, _ call: FirebaseCall) throws(FirebaseError) {
+        let issuer = "https://securetoken.google.com/" + call.projectID
+        guard token.claims["aud"]?.string == call.projectID,
+            token.claims["iss"]?.string == issuer
+        else { throw FirebaseError("INVALID_ID_TOKEN") }
+        if settings.tokens == .rs256 {
+            guard token.header["alg"] == "RS256",
+                let key = keys.first(where: { $0.keyID == token.header["kid"]?.string }),
+                key.verifies(token.signature, of: token.signedText)
+            else { throw FirebaseError("INVALID_ID_TOKEN") }
+        }
+        guard (token.claims["exp"]?.int64 ?? 0) > call.now.seconds else {
+            throw FirebaseError("TOKEN_EXPIRED")
+        }
+    }
+
+    /// Refuses a sensitive change long after the sign-in, where that switch is on.
+    func requireRecentSignIn(_ session: Session, _ call: FirebaseCall) throws(FirebaseError) {
+        guard let limit = settings.recentSignInSeconds else { return }
+        guard call.now.seconds - session.authTime <= limit else {
+            throw FirebaseError("CREDENTIAL_TOO_OLD_LOGIN_AGAIN")
+        }
+    }
+
+    // MARK: Token endpoint, section 4.13
+
+    mutating func refresh(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let sent = call.fields.filled("refreshToken")
+        let token = sent.flatMap { Base64.bytes($0) }.flatMap { try? JSONValue(parsing: $0) }
+        // An undecodable token is reported before the grant type is looked at.
+        if sent != nil, token?["_fakeRefreshToken"] == nil {
+            throw FirebaseError("INVALID_REFRESH_TOKEN")
+        }
+        let grant = try call.fields.required("grantType", "MISSING_GRANT_TYPE")
+        guard grant == "refresh_token" else { throw FirebaseError("INVALID_GRANT_TYPE") }
+        guard let token, let id = token["localId"]?.string else {
+            throw FirebaseError("MISSING_REFRESH_TOKEN")
+        }
+        guard let project = token["projectId"]?.string else {
+            throw FirebaseError("INVALID_REFRESH_TOKEN")
+        }
+        let call = FirebaseCall(
+            isAdmin: false,
+            projectID: project,
+            tenantID: token["tenantId"]?.string,
+            fields: call.fields,
+            query: call.query,
+            host: call.host,
+            now: call.now
+        )
+        guard let user = projects[call.key]?.users[id] else {
+            throw FirebaseError(
+                settings.tellsDeletedUsers ? "USER_NOT_FOUND" : "INVALID_REFRESH_TOKEN"
+            )
+        }
+        guard user.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
+        if settings.revokesRefreshTokens, let since = user.validSince,
+            (token["issued"]?.int64 ?? 0) < since
+        {
+            throw FirebaseError("TOKEN_EXPIRED")
+        }
+        let set = tokens(
+            for: user,
+            provider: token["provider"]?.string ?? "custom",
+            extraClaims: token["extraClaims"]?.object ?? JSONObject(),
+            authTime: token["authTime"]?.int64,
+            call
+        )
+        return [
+            "id_token": set["idToken"] ?? "", "access_token": set["idToken"] ?? "",
+            "expires_in": set["expiresIn"] ?? "", "refresh_token": set["refreshToken"] ?? "",
+            "token_type": "Bearer", "user_id": .string(id),
+            "project_id": .string(Self.projectNumber),
+        ]
+    }
+
+    // MARK: Session cookies, section 4.14
+
+    mutating func createSessionCookie(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let text = try call.fields.required("idToken", "MISSING_ID_TOKEN")
+        let seconds =
+            call.fields.has("validDuration") ? call.fields.int("validDuration") : 1_209_600
+        guard let seconds, (300...1_209_600).contains(seconds) else {
+            throw FirebaseError("INVALID_DURATION")
+        }
+        var claims = try session(text, call).claims
+        claims["iat"] = .integer(call.now.seconds)
+        claims["exp"] = .integer(call.now.seconds + seconds)
+        claims["iss"] = .string("https://session.firebase.google.com/" + call.projectID)
+        return ["sessionCookie": .string(WebToken.text(claims, key: cookieKey(at: call.now)))]
+    }
+}

@@ -1,0 +1,147 @@
+package import Conformance
+
+/// A user record as Firebase keeps it (fact sheet, section 3).
+package struct FirebaseUser: Hashable, Codable, Sendable {
+    /// A federated account that is linked to the user.
+    package struct Provider: Hashable, Codable, Sendable {
+        package var providerID: String
+        package var rawID: String
+        package var email: String?
+        package var displayName: String?
+        package var photoURL: String?
+        package var screenName: String?
+    }
+
+    package let localID: String
+    package var tenantID: String?
+    package var email: String?
+    package var emailVerified: Bool?
+    package var initialEmail: String?
+    package var displayName: String?
+    package var photoURL: String?
+    package var screenName: String?
+    package var phoneNumber: String?
+    package var isDisabled: Bool?
+    package var password: String?
+    package var salt: String?
+    package var passwordUpdated: Instant?
+    /// Whole seconds; tokens issued before are revoked.
+    package var validSince: Int64?
+    package var created: Instant
+    package var lastLogin: Instant?
+    package var lastRefresh: Instant?
+    /// JSON text of the custom claims.
+    package var customAttributes: String?
+    package var hasCustomAuth = false
+    package var hasEmailLink = false
+    package var federated: [Provider] = []
+
+    package init(localID: String, created: Instant) {
+        self.localID = localID
+        self.created = created
+    }
+
+    /// No email, no phone and no federated account.
+    package var isAnonymous: Bool {
+        email == nil && phoneNumber == nil && federated.isEmpty && !hasCustomAuth
+    }
+
+    package var hasPasswordEntry: Bool { email != nil && (password != nil || hasEmailLink) }
+
+    package var claims: JSONObject {
+        guard let text = customAttributes, let value = try? JSONValue(parsing: text) else {
+            return JSONObject()
+        }
+        return value.object ?? JSONObject()
+    }
+
+    /// `fakeHash:salt=S:password=P`, as the emulator writes it.
+    package var passwordHash: String? {
+        password.map { "fakeHash:salt=\(salt ?? ""):password=\($0)" }
+    }
+
+    // MARK: On the wire
+
+    /// The entries that the record derives from its other fields, federated ones first.
+    package var providerInfo: [JSONValue] {
+        var entries = federated.map { provider in
+            JSONObject.present([
+                ("providerId", .string(provider.providerID)),
+                ("rawId", .string(provider.rawID)),
+                ("federatedId", .string(provider.rawID)),
+                ("email", provider.email.map(JSONValue.string)),
+                ("displayName", provider.displayName.map(JSONValue.string)),
+                ("photoUrl", provider.photoURL.map(JSONValue.string)),
+                ("screenName", provider.screenName.map(JSONValue.string)),
+            ])
+        }
+        if hasPasswordEntry, let email {
+            entries.append(
+                .present([
+                    ("providerId", "password"), ("email", .string(email)),
+                    ("federatedId", .string(email)), ("rawId", .string(email)),
+                    ("displayName", displayName.map(JSONValue.string)),
+                    ("photoUrl", photoURL.map(JSONValue.string)),
+                ])
+            )
+        }
+        if let phoneNumber {
+            entries.append(
+                .present([
+                    ("providerId", "phone"), ("phoneNumber", .string(phoneNumber)),
+                    ("rawId", .string(phoneNumber)),
+                ])
+            )
+        }
+        return entries.map(JSONValue.object)
+    }
+
+    /// The record in a lookup; what has no value is left out.
+    package func record(redactsPassword: Bool) -> JSONValue {
+        func text(_ value: String?) -> JSONValue? { value.map(JSONValue.string) }
+        func milliseconds(_ value: Instant?) -> JSONValue? {
+            value.map { .string(String($0.milliseconds)) }
+        }
+        let hash = redactsPassword && password != nil ? "UkVEQUNURUQ=" : passwordHash
+        let providers = providerInfo
+        return .object(
+            .present([
+                ("localId", .string(localID)),
+                ("tenantId", text(tenantID)),
+                ("email", text(email)),
+                ("emailVerified", emailVerified.map(JSONValue.bool)),
+                ("initialEmail", text(initialEmail)),
+                ("displayName", text(displayName)),
+                ("photoUrl", text(photoURL)),
+                ("screenName", text(screenName)),
+                ("phoneNumber", text(phoneNumber)),
+                ("disabled", isDisabled.map(JSONValue.bool)),
+                ("passwordHash", text(hash)),
+                ("salt", redactsPassword ? nil : text(password == nil ? nil : salt)),
+                (
+                    "passwordUpdatedAt",
+                    password == nil ? nil : passwordUpdated.map { .integer($0.milliseconds) }
+                ),
+                ("validSince", validSince.map { .string(String($0)) }),
+                ("createdAt", milliseconds(created)),
+                ("lastLoginAt", milliseconds(lastLogin)),
+                ("lastRefreshAt", lastRefresh.map { .string($0.preciseText) }),
+                ("customAttributes", text(customAttributes)),
+                ("customAuth", hasCustomAuth ? true : nil),
+                ("emailLinkSignin", hasEmailLink ? true : nil),
+                ("providerUserInfo", providers.isEmpty ? nil : .array(providers)),
+            ])
+        )
+    }
+}
+
+extension JSONObject {
+    /// Only the members that have a value: neither null nor empty stands for "nothing" here.
+    package static func present(_ members: [(String, JSONValue?)]) -> JSONObject {
+        JSONObject(
+            members: members.compactMap { name, value in
+                value.map { .init(key: name, value: $0) }
+            }
+        )
+    }
+}

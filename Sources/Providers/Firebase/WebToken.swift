@@ -1,0 +1,43 @@
+package import Conformance
+
+/// A JSON web token in compact form, signed or not (RFC 7519).
+package struct WebToken: Hashable, Sendable {
+    package let header: JSONObject
+    package let claims: JSONObject
+    package let signature: [UInt8]
+    /// What a signature covers.
+    package let signedText: String
+
+    /// Reads the parts; nil when this is no token. Nothing is verified.
+    package init?(_ text: String) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let head = Self.object(parts[0]), let body = Self.object(parts[1]),
+            let signature = Base64.bytes(parts[2])
+        else { return nil }
+        header = head
+        claims = body
+        self.signature = signature
+        signedText = parts[0] + "." + parts[1]
+    }
+
+    private static func object(_ part: Substring) -> JSONObject? {
+        guard let bytes = Base64.bytes(part),
+            let value = try? JSONValue(
+                parsing: bytes,
+                options: .init(depthMax: 64, duplicateKeys: .keep)
+            )
+        else { return nil }
+        return value.object
+    }
+
+    /// Writes a token: unsigned, ending with a dot, without a key.
+    package static func text(_ claims: JSONObject, key: SigningKey?) -> String {
+        var header: JSONObject = ["alg": .string(key == nil ? "none" : "RS256")]
+        if let key { header["kid"] = .string(key.keyID) }
+        header["typ"] = "JWT"
+        let message =
+            Base64.url(JSONValue.object(header).bytes) + "."
+            + Base64.url(JSONValue.object(claims).bytes)
+        return message + "." + (key?.signature(of: message).map { Base64.url($0) } ?? "")
+    }
+}

@@ -1,0 +1,208 @@
+package import Conformance
+
+/// Everything one OneSignal app knows: users, subscriptions and notifications.
+package struct OneSignalApp: Hashable, Codable, Sendable {
+    /// A person with aliases, properties and devices (fact sheet, section 7).
+    package struct User: Hashable, Codable, Sendable {
+        package let id: String
+        /// All aliases but `onesignal_id`, by label.
+        package var aliases: [String: String] = [:]
+        /// In the order they were first written.
+        package var tags = JSONObject()
+        /// The other properties, as they were written.
+        package var properties = JSONObject()
+        package var subscriptionIDs: [String] = []
+        package var firstActive: Int64
+        package var lastActive: Int64
+        /// Properties that are written and not yet read back, with the moment they are.
+        package var pending: [Pending] = []
+
+        package struct Pending: Hashable, Codable, Sendable {
+            package let due: Instant
+            package let tags: JSONObject
+            package let properties: JSONObject
+        }
+    }
+
+    /// A device, an email address or a phone number.
+    package struct Subscription: Hashable, Codable, Sendable {
+        package let id: String
+        package var type: String
+        package var token: String
+        package var isEnabled: Bool
+        package var notificationTypes: Int64
+        package var ownerID: String
+        /// What else was said about it.
+        package var details = JSONObject()
+        package var created: Int64
+        package var deviceType: Int64?
+
+        /// Enabled and not opted out (fact sheet, section 7).
+        package var isReachable: Bool { isEnabled && notificationTypes > 0 }
+
+        package var channel: String {
+            switch type {
+            case "Email": "email"
+            case "SMS": "sms"
+            default: "push"
+            }
+        }
+    }
+
+    package struct Notification: Hashable, Codable, Sendable {
+        package let id: String
+        package let body: JSONObject
+        package let queued: Instant
+        /// When it is sent; nil for a date that this fake cannot read.
+        package let sendAfter: Instant?
+        package var isCanceled = false
+        package let successful: Int64
+        package let failed: Int64
+
+        package func isSent(at now: Instant) -> Bool { !isCanceled && now >= (sendAfter ?? queued) }
+    }
+
+    /// The first answer to a keyed request, replayed within the window (section 5).
+    package struct Stored: Hashable, Codable, Sendable {
+        package let body: JSONValue
+        package let at: Instant
+    }
+
+    package static let subscriptionsMax = 20
+    package let appID: String
+    package private(set) var users: [String: User] = [:]
+    /// Keys are `label|id`; one pair belongs to one user.
+    private var userByAlias: [String: String] = [:]
+    package private(set) var subscriptions: [String: Subscription] = [:]
+    /// Keys are `type|token`.
+    private var subscriptionByToken: [String: String] = [:]
+    package var notifications: [String: Notification] = [:]
+    /// Ids of notifications, oldest first.
+    package var notificationOrder: [String] = []
+    package var results: [String: Stored] = [:]
+
+    package init(appID: String) {
+        self.appID = appID
+    }
+
+    // MARK: Users
+
+    package func user(_ label: String, _ id: String) -> User? {
+        if label == "onesignal_id" { return users[id] }
+        return userByAlias[label + "|" + id].flatMap { users[$0] }
+    }
+
+    package mutating func save(_ user: User) {
+        if let old = users[user.id] {
+            for (label, id) in old.aliases where userByAlias[label + "|" + id] == user.id {
+                userByAlias[label + "|" + id] = nil
+            }
+        }
+        users[user.id] = user
+        for (label, id) in user.aliases { userByAlias[label + "|" + id] = user.id }
+    }
+
+    /// The user goes with its aliases and subscriptions.
+    package mutating func remove(user id: String) {
+        guard let user = users.removeValue(forKey: id) else { return }
+        for (label, alias) in user.aliases { userByAlias[label + "|" + alias] = nil }
+        for subscription in user.subscriptionIDs { drop(subscription) }
+    }
+
+    // MARK: Subscriptions
+
+    package func subscription(type: String, token: String) -> Subscription? {
+        subscriptionByToken[type + "|" + token].flatMap { subscriptions[$0] }
+    }
+
+    /// Saves it and makes it the owner's, and nobody else's.
+    package mutating func save(_ subscription: Subscription) {
+        if let old = subscriptions[subscription.id] {
+            subscriptionByToken[old.type + "|" + old.token] = nil
+            if old.ownerID != subscription.ownerID {
+                users[old.ownerID]?.subscriptionIDs.removeAll { $0 == subscription.id }
+            }
+        }
+        subscriptions[subscription.id] = subscription
+        if !subscription.token.isEmpty {
+            subscriptionByToken[subscription.type + "|" + subscription.token] = subscription.id
+        }
+        if users[subscription.ownerID]?.subscriptionIDs.contains(subscription.id) == false {
+            users[subscription.ownerID]?.subscriptionIDs.append(subscription.id)
+        }
+    }
+
+    package mutating func remove(subscription id: String) {
+        if let owner = subscriptions[id]?.ownerID {
+            users[owner]?.subscriptionIDs.removeAll { $0 == id }
+        }
+        drop(id)
+    }
+
+    private mutating func drop(_ id: String) {
+        guard let subscription = subscriptions.removeValue(forKey: id) else { return }
+        let key = subscription.type + "|" + subscription.token
+        if subscriptionByToken[key] == id { subscriptionByToken[key] = nil }
+    }
+
+    package func subscriptions(of user: User) -> [Subscription] {
+        user.subscriptionIDs.compactMap { subscriptions[$0] }
+    }
+
+    // MARK: Properties that take their time
+
+    /// Lets what was written and is due by now be read.
+    package mutating func settleProperties(of id: String, at now: Instant) {
+        guard var user = users[id], !user.pending.isEmpty else { return }
+        for change in user.pending where change.due <= now { user.apply(change) }
+        user.pending.removeAll { $0.due <= now }
+        users[id] = user
+    }
+}
+
+extension OneSignalApp.User {
+    mutating func apply(_ change: Pending) {
+        for member in change.tags.members {
+            tags[member.key] = member.value.string?.isEmpty == true ? nil : member.value
+        }
+        for member in change.properties.members { properties[member.key] = member.value }
+    }
+
+    /// `properties` as the API shows it; what is unset is absent.
+    var shownProperties: JSONObject {
+        var shown = JSONObject()
+        if !tags.members.isEmpty { shown["tags"] = .object(tags) }
+        for member in properties.members where !member.value.isNull {
+            shown[member.key] = member.value
+        }
+        return shown
+    }
+
+    var shownIdentity: JSONObject {
+        var shown = JSONObject(
+            members: aliases.sorted { $0.key < $1.key }.map {
+                .init(key: $0.key, value: .string($0.value))
+            }
+        )
+        shown["onesignal_id"] = .string(id)
+        return shown
+    }
+}
+
+extension OneSignalApp.Subscription {
+    /// As the API shows it: an empty text, never null (section 12).
+    func shown(in appID: String) -> JSONObject {
+        var shown: JSONObject = [
+            "id": .string(id), "app_id": .string(appID), "type": .string(type),
+            "token": .string(token), "enabled": .bool(isEnabled),
+            "notification_types": .integer(notificationTypes),
+            "session_time": 0, "session_count": 1, "sdk": "", "device_model": "", "device_os": "",
+            "rooted": false, "test_type": 0, "app_version": "", "net_type": 0, "carrier": "",
+            "web_auth": "", "web_p256": "",
+        ]
+        for member in details.members where !member.value.isNull {
+            shown[member.key] = member.value
+        }
+        return shown
+    }
+}

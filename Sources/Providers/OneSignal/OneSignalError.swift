@@ -1,0 +1,118 @@
+package import Conformance
+
+/// The error bodies of OneSignal, in their four shapes (fact sheet, section 2).
+package struct OneSignalError: Error, Hashable, Sendable {
+    package let response: HTTPMessage.Response
+    package let confidence: Reply.Confidence
+
+    private init(_ response: HTTPMessage.Response, _ confidence: Reply.Confidence) {
+        self.response = response
+        self.confidence = confidence
+    }
+
+    package init(
+        _ status: Int,
+        _ texts: String...,
+        confidence: Reply.Confidence = .documented,
+        fields: [HTTPMessage.Field] = []
+    ) {
+        self.init(
+            HTTPMessage.Response(status, json: ["errors": .strings(texts)], fields: fields),
+            confidence
+        )
+    }
+
+    /// The user model's shape: a list of objects.
+    package init(
+        _ status: Int,
+        code: String? = nil,
+        title: String,
+        meta: JSONObject? = nil,
+        confidence: Reply.Confidence = .captured
+    ) {
+        let error = JSONObject.present([
+            ("code", code.map(JSONValue.string)), ("title", .string(title)),
+            ("meta", meta.map(JSONValue.object)),
+        ])
+        self.init(
+            HTTPMessage.Response(status, json: ["errors": [.object(error)]]),
+            confidence
+        )
+    }
+
+    /// Two blanks after the full stop, as published.
+    package static let accessDenied = OneSignalError(
+        403,
+        "Access denied.  Please include an 'Authorization: ...' header with a valid API key "
+            + "(https://documentation.onesignal.com/docs/en/keys-and-ids#api-keys)."
+    )
+
+    /// What the old legacy host said.
+    package static let legacyAccess = OneSignalError(
+        HTTPMessage.Response(
+            400,
+            json: [
+                "errors": [
+                    .string(
+                        "Please include a case-sensitive header of Authorization: Basic "
+                            + "<YOUR-REST-API-KEY-HERE> or Bearer "
+                            + "token=\"<YOUR-REST-API-KEY-HERE>\" with a valid REST API key."
+                    )
+                ],
+                "reference": [
+                    "https://documentation.onesignal.com/docs/accounts-and-keys#section-keys-ids"
+                ],
+            ]
+        ),
+        .captured
+    )
+
+    package static let notFound = OneSignalError(404, "Not found", confidence: .inferred)
+    package static let userMissing = OneSignalError(
+        404,
+        code: "user-1",
+        title: "User not found",
+        confidence: .inferred
+    )
+    package static let subscriptionMissing = OneSignalError(
+        404,
+        title: "Subscription not found",
+        confidence: .inferred
+    )
+    package static let notificationMissing = OneSignalError(404, "Notification not found")
+    package static let playerMissing = OneSignalError(
+        404,
+        "No user with this id found",
+        confidence: .inferred
+    )
+    package static let invalidApp = OneSignalError(
+        400,
+        "app_id must be a valid UUID",
+        confidence: .captured
+    )
+    package static let tooManyTags = OneSignalError(
+        400,
+        "Please limit your tag updates to 100 per request"
+    )
+    package static let tagLimit = OneSignalError(
+        409,
+        code: "entitlements-tag-limit",
+        title: "The tags for this user exceed the limit for this organization's plan."
+    )
+    package static let rateLimit = OneSignalError(
+        429,
+        "API rate limit exceeded.",
+        fields: [HTTPMessage.Field("Retry-After", "1")]
+    )
+
+    /// A failure by plan, in the service's own shape.
+    package static func planned(_ status: Int) -> OneSignalError {
+        switch status {
+        case 403: accessDenied
+        case 404: notFound
+        case 429: rateLimit
+        case 503: OneSignalError(503, "Service temporarily unavailable")
+        default: OneSignalError(status, "Internal error", confidence: .inferred)
+        }
+    }
+}

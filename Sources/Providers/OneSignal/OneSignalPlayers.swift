@@ -1,0 +1,147 @@
+internal import Conformance
+
+/// The device-centric API of old: a player is a subscription (OneSignal fact sheet, section 10).
+extension OneSignalState {
+    /// `device_type` and the subscription type it stands for.
+    private static let deviceTypes: [Int64: String] = [
+        0: "iOSPush", 1: "AndroidPush", 2: "FireOSPush", 5: "ChromePush", 7: "SafariLegacyPush",
+        8: "FirefoxPush", 11: "Email", 13: "HuaweiPush", 14: "SMS",
+    ]
+
+    mutating func playerAnswer(
+        _ call: Call,
+        _ effects: inout [Effect]
+    ) throws(OneSignalError) -> Answer {
+        switch (call.request.method, call.path.count) {
+        case ("POST", 1): return (try addPlayer(call, &effects), .documented)
+        case ("GET", 1): return (try listPlayers(call), .documented)
+        case ("GET", 2):
+            let app = try app(call.query("app_id"))
+            guard let found = app.subscriptions[call.path[1]] else { throw .playerMissing }
+            return (HTTPMessage.Response(200, json: .object(Self.shown(found, app))), .documented)
+        case ("PUT", 2): return (try editPlayer(call, &effects), .documented)
+        case ("DELETE", 2):
+            let app = try app(call.query("app_id"))
+            guard app.subscriptions[call.path[1]] != nil else { throw .playerMissing }
+            apps[app.appID]?.remove(subscription: call.path[1])
+            // The documentation prints a string here, the specification says boolean.
+            return (HTTPMessage.Response(200, json: ["success": true]), .documented)
+        default: throw .notFound
+        }
+    }
+
+    private mutating func addPlayer(
+        _ call: Call,
+        _ effects: inout [Effect]
+    ) throws(OneSignalError) -> HTTPMessage.Response {
+        let app = try app(call.body["app_id"]?.string)
+        guard let number = call.body["device_type"]?.int64, let type = Self.deviceTypes[number]
+        else { throw OneSignalError(400, "Invalid device_type", confidence: .inferred) }
+        apps[app.appID] = app
+        let token = call.body["identifier"]?.string ?? ""
+        let known = token.isEmpty ? nil : app.subscription(type: type, token: token)
+        let owner = owner(of: known, call, app)
+        apps[app.appID]?.save(owner)
+        var player =
+            known
+            ?? OneSignalApp.Subscription(
+                id: ids.uuid(),
+                type: type,
+                token: token,
+                isEnabled: true,
+                notificationTypes: 1,
+                ownerID: owner.id,
+                created: call.now.seconds
+            )
+        player.ownerID = owner.id
+        player.deviceType = number
+        Self.describe(&player, call.body)
+        apps[app.appID]?.save(player)
+        try writeTags(call, owner, app.appID, &effects)
+        return HTTPMessage.Response(200, json: ["success": true, "id": .string(player.id)])
+    }
+
+    /// The user behind a player: the one with that external id, else the one it had, else a new one.
+    private mutating func owner(
+        of player: OneSignalApp.Subscription?,
+        _ call: Call,
+        _ app: OneSignalApp
+    ) -> OneSignalApp.User {
+        let external = call.body["external_user_id"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+        if let external, let known = app.user("external_id", external) { return known }
+        var user =
+            player.flatMap { app.users[$0.ownerID] }
+            ?? OneSignalApp.User(
+                id: ids.uuid(),
+                firstActive: call.now.seconds,
+                lastActive: call.now.seconds
+            )
+        if let external { user.aliases["external_id"] = external }
+        return user
+    }
+
+    private mutating func editPlayer(
+        _ call: Call,
+        _ effects: inout [Effect]
+    ) throws(OneSignalError) -> HTTPMessage.Response {
+        let app = try app(call.body["app_id"]?.string)
+        guard var player = app.subscriptions[call.path[1]] else { throw .playerMissing }
+        let owner = owner(of: player, call, app)
+        apps[app.appID]?.save(owner)
+        player.ownerID = owner.id
+        if let token = call.body["identifier"]?.string { player.token = token }
+        Self.describe(&player, call.body)
+        apps[app.appID]?.save(player)
+        try writeTags(call, owner, app.appID, &effects)
+        return HTTPMessage.Response(200, json: ["success": true])
+    }
+
+    private static func describe(_ player: inout OneSignalApp.Subscription, _ body: JSONObject) {
+        if let types = body["notification_types"]?.int64 {
+            player.notificationTypes = types
+            player.isEnabled = types > 0
+        }
+        for key in ["language", "timezone", "game_version", "device_os", "device_model", "sdk"] {
+            if let value = body[key], !value.isNull { player.details[key] = value }
+        }
+    }
+
+    private func listPlayers(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let app = try app(call.query("app_id"))
+        let limit = min(max(0, call.query("limit").flatMap { Int($0) } ?? 300), 300)
+        let offset = max(0, call.query("offset").flatMap { Int($0) } ?? 0)
+        let all = app.subscriptions.values.sorted { ($0.created, $0.id) < ($1.created, $1.id) }
+        return HTTPMessage.Response(
+            200,
+            json: [
+                "total_count": .integer(Int64(all.count)), "offset": .integer(Int64(offset)),
+                "limit": .integer(Int64(limit)),
+                "players": .array(
+                    all.dropFirst(offset).prefix(limit).map { .object(Self.shown($0, app)) }
+                ),
+            ]
+        )
+    }
+
+    private static func shown(
+        _ player: OneSignalApp.Subscription,
+        _ app: OneSignalApp
+    ) -> JSONObject {
+        let owner = app.users[player.ownerID]
+        let details = player.details
+        let number = player.deviceType ?? deviceTypes.first { $0.value == player.type }?.key ?? 0
+        return [
+            "id": .string(player.id), "identifier": .string(player.token), "session_count": 1,
+            "language": details["language"] ?? "en", "timezone": details["timezone"] ?? 0,
+            "game_version": details["game_version"] ?? "1.0",
+            "device_os": details["device_os"] ?? "", "device_type": .integer(number),
+            "device_model": details["device_model"] ?? "", "ad_id": .null,
+            "tags": .object(owner?.tags ?? JSONObject()),
+            "last_active": .integer(owner?.lastActive ?? player.created),
+            "amount_spent": .number(JSONNumber(0.0)), "created_at": .integer(player.created),
+            "invalid_identifier": .bool(!player.isReachable), "badge_count": 0,
+            "sdk": details["sdk"] ?? "", "test_type": .null, "ip": "127.0.0.1",
+            "external_user_id": owner?.aliases["external_id"].map(JSONValue.string) ?? .null,
+        ]
+    }
+}

@@ -1,0 +1,83 @@
+package import Conformance
+
+extension HTTPMessage.Request {
+    /// The query's pairs in order, decoded; `+` is a blank there.
+    package var query: [(name: String, value: String)] {
+        guard let mark = target.firstIndex(of: "?") else { return [] }
+        let text = target[target.index(after: mark)...].prefix { $0 != "#" }
+        return FormText.pairs(text)
+    }
+
+    package func query(_ name: String) -> String? { query.first { $0.name == name }?.value }
+
+    /// The body's pairs, when it is a form.
+    package var form: [(name: String, value: String)] {
+        FormText.pairs(String(decoding: body, as: UTF8.self))
+    }
+
+    package var isForm: Bool {
+        self[field: "content-type"]?.lowercased().hasPrefix("application/x-www-form-urlencoded")
+            ?? false
+    }
+
+    /// The body as JSON; nil for no body at all.
+    ///
+    /// Duplicate keys are kept, the last one counts, as the services' own parsers do.
+    package func json(depthMax: Int = 64) throws(JSONError) -> JSONValue? {
+        guard body.contains(where: { $0 > 0x20 }) else { return nil }
+        return try JSONValue(
+            parsing: body,
+            options: .init(depthMax: depthMax, duplicateKeys: .keep)
+        )
+    }
+
+    /// The body as a JSON object; empty for no body, nil with the reason when it is something else.
+    package func jsonObject() -> (object: JSONObject?, problem: String) {
+        do throws(JSONError) {
+            guard let value = try json() else { return (JSONObject(), "") }
+            guard let object = value.object else { return (nil, "found \(value.kind)") }
+            return (object, "")
+        } catch {
+            return (nil, error.description)
+        }
+    }
+
+    /// The scheme in lower case and the credential of `Authorization`; nil when it has no two words.
+    package var authorization: (scheme: String, credential: String)? {
+        guard let value = self[field: "authorization"] else { return nil }
+        let words = value.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
+        guard words.count == 2 else { return nil }
+        return (words[0].lowercased(), String(words[1]))
+    }
+}
+
+/// `a=1&b=2`, percent-encoded, as queries and forms are written.
+package enum FormText {
+    package static func pairs(_ text: some StringProtocol) -> [(name: String, value: String)] {
+        text.split(separator: "&").map { pair in
+            let parts = pair.split(
+                separator: "=",
+                maxSplits: 1,
+                omittingEmptySubsequences: false
+            )
+            return (decoded(parts[0]), parts.count == 2 ? decoded(parts[1]) : "")
+        }
+    }
+
+    /// Percent signs that introduce no two hex digits stand for themselves.
+    package static func decoded(_ text: some StringProtocol, plusIsBlank: Bool = true) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count >= 2,
+                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+            {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(plusIsBlank && byte == UInt8(ascii: "+") ? 0x20 : byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

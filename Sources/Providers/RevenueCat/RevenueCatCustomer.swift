@@ -1,0 +1,239 @@
+package import Conformance
+
+/// A purchase as RevenueCat keeps it: one line per product, its latest state.
+package struct Purchase: Hashable, Codable, Sendable {
+    package var productID: String
+    /// Play's base plan, which webhooks join to the id and REST keeps apart.
+    package var planID: String?
+    /// As webhooks write it: `APP_STORE`.
+    package var store: String
+    package var environment: String
+    /// As webhooks write it: `NORMAL`, `TRIAL`, `INTRO`, `PROMOTIONAL`.
+    package var period: String
+    package var purchased: Instant
+    package var originallyPurchased: Instant
+    package var expires: Instant?
+    package var graceEnd: Instant?
+    package var unsubscribed: Instant?
+    package var billingIssue: Instant?
+    package var refunded: Instant?
+    package var resume: Instant?
+    package var transactionID: String
+    package var originalTransactionID: String
+    package var priceUSD: JSONValue
+    package var price: JSONValue
+    package var currency: JSONValue
+    package var entitlements: [String]
+    package var offering: String?
+    package var offerCode: String?
+    package var isFamilyShared = false
+    /// Time of the event that wrote this, so that an older one does not overwrite it.
+    package var asOf: Instant
+
+    // What only the store model knows.
+    /// Written by an event from outside; the model does not go on with it by itself.
+    package var isScripted = false
+    package var willRenew = false
+    package var hasEnded = false
+    package var isPaused = false
+    package var isOneTime = false
+    package var isTemporary = false
+    package var renewalNumber: Int64 = 1
+    package var cancelReason: String?
+    /// The product that takes over at the end of the period.
+    package var nextProductID: String?
+
+    package var isSandbox: Bool { environment == "SANDBOX" }
+
+    /// As webhooks name it: Play joins the base plan.
+    package var webhookProductID: String { planID.map { "\(productID):\($0)" } ?? productID }
+
+    /// During grace an entitlement's end covers the grace time (section 4.2, *inferred*).
+    package var effectiveEnd: Instant? {
+        guard let expires else { return nil }
+        return max(expires, graceEnd ?? expires)
+    }
+
+    package func isActive(at now: Instant) -> Bool {
+        guard refunded == nil else { return false }
+        return effectiveEnd.map { $0 > now } ?? true
+    }
+}
+
+/// A person with all the ids RevenueCat has seen for them (fact sheet, section 5).
+package struct Customer: Hashable, Codable, Sendable {
+    package var ids: [String]
+    package var originalID: String
+    package var firstSeen: Instant
+    package var lastSeen: Instant
+    package var lastSeenID: String?
+    package var lastPlatform: String?
+    package var subscriptions: [String: Purchase] = [:]
+    package var oneTime: [String: [Purchase]] = [:]
+    package var attributes = JSONObject()
+    package var experiments: [JSONValue] = []
+    package var restoreBehavior: RevenueCatSettings.RestoreBehavior?
+    package var offeringOverride: String?
+
+    package static func isAnonymous(_ id: String) -> Bool { id.hasPrefix("$RCAnonymousID:") }
+
+    package var isAnonymous: Bool { ids.allSatisfy(Self.isAnonymous) }
+
+    /// Last seen identified alias, else last seen alias, else any (section 2.4).
+    package var currentID: String {
+        if let last = lastSeenID, !Self.isAnonymous(last) { return last }
+        return ids.last { !Self.isAnonymous($0) } ?? lastSeenID ?? originalID
+    }
+
+    package var purchases: [Purchase] {
+        subscriptions.sorted { $0.key < $1.key }.map(\.value)
+            + oneTime.sorted { $0.key < $1.key }.flatMap(\.value)
+    }
+
+    package mutating func put(_ purchase: Purchase) {
+        if purchase.isOneTime {
+            var list = oneTime[purchase.productID] ?? []
+            list.removeAll { $0.transactionID == purchase.transactionID }
+            oneTime[purchase.productID] = list + [purchase]
+        } else {
+            subscriptions[purchase.productID] = purchase
+        }
+    }
+
+    package mutating func remove(_ purchase: Purchase) {
+        if purchase.isOneTime {
+            oneTime[purchase.productID]?.removeAll { $0.transactionID == purchase.transactionID }
+            if oneTime[purchase.productID]?.isEmpty == true { oneTime[purchase.productID] = nil }
+        } else {
+            subscriptions[purchase.productID] = nil
+        }
+    }
+
+    /// Takes over what the other one bought.
+    package mutating func take(from other: Customer) {
+        subscriptions.merge(other.subscriptions) { $0.asOf >= $1.asOf ? $0 : $1 }
+        oneTime.merge(other.oneTime, uniquingKeysWith: +)
+    }
+
+    // MARK: CustomerInfo, section 4.2
+
+    package func info(at now: Instant, showsAttributes: Bool) -> JSONValue {
+        let subscriptions = subscriptions.sorted { $0.key < $1.key }
+        let oneTime = oneTime.sorted { $0.key < $1.key }
+        var entitlements = JSONObject()
+        var ends: [String: Instant?] = [:]
+        for purchase in subscriptions.map(\.value) + oneTime.flatMap(\.value)
+        where purchase.refunded == nil || !purchase.isOneTime {
+            for name in purchase.entitlements {
+                if let other = ends[name] {
+                    guard let end = other, purchase.effectiveEnd.map({ $0 > end }) ?? true
+                    else { continue }
+                }
+                ends[name] = .some(purchase.effectiveEnd)
+                entitlements[name] = purchase.entitlement
+            }
+        }
+        var subscriber: JSONObject = [
+            "original_app_user_id": .string(originalID),
+            "original_application_version": .null,
+            "original_purchase_date": .null,
+            "first_seen": .string(firstSeen.description),
+            "last_seen": .string(lastSeen.description),
+            "management_url": managementURL(at: now),
+            "entitlements": .object(entitlements),
+            "subscriptions": .object(
+                JSONObject(
+                    members: subscriptions.map { .init(key: $0.key, value: $0.value.subscription) }
+                )
+            ),
+            "non_subscriptions": .object(
+                JSONObject(
+                    members: oneTime.map {
+                        .init(key: $0.key, value: .array($0.value.map(\.nonSubscription)))
+                    }
+                )
+            ),
+            "other_purchases": [:],
+        ]
+        if showsAttributes { subscriber["subscriber_attributes"] = .object(attributes) }
+        return [
+            "request_date": .string(now.description),
+            "request_date_ms": .integer(now.milliseconds),
+            "subscriber": .object(subscriber),
+        ]
+    }
+
+    /// Null without an active subscription; the farthest expiry decides otherwise.
+    private func managementURL(at now: Instant) -> JSONValue {
+        let active = subscriptions.values.filter { $0.isActive(at: now) }
+        let last = active.max {
+            ($0.expires?.milliseconds ?? .max) < ($1.expires?.milliseconds ?? .max)
+        }
+        return last.map(\.managementURL) ?? .null
+    }
+}
+
+extension Purchase {
+    private static func date(_ instant: Instant?) -> JSONValue {
+        instant.map { .string($0.description) } ?? .null
+    }
+
+    fileprivate var managementURL: JSONValue {
+        switch store {
+        case "APP_STORE", "MAC_APP_STORE": "https://apps.apple.com/account/subscriptions"
+        case "PLAY_STORE": "https://play.google.com/store/account/subscriptions"
+        default: .null
+        }
+    }
+
+    fileprivate var entitlement: JSONValue {
+        var fields: JSONObject = [
+            "expires_date": Self.date(effectiveEnd),
+            "grace_period_expires_date": Self.date(graceEnd),
+            "product_identifier": .string(productID),
+            "purchase_date": Self.date(purchased),
+        ]
+        if let planID { fields["product_plan_identifier"] = .string(planID) }
+        return .object(fields)
+    }
+
+    fileprivate var subscription: JSONValue {
+        var fields: JSONObject = [
+            "auto_resume_date": Self.date(resume),
+            "billing_issues_detected_at": Self.date(billingIssue),
+            "display_name": .null,
+            "expires_date": Self.date(expires),
+            "grace_period_expires_date": Self.date(graceEnd),
+            "is_sandbox": .bool(isSandbox),
+            "management_url": managementURL,
+            "original_purchase_date": Self.date(originallyPurchased),
+            "period_type": .string(period.lowercased()),
+            "price": ["amount": price, "currency": currency],
+            "purchase_date": Self.date(purchased),
+            "refunded_at": Self.date(refunded),
+            "store": .string(store.lowercased()),
+            "store_transaction_id": .string(transactionID),
+            "unsubscribe_detected_at": Self.date(unsubscribed),
+        ]
+        if let planID { fields["product_plan_identifier"] = .string(planID) }
+        // Upper case, and omitted for Play.
+        if store != "PLAY_STORE" {
+            fields["ownership_type"] = isFamilyShared ? "FAMILY_SHARED" : "PURCHASED"
+        }
+        return .object(fields)
+    }
+
+    fileprivate var nonSubscription: JSONValue {
+        var generator = SeededGenerator(seed: 0, text: transactionID)
+        let digits = (0..<10).map { _ in
+            String(UInt8.random(in: 0..<16, using: &generator), radix: 16)
+        }
+        return [
+            "id": .string(digits.joined()),
+            "store_transaction_id": .string(transactionID),
+            "is_sandbox": .bool(isSandbox),
+            "purchase_date": Self.date(purchased),
+            "store": .string(store.lowercased()),
+        ]
+    }
+}

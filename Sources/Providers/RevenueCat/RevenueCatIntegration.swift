@@ -1,0 +1,111 @@
+package import Conformance
+
+/// RevenueCat's OneSignal integration: tags written after each event (fact sheet, section 6;
+/// OneSignal fact sheet, section 11). URLs and the user-centric body are *inferred*.
+extension RevenueCatState {
+    /// The call that an event causes; nil for events that are not sent and customers without a
+    /// OneSignal id.
+    package func oneSignalCall(for event: JSONObject) -> HTTPMessage.Request? {
+        let type = event["type"]?.string ?? ""
+        guard let names = Self.integrationNames[type],
+            let id = event["app_user_id"]?.string, let customer = customer(id)
+        else { return nil }
+        func attribute(_ name: String) -> String? {
+            customer.attributes[name]?["value"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+        }
+        let tags = tags(of: event, type, names)
+        guard !tags.members.isEmpty else { return nil }
+        let app = settings.oneSignalApp
+        let header = [HTTPMessage.Field("content-type", "application/json")]
+        if let user = attribute("$onesignalUserId") {
+            return HTTPMessage.Request(
+                "PATCH",
+                "/apps/\(app)/users/by/onesignal_id/\(user.percentEncoded)",
+                fields: header,
+                body: JSONValue.object(["properties": ["tags": .object(tags)]]).bytes
+            )
+        }
+        guard let player = attribute("$onesignalId") else { return nil }
+        return HTTPMessage.Request(
+            "PUT",
+            "/api/v1/players/\(player.percentEncoded)",
+            fields: header,
+            body: JSONValue.object(["app_id": .string(app), "tags": .object(tags)]).bytes
+        )
+    }
+
+    /// The integration's own name of each event that is sent; TRANSFER is not.
+    private static let integrationNames: [String: String] = [
+        "INITIAL_PURCHASE": "initial_purchase", "RENEWAL": "renewal",
+        "CANCELLATION": "cancellation", "UNCANCELLATION": "uncancellation",
+        "EXPIRATION": "expiration", "BILLING_ISSUE": "billing_issue",
+        "PRODUCT_CHANGE": "product_change", "SUBSCRIPTION_PAUSED": "subscription_paused",
+        "NON_RENEWING_PURCHASE": "non_renewing_purchase",
+    ]
+
+    private func tags(of event: JSONObject, _ type: String, _ name: String) -> JSONObject {
+        let isTrial = event["period_type"] == "TRIAL"
+        var name = name
+        switch type {
+        case "INITIAL_PURCHASE" where isTrial: name = "trial_started"
+        case "RENEWAL" where event["is_trial_conversion"] == true: name = "trial_converted"
+        case "CANCELLATION" where isTrial: name = "trial_cancelled"
+        default: break
+        }
+        func seconds(_ key: String) -> JSONValue? {
+            event[key]?.int64.map { .integer($0 / 1000) }
+        }
+        // The sample of an expiration carries these five and the status alone.
+        var tags: [(String, JSONValue?)] = [
+            ("period_type", event["period_type"]),
+            ("purchased_at", seconds("purchased_at_ms")),
+            ("expiration_at", seconds("expiration_at_ms")),
+            ("last_event_type", .string(name)),
+            ("last_event_at", seconds("event_timestamp_ms")),
+            ("subscription_status", status(of: event, type, isTrial).map(JSONValue.string)),
+        ]
+        if type == "EXPIRATION" {
+            tags.append(("active_subscription", "false"))
+        } else {
+            let entitlements = event["entitlement_ids"]?.array?.compactMap(\.string)
+            tags += [
+                ("app_user_id", event["app_user_id"]), ("store", event["store"]),
+                ("environment", event["environment"]), ("product_id", event["product_id"]),
+                (
+                    "entitlement_ids",
+                    entitlements.map { .string($0.joined(separator: ",")) } ?? .null
+                ),
+                ("new_product_id", event["new_product_id"]),
+                ("grace_period_expiration_at", seconds("grace_period_expiration_at_ms")),
+                ("auto_resume_at", seconds("auto_resume_at_ms")),
+            ]
+            if ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"].contains(type) {
+                tags.append(("active_subscription", "true"))
+            }
+        }
+        let off = Set(settings.oneSignalTagsOff)
+        return .present(tags.filter { !off.contains($0.0) })
+    }
+
+    /// `subscription_status` after an event (*inferred* from the definitions).
+    private func status(of event: JSONObject, _ type: String, _ isTrial: Bool) -> String? {
+        switch type {
+        case "INITIAL_PURCHASE", "RENEWAL", "UNCANCELLATION":
+            return isTrial ? "trial" : event["period_type"] == "INTRO" ? "intro" : "active"
+        case "CANCELLATION":
+            switch event["cancel_reason"]?.string {
+            case "CUSTOMER_SUPPORT": return "expired"
+            case "BILLING_ERROR": return isTrial ? "grace_period_trial" : "grace_period"
+            default: return isTrial ? "cancelled_trial" : "cancelled"
+            }
+        case "BILLING_ISSUE": return isTrial ? "grace_period_trial" : "grace_period"
+        case "PRODUCT_CHANGE": return "active"
+        case "SUBSCRIPTION_PAUSED": return "paused"
+        case "EXPIRATION":
+            return event["store"] == "PROMOTIONAL" ? "expired_promotional" : "expired"
+        case "NON_RENEWING_PURCHASE":
+            return event["store"] == "PROMOTIONAL" ? "promotional" : nil
+        default: return nil
+        }
+    }
+}

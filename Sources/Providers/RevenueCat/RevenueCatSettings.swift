@@ -1,0 +1,151 @@
+package import Conformance
+
+/// The switches of the fake RevenueCat: what the fact sheet marks as unverified, inferred or a
+/// matter of the project's configuration.
+package struct RevenueCatSettings: Hashable, Codable, Sendable {
+    /// What happens when a receipt already belongs to somebody (fact sheet, section 5.4).
+    package enum RestoreBehavior: String, Hashable, Codable, Sendable, CaseIterable {
+        case transfer
+        case transferIfNoActiveSubscriptions = "transfer_if_no_active_subs"
+        case keep = "error"
+        case share
+    }
+
+    package enum RetryAfterUnit: String, Hashable, Codable, Sendable { case milliseconds, seconds }
+
+    package enum PurchaseType: String, Hashable, Codable, Sendable {
+        case initialPurchase = "INITIAL_PURCHASE"
+        case renewal = "RENEWAL"
+    }
+
+    package var project = "proja55a4c0de"
+    package var appID = "appa55a4c0de1"
+    package var restoreBehavior = RestoreBehavior.transfer
+    /// Calls in one minute before 429; none: any number.
+    package var callsPerMinuteMax: Int?
+    /// The unit of `Retry-After` on a 429.
+    package var retryAfterUnit = RetryAfterUnit.milliseconds
+    /// The status of a read that created the customer (documented 200, commonly assumed 201).
+    package var createdByReadStatus = 200
+    /// The event beside an immediate product change on Play (section 3, row 11).
+    package var playChangeEvent = PurchaseType.initialPurchase
+    /// The event of a purchase after the subscription lapsed (section 3, row 5).
+    package var resubscriptionEvent = PurchaseType.initialPurchase
+    /// Whether an EXPIRATION follows a refund (section 3, row 13).
+    package var expiresAfterRefund = true
+    /// `expiration_reason` when a promotional grant runs out (section 3, row 22).
+    package var promotionalEndReason = "UNSUBSCRIBE"
+    /// Seconds that REST lags behind the webhook; no order is promised (section 1.5).
+    package var restLagSeconds: Int64 = 0
+    /// The attribute whose id the OneSignal integration writes tags to.
+    package var oneSignalApp = "a55a4000-0000-4000-8000-000000000000"
+    /// Names of tags that are not sent.
+    package var oneSignalTagsOff: [String] = []
+
+    package init() {}
+}
+
+/// Where events go, and which (fact sheet, section 1.5, "Configurations").
+package struct WebhookConfiguration: Hashable, Sendable {
+    package var id: String
+    package var url: String
+    /// The whole `Authorization` value.
+    package var authorization: Secret?
+    package var signingKey: Secret?
+    /// `PRODUCTION` or `SANDBOX`; none: both.
+    package var environment: String?
+    /// Only events of this app; none: all.
+    package var app: String?
+    /// Only these types; empty: all.
+    package var types: [String]
+    package var sendsPaywallEvents: Bool
+    package var sendsTemporaryGrants: Bool
+
+    package init(
+        id: String,
+        url: String,
+        authorization: Secret? = nil,
+        signingKey: Secret? = nil,
+        environment: String? = nil,
+        app: String? = nil,
+        types: [String] = [],
+        sendsPaywallEvents: Bool = true,
+        sendsTemporaryGrants: Bool = true
+    ) {
+        self.id = id
+        self.url = url
+        self.authorization = authorization
+        self.signingKey = signingKey
+        self.environment = environment
+        self.app = app
+        self.types = types
+        self.sendsPaywallEvents = sendsPaywallEvents
+        self.sendsTemporaryGrants = sendsTemporaryGrants
+    }
+
+    /// Whether an event passes the filters.
+    package func takes(_ event: JSONObject) -> Bool {
+        let type = event["type"]?.string ?? ""
+        let place = event["environment"]?.string ?? event["purchase_environment"]?.string
+        if let environment, let place, place != environment { return false }
+        if let app, let sent = event["app_id"]?.string, sent != app { return false }
+        if !types.isEmpty, !types.contains(type) { return false }
+        if type.hasPrefix("PAYWALL_"), !sendsPaywallEvents { return false }
+        return type != "TEMPORARY_ENTITLEMENT_GRANT" || sendsTemporaryGrants
+    }
+}
+
+extension WebhookConfiguration: Codable {
+    /// Secrets are configuration and never saved.
+    private enum CodingKeys: String, CodingKey {
+        case id, url, environment, app, types, sendsPaywallEvents, sendsTemporaryGrants
+    }
+}
+
+/// What the stores sell.
+package struct Catalog: Hashable, Codable, Sendable {
+    package struct Product: Hashable, Codable, Sendable {
+        /// Length of a period in days; none: bought once and kept.
+        package var days: Int64?
+        package var trialDays: Int64 = 7
+        package var price: Double
+        package var currency = "USD"
+        /// Units of `currency` for a US dollar.
+        package var exchangeRate: Double = 1
+        /// Empty for a consumable.
+        package var entitlements: [String]
+        /// Play's base plan, which webhooks join to the id.
+        package var basePlan: String?
+
+        package init(days: Int64?, price: Double, entitlements: [String]) {
+            self.days = days
+            self.price = price
+            self.entitlements = entitlements
+        }
+    }
+
+    package var entitlement = "premium"
+    package var products: [String: Product] = [:]
+
+    package init() {}
+
+    /// A product by its id; one that nobody described is guessed from its name, so that a first
+    /// purchase needs no preparation: `weekly`, `yearly`, `lifetime` and `coins` say what they are.
+    package func product(_ id: String) -> Product {
+        if let known = products[id] { return known }
+        let name = id.lowercased()
+        if name.contains("coin") || name.contains("consumable") {
+            return Product(days: nil, price: 1.99, entitlements: [])
+        }
+        if name.contains("lifetime") || name.contains("unlock") {
+            return Product(days: nil, price: 99.99, entitlements: [entitlement])
+        }
+        if name.contains("week") {
+            return Product(days: 7, price: 4.99, entitlements: [entitlement])
+        }
+        if name.contains("year") || name.contains("annual") {
+            return Product(days: 365, price: 59.99, entitlements: [entitlement])
+        }
+        return Product(days: 30, price: 9.99, entitlements: [entitlement])
+    }
+}

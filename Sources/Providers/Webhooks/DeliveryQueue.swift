@@ -1,0 +1,166 @@
+package import Conformance
+
+/// One event on its way to one webhook, with every attempt that was made.
+package struct WebhookDelivery: Hashable, Codable, Sendable {
+    package enum Provider: String, Hashable, Codable, Sendable { case revenuecat, purchasely }
+
+    package enum State: String, Hashable, Codable, Sendable {
+        /// Waits for its moment.
+        case waiting
+        /// Is with the receiver now.
+        case underway
+        case delivered
+        /// The last attempt failed; delivery stopped for good.
+        case failed
+    }
+
+    package struct Attempt: Hashable, Codable, Sendable {
+        package let at: Instant
+        /// The status of the answer; none: there was no answer, `failure` says why.
+        package let status: Int?
+        package let failure: String?
+    }
+
+    package let number: Int
+    package let provider: Provider
+    /// The webhook configuration it is for.
+    package let configuration: String
+    package let eventID: String
+    package let type: String
+    /// Deliveries with one key go one after the other; none: all at once.
+    package let orderKey: String?
+    /// The bytes of every attempt.
+    package let body: String
+    package var attempts: [Attempt] = []
+    package var state = State.waiting
+    /// When the next attempt is made.
+    package var due: Instant
+}
+
+/// Every delivery, waiting or done, on the virtual clock.
+package struct DeliveryQueue: Hashable, Codable, Sendable {
+    /// How many finished deliveries are kept to look at.
+    package static let finishedMax = 10_000
+
+    package private(set) var deliveries: [Int: WebhookDelivery] = [:]
+    private var nextNumber = 1
+    /// Numbers of finished deliveries, oldest first.
+    private var finished: [Int] = []
+
+    package init() {}
+
+    package var all: [WebhookDelivery] { deliveries.values.sorted { $0.number < $1.number } }
+
+    package var isSettled: Bool {
+        !deliveries.values.contains { $0.state == .waiting || $0.state == .underway }
+    }
+
+    package mutating func add(
+        _ provider: WebhookDelivery.Provider,
+        to configuration: String,
+        event body: JSONValue,
+        id: String,
+        type: String,
+        orderKey: String? = nil,
+        due: Instant
+    ) {
+        deliveries[nextNumber] = WebhookDelivery(
+            number: nextNumber,
+            provider: provider,
+            configuration: configuration,
+            eventID: id,
+            type: type,
+            orderKey: orderKey,
+            body: body.text,
+            due: due
+        )
+        nextNumber += 1
+    }
+
+    /// Sends an event again, at once, by its id; nil for the configuration means all that had it.
+    ///
+    /// - Returns: How many deliveries that makes; none when nobody knows the event.
+    package mutating func resend(_ eventID: String, to configuration: String?, at now: Instant)
+        -> Int
+    {
+        let found = all.filter {
+            $0.eventID == eventID && (configuration == nil || $0.configuration == configuration)
+        }
+        var seen: Set<String> = []
+        var count = 0
+        for old in found where seen.insert(old.configuration).inserted {
+            add(
+                old.provider,
+                to: old.configuration,
+                event: (try? JSONValue(parsing: old.body)) ?? .null,
+                id: old.eventID,
+                type: old.type,
+                orderKey: nil,
+                due: now
+            )
+            count += 1
+        }
+        return count
+    }
+
+    /// The moment of the next attempt that nothing holds back.
+    package var nextDue: Instant? {
+        ready(by: Instant(milliseconds: .max)).map(\.due).min()
+    }
+
+    /// Hands out what is due, marked as underway; of one order key only the oldest.
+    package mutating func take(by now: Instant) -> [WebhookDelivery] {
+        let ready = ready(by: now).sorted { ($0.due, $0.number) < ($1.due, $1.number) }
+        for delivery in ready { deliveries[delivery.number]?.state = .underway }
+        return ready
+    }
+
+    private func ready(by now: Instant) -> [WebhookDelivery] {
+        var heads: [String: Int] = [:]
+        for delivery in deliveries.values
+        where delivery.state == .waiting
+            || delivery.state == .underway
+        {
+            guard let key = delivery.orderKey else { continue }
+            heads[key] = min(heads[key] ?? .max, delivery.number)
+        }
+        return deliveries.values.filter { delivery in
+            delivery.state == .waiting && delivery.due <= now
+                && (delivery.orderKey.map { heads[$0] == delivery.number } ?? true)
+        }
+    }
+
+    /// Notes how an attempt ended and plans the next one.
+    package mutating func finish(
+        _ number: Int,
+        status: Int?,
+        failure: String?,
+        by schedule: RetrySchedule,
+        at now: Instant
+    ) {
+        guard var delivery = deliveries[number], delivery.state == .underway else { return }
+        delivery.attempts.append(.init(at: now, status: status, failure: failure))
+        if let status, schedule.isSuccess(status) {
+            delivery.state = .delivered
+        } else if let delay = schedule.delay(beforeAttempt: delivery.attempts.count + 1) {
+            delivery.state = .waiting
+            delivery.due = now + delay
+        } else {
+            delivery.state = .failed
+        }
+        deliveries[number] = delivery
+        if delivery.state != .waiting { retire(number) }
+    }
+
+    /// Gives back what was underway when the sender was stopped.
+    package mutating func recoverUnderway() {
+        for number in deliveries.keys where deliveries[number]?.state == .underway {
+            deliveries[number]?.state = .waiting
+        }
+    }
+
+    private mutating func retire(_ number: Int) {
+        finished.append(number)
+        while finished.count > Self.finishedMax { deliveries[finished.removeFirst()] = nil }
+    }
+}

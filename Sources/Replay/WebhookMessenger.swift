@@ -1,0 +1,31 @@
+package import Conformance
+internal import FakeServers
+
+/// Carries webhooks over HTTP, with one client for each receiver.
+package final class WebhookMessenger: Messenger {
+    private let clients = Locked<[String: BackendClient]>([:])
+
+    package init() {}
+
+    package func send(
+        _ request: HTTPMessage.Request,
+        to base: String,
+        within: Duration
+    ) async -> Exchange.Outcome {
+        let client = clients.withLock { clients in
+            if let known = clients[base] { return known }
+            let made = BackendClient(base: base, laneCount: 1)
+            clients[base] = made
+            return made
+        }
+        return await client.send(request, within: within)
+    }
+
+    package func close() async {
+        let all = clients.withLock { clients in
+            defer { clients = [:] }
+            return Array(clients.values)
+        }
+        for client in all { await client.close() }
+    }
+}
