@@ -92,15 +92,13 @@ package final class Courier: Sendable {
     ///
     /// - Returns: How many attempts that were.
     package func deliverDue(_ namespace: String) async -> Int {
+        // Counted before anything is taken: who waits must not miss what is just being taken.
+        state.withLock { $0.underway[namespace, default: 0] += 1 }
+        defer { finished(namespace) }
         let due = world.takeDue(namespace)
-        guard !due.isEmpty else { return 0 }
-        state.withLock { $0.underway[namespace, default: 0] += due.count }
         await withTaskGroup(of: Void.self) { group in
             for delivery in due {
-                group.addTask {
-                    await self.attempt(delivery, namespace)
-                    self.finished(namespace)
-                }
+                group.addTask { await self.attempt(delivery, namespace) }
             }
         }
         return due.count
@@ -205,21 +203,27 @@ package final class Courier: Sendable {
     ///
     /// - Parameter target: Where to stop; nil: as soon as no delivery waits any more.
     package func advance(_ namespace: String, to target: Instant?) async -> Advance {
-        var count = await flush(namespace)
-        while count < Self.attemptsMax, !Task.isCancelled {
+        let before = attemptCount(namespace)
+        _ = await flush(namespace)
+        while attemptCount(namespace) - before < Self.attemptsMax, !Task.isCancelled {
             let next: Instant? =
                 world.read(namespace) { services, _ in
                     target == nil ? services.queue.nextDue : services.nextMoment
                 } ?? nil
             guard let next, target.map({ next <= $0 }) ?? true else { break }
             move(namespace, to: next)
-            count += await flush(namespace)
+            _ = await flush(namespace)
         }
         if let target { move(namespace, to: target) }
-        count += await flush(namespace)
+        _ = await flush(namespace)
+        let count = attemptCount(namespace) - before
         return world.read(namespace) { services, now in
             Advance(now: now, attemptCount: count, isSettled: services.queue.isSettled)
         } ?? Advance(now: world.now, attemptCount: count, isSettled: true)
+    }
+
+    private func attemptCount(_ namespace: String) -> Int {
+        world.read(namespace) { services, _ in services.queue.attemptCount } ?? 0
     }
 
     /// Moves a clock forward; it never goes back.

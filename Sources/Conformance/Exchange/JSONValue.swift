@@ -99,9 +99,11 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
 }
 
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
-    ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral,
-    ExpressibleByNilLiteral
+    ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
+    // No `nil` literal on purpose: in `condition ? nil : value` it would mean null where the
+    // absence of the member is meant, and nobody would see it.
+
     package init(stringLiteral value: String) { self = .string(value) }
     package init(integerLiteral value: Int64) { self = .number(JSONNumber(value)) }
     package init(booleanLiteral value: Bool) { self = .bool(value) }
@@ -109,7 +111,6 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
     package init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(JSONObject(members: elements.map { .init(key: $0.0, value: $0.1) }))
     }
-    package init(nilLiteral: ()) { self = .null }
 
     package static func integer(_ value: Int64) -> JSONValue { .number(JSONNumber(value)) }
 

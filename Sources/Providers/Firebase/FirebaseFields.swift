@@ -64,11 +64,11 @@ struct FirebaseFields: Sendable {
     // MARK: Types
 
     private enum Kind: String {
-        case string, boolean, array, object, number
+        case string, boolean, array, object, number, any
 
         func accepts(_ value: JSONValue) -> Bool {
             switch (self, value) {
-            case (_, .null), (.string, .string), (.string, .number), (.boolean, .bool),
+            case (_, .null), (.any, _), (.string, .string), (.string, .number), (.boolean, .bool),
                 (.array, .array), (.object, .object), (.number, .number), (.number, .string):
                 true
             default: false
@@ -112,8 +112,8 @@ struct FirebaseFields: Sendable {
             "maxResults", "limit", "offset", "rounds", "memoryCost", "cpuMemCost",
             "parallelization", "blockSize", "dkLen",
         ] { types[name] = .number }
-        // A list for an admin's lookup and a text everywhere else; the operation decides.
-        types["localId"] = nil
+        // Lists for an admin's lookup and texts everywhere else; the operation decides.
+        for name in ["localId", "email", "phoneNumber"] { types[name] = .any }
         return types
     }()
 

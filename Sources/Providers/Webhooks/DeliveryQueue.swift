@@ -43,6 +43,8 @@ package struct DeliveryQueue: Hashable, Codable, Sendable {
     package static let finishedMax = 10_000
 
     package private(set) var deliveries: [Int: WebhookDelivery] = [:]
+    /// How many attempts have ended, ever.
+    package private(set) var attemptCount = 0
     private var nextNumber = 1
     /// Numbers of finished deliveries, oldest first.
     private var finished: [Int] = []
@@ -139,6 +141,7 @@ package struct DeliveryQueue: Hashable, Codable, Sendable {
         at now: Instant
     ) {
         guard var delivery = deliveries[number], delivery.state == .underway else { return }
+        attemptCount += 1
         delivery.attempts.append(.init(at: now, status: status, failure: failure))
         if let status, schedule.isSuccess(status) {
             delivery.state = .delivered

@@ -16,7 +16,7 @@ struct StateRuleTests {
 
     private static let spellings: [(JSONValue, [FindingCode])] = [
         (["access": true], []), (["access": 1], []), (["access": false], [.stateValue]),
-        (["access": nil], [.stateValue]), (["other": true], [.stateValue]),
+        (["access": .null], [.stateValue]), (["other": true], [.stateValue]),
         (["access": "pro"], [.unobservable]),
     ]
 
@@ -46,7 +46,7 @@ struct StateRuleTests {
         #expect(reading(.isAny(["pro", "max"]), ["x": "pro"]).isEmpty)
         #expect(reading(.isAny(["pro", "max"]), ["x": "free"]) == [.stateValue])
         #expect(reading(.isNone(["free", .null]), ["x": "pro"]).isEmpty)
-        #expect(reading(.isNone(["free", .null]), ["x": nil]) == [.stateValue])
+        #expect(reading(.isNone(["free", .null]), ["x": .null]) == [.stateValue])
         #expect(reading(.isFuture, ["x": "2099-01-01T00:00:00Z"]).isEmpty)
         #expect(reading(.isFuture, ["x": 946_684_800]) == [.stateValue])
     }
