@@ -429,7 +429,8 @@ package final class ControlAPI: Sendable {
             let plan = ProviderPlan(
                 provider: call.value,
                 answers: answers,
-                isPermanent: call.body["permanent"]?.bool ?? false
+                isPermanent: call.body["permanent"]?.bool ?? false,
+                includesReads: call.body["reads"]?.bool ?? false
             )
             world.schedule(plan, namespace: call.namespace)
         case .deleteFaults: world.heal(namespace: call.namespace)
@@ -445,6 +446,7 @@ package final class ControlAPI: Sendable {
                             value: [
                                 "answers": .array(plan.answers.map(Self.shown)),
                                 "permanent": .bool(plan.isPermanent),
+                                "reads": .bool(plan.includesReads),
                             ]
                         )
                     }
@@ -539,7 +541,13 @@ package final class ControlAPI: Sendable {
 
     private static func shown(_ services: Services) -> JSONValue {
         func value(_ settings: some Encodable) -> JSONValue {
-            (try? JSONValue(encoding: settings)) ?? .null
+            var object = (try? JSONValue(encoding: settings))?.object ?? JSONObject()
+            // A switch without a value is there to be found, too.
+            for name in Mirror(reflecting: settings).children.compactMap(\.label)
+            where object[name] == nil {
+                object[name] = .null
+            }
+            return .object(object)
         }
         return [
             "revenuecat": value(services.revenueCat.settings),

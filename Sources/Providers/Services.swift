@@ -117,13 +117,13 @@ package struct Services: Hashable, Codable, Sendable {
         )
     }
 
-    /// Reads are never part of a plan: it counts the calls that change something.
+    /// What the plan says about a call that it counts.
     private mutating func planned(
         _ party: Exchange.Party,
         _ request: HTTPMessage.Request
     ) -> ProviderPlan.Answer {
-        guard !["GET", "HEAD", "OPTIONS"].contains(request.method),
-            var plan = plans[party.description]
+        guard var plan = plans[party.description], request.method != "OPTIONS",
+            plan.includesReads || !["GET", "HEAD"].contains(request.method)
         else { return .asUsual }
         let next = plan.next()
         plans[party.description] = plan.answers.isEmpty ? nil : plan

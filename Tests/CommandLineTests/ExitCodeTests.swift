@@ -51,11 +51,11 @@ struct ExitCodeTests {
             ),
             (
                 ["verify", "--target", "http://127.0.0.1:1", "--listen", "x=1"],
-                "PROVIDER=HOST:PORT"
+                "NAME=HOST:PORT"
             ),
             (["verify", "--profile", "nope.yaml"], "there is no profile 'nope.yaml'"),
             (["verify", "--contracts", "nope", "--target", "http://127.0.0.1:1"], "'nope'"),
-            (["send", "RENEWAL"], "give --to URL"),
+            (["send", "RENEWAL", "--control", "nowhere"], "--control 'nowhere' is not a URL"),
             (["send", "RENEWAL", "--to", "nonsense"], "is not a URL"),
             (["send", "RENEWAL", "--to", "http://example.com/x"], "--allow-host"),
             (["send", "RENEWAL", "--print", "--store", "EBAY"], "none of"),

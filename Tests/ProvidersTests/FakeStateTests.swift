@@ -177,7 +177,7 @@ struct RevenueCatStateTests {
 
     @Test func `a read creates the customer, whatever the id`() {
         var state = RevenueCatState(key: nil)
-        let id = "$RCAnonymousID:0123 /ü"
+        let id = "$RCAnonymousID:0123 ü@:"
         #expect(read(&state, id)?["original_app_user_id"] == .string(id))
         #expect(read(&state, id)?["entitlements"] == [:])
     }

@@ -199,11 +199,20 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
     package var answers: [Answer]
     /// The last answer stays in force instead of the usual one.
     package var isPermanent = false
+    /// Calls that only read are part of the plan too; by default it counts those that change
+    /// something.
+    package var includesReads = false
 
-    package init(provider: String, answers: [Answer], isPermanent: Bool = false) {
+    package init(
+        provider: String,
+        answers: [Answer],
+        isPermanent: Bool = false,
+        includesReads: Bool = false
+    ) {
         self.provider = provider
         self.answers = answers
         self.isPermanent = isPermanent
+        self.includesReads = includesReads
     }
 
     /// The answer to the next call; the usual one when the plan is used up.

@@ -44,7 +44,8 @@ extension FirebaseState {
         try updateProfile(&user, call, &sinceChanged)
         try updateProviders(&user, call)
         edit(call) { $0.save(user) }
-        if old.email != user.email, let address = old.email, !old.isAnonymous {
+        let isMoved = fields.has("email") && old.email != user.email
+        if isMoved, let address = old.email {
             _ = makeCode(.recoverEmail, email: address, call)
         }
         var set = JSONObject()
@@ -57,7 +58,9 @@ extension FirebaseState {
                 call
             )
         }
-        return updated(user, set)
+        var answer = updated(user, set)
+        if isMoved { answer["newEmail"] = user.email.map(JSONValue.string) }
+        return answer
     }
 
     private mutating func updateAddress(
@@ -483,10 +486,17 @@ extension FirebaseState {
             // Only the emulator's own hashes can be used to sign in; others are kept as they are.
             let marker = ":password="
             let parts = hash.split(separator: marker, maxSplits: 1)
-            user.password =
-                hash.hasPrefix("fakeHash:") && parts.count == 2
-                ? String(parts[1]) : "\u{0}" + hash
+            if hash.hasPrefix("fakeHash:"), parts.count == 2 {
+                user.password = String(parts[1])
+            } else {
+                user.importedHash = hash
+            }
             user.salt = text("salt")
+            user.passwordUpdated = call.now
+            user.validSince = user.validSince ?? call.now.seconds
+        } else if let password = text("rawPassword") {
+            user.password = password
+            user.salt = "fakeSaltOfImport"
             user.passwordUpdated = call.now
             user.validSince = user.validSince ?? call.now.seconds
         }

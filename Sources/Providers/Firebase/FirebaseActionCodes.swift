@@ -57,15 +57,20 @@ extension FirebaseState {
 
     /// Numbers stand for the kinds in the order of the API's enumeration (section 2.3).
     private static let kindNumbers = [
-        "1": "PASSWORD_RESET", "4": "VERIFY_EMAIL", "5": "RECOVER_EMAIL", "6": "EMAIL_SIGNIN",
-        "7": "VERIFY_AND_CHANGE_EMAIL",
+        "1": "PASSWORD_RESET", "2": "OLD_EMAIL_AGREE", "3": "NEW_EMAIL_ACCEPT",
+        "4": "VERIFY_EMAIL", "5": "RECOVER_EMAIL", "6": "EMAIL_SIGNIN",
+        "7": "VERIFY_AND_CHANGE_EMAIL", "8": "REVERT_SECOND_FACTOR_ADDITION",
     ]
 
     mutating func sendActionCode(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let fields = call.fields
-        let name = try fields.required("requestType", "MISSING_REQ_TYPE")
+        let sent = try fields.required("requestType", "MISSING_REQ_TYPE")
+        let name = Self.kindNumbers[sent] ?? sent
         guard name != "OOB_REQ_TYPE_UNSPECIFIED", name != "0" else {
             throw FirebaseError("MISSING_REQ_TYPE")
+        }
+        guard Self.kindNumbers.values.contains(name) else {
+            throw .argument("/requestType must be equal to one of the allowed values")
         }
         let returnsLink = fields.flag("returnOobLink") == true
         guard call.isAdmin || !returnsLink else { throw FirebaseError("INSUFFICIENT_PERMISSION") }
@@ -77,7 +82,7 @@ extension FirebaseState {
             )
         }
         let project = project(call)
-        let kind = ActionCode.Kind(rawValue: Self.kindNumbers[name] ?? name)
+        let kind = ActionCode.Kind(rawValue: name)
         var email: String
         var newEmail: String?
         switch kind {

@@ -159,7 +159,7 @@ extension FirebaseState {
     func configuration(_ call: FirebaseCall) -> JSONObject {
         var answer: JSONObject = [
             "name": .string("projects/\(call.projectID)/config"),
-            "blockingFunctions": [:],
+            "blockingFunctions": project(call).blockingFunctions,
         ]
         for member in emulatorConfiguration(call).members { answer[member.key] = member.value }
         return answer
@@ -181,6 +181,10 @@ extension FirebaseState {
             isNamed("emailPrivacyConfig.enableImprovedEmailPrivacy")
         {
             edit(call) { $0.enumerationProtection = flag }
+        }
+        if let functions = body["blockingFunctions"], isNamed("blockingFunctions") {
+            // Kept to be read back; the fake calls nobody.
+            edit(call) { $0.blockingFunctions = functions }
         }
         return configuration(call)
     }

@@ -91,7 +91,8 @@ struct FirebaseFields: Sendable {
             "recaptchaToken", "oauthScope", "screenName", "captchaChallenge", "verificationProof",
             "temporaryProof", "operation", "userIp", "delegatedProjectNumber", "openidRealm",
             "context", "appId", "hostedDomain", "ux_mode", "customParameter", "authFlowType",
-            "otaApp",
+            "otaApp", "iOSAppStoreId", "challenge", "captchaResp", "oauthConsumerKey",
+            "recaptchaResponse",
         ]
         for name in strings { types[name] = .string }
         let flags = [
@@ -113,6 +114,8 @@ struct FirebaseFields: Sendable {
             "parallelization", "blockSize", "dkLen",
         ] { types[name] = .number }
         // Lists for an admin's lookup and texts everywhere else; the operation decides.
+        types["provider"] = .array
+        types["mfaInfo"] = .array
         for name in ["localId", "email", "phoneNumber"] { types[name] = .any }
         return types
     }()

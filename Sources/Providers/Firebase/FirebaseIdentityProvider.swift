@@ -40,8 +40,9 @@ extension FirebaseState {
                 (
                     "granted_scopes",
                     .string(
-                        "openid https://www.googleapis.com/auth/userinfo.profile "
-                            + "https://www.googleapis.com/auth/userinfo.email"
+                        "openid https://www.googleapis.com/auth/userinfo.profile"
+                            + (email == nil
+                                ? "" : " https://www.googleapis.com/auth/userinfo.email")
                     )
                 ),
             ]
@@ -169,7 +170,7 @@ extension FirebaseState {
             return .present(assertion.answer + [("errorMessage", .string(failure))])
         }
         var user = session.user
-        if user.email == nil, let email = assertion.email {
+        if user.email == nil, let email = assertion.email, !project.allowsDuplicateEmails {
             user.email = email
             user.emailVerified = assertion.isEmailVerified
         } else if user.email == assertion.email, assertion.isEmailVerified {
@@ -199,15 +200,11 @@ extension FirebaseState {
             )
         }
         guard let text = values["id_token"], !text.isEmpty else {
-            if values["access_token"] != nil {
-                throw .notImplemented(
-                    "The Auth Emulator only supports sign-in with \(provider) using id_token, not "
+            throw .notImplemented(
+                values["access_token"] == nil
+                    ? "The Auth Emulator only supports sign-in with credentials (id_token required)."
+                    : "The Auth Emulator only supports sign-in with \(provider) using id_token, not "
                         + "access_token. Please update your code to use id_token."
-                )
-            }
-            throw FirebaseError(
-                "INVALID_CREDENTIAL_OR_PROVIDER_ID",
-                "Invalid IdP response/credential: \(uri)"
             )
         }
         let claims: JSONObject
@@ -218,7 +215,7 @@ extension FirebaseState {
         } else {
             throw FirebaseError("INVALID_IDP_RESPONSE", "Unable to parse id_token: \(text)")
         }
-        guard let subject = claims["sub"], !subject.isNull else {
+        guard let subject = claims["sub"], Self.isTruthy(subject) else {
             throw FirebaseError(
                 "INVALID_IDP_RESPONSE",
                 "Invalid Idp Response: id_token missing required fields. ((Missing \"sub\" field. "

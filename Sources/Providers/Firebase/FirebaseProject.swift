@@ -42,6 +42,7 @@ package struct FirebaseProject: Hashable, Codable, Sendable {
     package let tenantID: String?
     package var allowsDuplicateEmails: Bool
     package var enumerationProtection: Bool
+    package var blockingFunctions: JSONValue = .object(JSONObject())
     package private(set) var users: [String: FirebaseUser] = [:]
     private var idsByEmail: [String: [String]] = [:]
     private var idByPhone: [String: String] = [:]

@@ -24,7 +24,7 @@ package struct FirebaseSettings: Hashable, Codable, Sendable {
     package var failedSignInsMax: Int?
     /// Password reset mails an address may get in an hour; none: any number.
     package var resetMailsMax: Int?
-    /// For projects that are made from now on; the emulator's `config` endpoint changes one.
+    /// For all projects; the emulator's `config` endpoint changes one.
     package var enumerationProtection = false
     package var allowDuplicateEmails = false
     /// With enumeration protection: `update` may not set an email without verification.

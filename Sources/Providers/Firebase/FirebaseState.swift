@@ -7,7 +7,19 @@ package import Conformance
 package struct FirebaseState: Fake, Hashable, Codable {
     static let projectNumber = "12345"
 
-    package var settings: FirebaseSettings
+    package var settings: FirebaseSettings {
+        didSet {
+            // A switch acts on every project at once; one alone is changed by its own config.
+            for id in projects.keys {
+                if settings.enumerationProtection != oldValue.enumerationProtection {
+                    projects[id]?.enumerationProtection = settings.enumerationProtection
+                }
+                if settings.allowDuplicateEmails != oldValue.allowDuplicateEmails {
+                    projects[id]?.allowsDuplicateEmails = settings.allowDuplicateEmails
+                }
+            }
+        }
+    }
     var projects: [String: FirebaseProject] = [:]
     /// The newest key first; the next one is published beside it, as production does.
     private(set) var keys: [SigningKey] = []
@@ -200,7 +212,10 @@ package struct FirebaseState: Fake, Hashable, Codable {
                 name: "INVALID_ARGUMENT"
             )
         }
-        guard !route.operation.isAdminOnly else { throw .unauthenticated }
+        // A path that names a project is refused in its own words.
+        guard !route.operation.isAdminOnly || route.projectID != nil else {
+            throw .unauthenticated
+        }
         return (false, key)
     }
 

@@ -23,6 +23,8 @@ package struct FirebaseUser: Hashable, Codable, Sendable {
     package var phoneNumber: String?
     package var isDisabled: Bool?
     package var password: String?
+    /// A hash from elsewhere: shown as it came, of no use for signing in.
+    package var importedHash: String?
     package var salt: String?
     package var passwordUpdated: Instant?
     /// Whole seconds; tokens issued before are revoked.
@@ -46,7 +48,7 @@ package struct FirebaseUser: Hashable, Codable, Sendable {
         email == nil && phoneNumber == nil && federated.isEmpty && !hasCustomAuth
     }
 
-    package var hasPasswordEntry: Bool { email != nil && (password != nil || hasEmailLink) }
+    package var hasPasswordEntry: Bool { email != nil && (passwordHash != nil || hasEmailLink) }
 
     package var claims: JSONObject {
         guard let text = customAttributes, let value = try? JSONValue(parsing: text) else {
@@ -57,7 +59,7 @@ package struct FirebaseUser: Hashable, Codable, Sendable {
 
     /// `fakeHash:salt=S:password=P`, as the emulator writes it.
     package var passwordHash: String? {
-        password.map { "fakeHash:salt=\(salt ?? ""):password=\($0)" }
+        password.map { "fakeHash:salt=\(salt ?? ""):password=\($0)" } ?? importedHash
     }
 
     // MARK: On the wire

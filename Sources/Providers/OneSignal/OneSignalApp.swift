@@ -40,6 +40,24 @@ package struct OneSignalApp: Hashable, Codable, Sendable {
         /// Enabled and not opted out (fact sheet, section 7).
         package var isReachable: Bool { isEnabled && notificationTypes > 0 }
 
+        /// As `platform_delivery_stats` names it.
+        package var platform: String {
+            switch type {
+            case "iOSPush": "ios"
+            case "AndroidPush": "android"
+            case "FireOSPush": "adm"
+            case "HuaweiPush": "huawei"
+            case "macOSPush": "macos"
+            case "WindowsPush": "windows"
+            case "ChromePush", "ChromeExtensionPush": "chrome_web_push"
+            case "FirefoxPush": "firefox_web_push"
+            case "SafariPush", "SafariLegacyPush": "safari_web_push"
+            case "Email": "email"
+            case "SMS": "sms"
+            default: "ios"
+            }
+        }
+
         package var channel: String {
             switch type {
             case "Email": "email"
@@ -58,6 +76,8 @@ package struct OneSignalApp: Hashable, Codable, Sendable {
         package var isCanceled = false
         package let successful: Int64
         package let failed: Int64
+        /// Reached devices by the platform's name in `platform_delivery_stats`.
+        package let platforms: [String: Int64]
 
         package func isSent(at now: Instant) -> Bool { !isCanceled && now >= (sendAfter ?? queued) }
     }

@@ -110,8 +110,10 @@ package struct OneSignalError: Error, Hashable, Sendable {
         switch status {
         case 403: accessDenied
         case 404: notFound
+        case 409: tagLimit
         case 429: rateLimit
         case 503: OneSignalError(503, "Service temporarily unavailable")
+        case 400..<500: OneSignalError(status, "Bad request", confidence: .inferred)
         default: OneSignalError(status, "Internal error", confidence: .inferred)
         }
     }

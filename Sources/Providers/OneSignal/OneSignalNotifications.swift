@@ -34,7 +34,8 @@ extension OneSignalState {
             kindCount += segments.isEmpty ? 0 : 1
             filters = body["filters"]?.array ?? []
             kindCount += filters.isEmpty ? 0 : 1
-            key = body["idempotency_key"]?.string ?? body["external_id"]?.string
+            key = [body["idempotency_key"], body["external_id"]]
+                .compactMap { $0?.string }.first { !$0.isEmpty }?.lowercased()
         }
 
         var ids: [String] { named.flatMap(\.ids) }
@@ -53,7 +54,6 @@ extension OneSignalState {
         let body = call.body
         var app = try app(body["app_id"]?.string)
         let target = Target(body)
-        try check(body, target)
         if let key = target.key, let stored = app.results[key],
             call.now - stored.at < Self.replayWindow
         {
@@ -65,6 +65,8 @@ extension OneSignalState {
                 ), .documented
             )
         }
+        try check(body, target)
+        let due = try Self.due(body, call.now)
         let reached = reached(target, body, app)
         if call.planned == .noSubscribers || (reached.count == 0 && !reached.hasIDForUnknown) {
             var answer: JSONObject = [
@@ -91,9 +93,10 @@ extension OneSignalState {
             id: id,
             body: body,
             queued: call.now,
-            sendAfter: body["send_after"]?.string.flatMap { SendAfter.instant($0) } ?? call.now,
+            sendAfter: due,
             successful: reached.count,
-            failed: reached.failed
+            failed: reached.failed,
+            platforms: reached.platforms
         )
         app.notificationOrder.append(id)
         apps[app.appID] = app
@@ -145,7 +148,10 @@ extension OneSignalState {
             }
         }
         for (report, _, ids) in target.named {
-            let max = report == "invalid_external_user_ids" ? 2000 : 20_000
+            // The legacy kinds allow fewer.
+            let isLegacy =
+                report == "invalid_external_user_ids" || body["include_player_ids"] != nil
+            let max = isLegacy ? 2000 : 20_000
             guard ids.count <= max else {
                 throw OneSignalError(
                     400,
@@ -162,6 +168,16 @@ extension OneSignalState {
                 throw OneSignalError(400, "Every filter needs a field", confidence: .inferred)
             }
         }
+        if let data = body["custom_data"] {
+            let max = body["email_body"] != nil || body["target_channel"] == "email" ? 10_240 : 2048
+            guard data.bytes.count <= max else {
+                throw OneSignalError(
+                    400,
+                    "custom_data may have at most \(max) bytes",
+                    confidence: .inferred
+                )
+            }
+        }
         if settings.requiresUUIDKeys, let key = target.key, !Self.isUUID(key) {
             throw OneSignalError(
                 400,
@@ -171,6 +187,15 @@ extension OneSignalState {
         }
     }
 
+    /// When it is sent: at once, or at the date that was given.
+    private static func due(_ body: JSONObject, _ now: Instant) throws(OneSignalError) -> Instant {
+        guard let text = body["send_after"]?.string, !text.isEmpty else { return now }
+        guard let instant = SendAfter.instant(text) else {
+            throw OneSignalError(400, "send_after is not a date", confidence: .inferred)
+        }
+        return instant
+    }
+
     // MARK: Whom it reaches
 
     private struct Reach {
@@ -178,36 +203,43 @@ extension OneSignalState {
         var failed: Int64 = 0
         /// `errors` of the answer: report → ids, or label → ids for aliases.
         var invalid = JSONObject()
+        /// How many on each platform, as `platform_delivery_stats` names them.
+        var platforms: [String: Int64] = [:]
         /// All aliases unknown still got an id, twice, when observed (section 4).
         var hasIDForUnknown = false
+
+        /// Adds devices by their platform; with a minimum, somebody on a phone when there is none.
+        mutating func add(_ names: [String], atLeast minimum: Int) {
+            let names = names.count < minimum ? ["ios"] : names
+            count += Int64(names.count)
+            for name in names { platforms[name, default: 0] += 1 }
+        }
     }
 
     private func reached(_ target: Target, _ body: JSONObject, _ app: OneSignalApp) -> Reach {
         var reach = Reach()
         let channel =
             body["target_channel"]?.string ?? body["channel_for_external_user_ids"]?.string
-        if !target.segments.isEmpty {
-            reach.count += max(
-                1,
-                Int64(app.subscriptions.values.filter(\.isReachable).count)
-            )
+        let excluded = Set((body["excluded_segments"]?.array ?? []).compactMap(\.string))
+        if target.segments.contains(where: { !excluded.contains($0) }) {
+            let everybody = app.subscriptions.values.filter(\.isReachable)
+            reach.add(everybody.map(\.platform), atLeast: 1)
         }
         if !target.filters.isEmpty {
             let users = app.users.values.filter { Self.matches($0, target.filters) }
             let devices = users.flatMap { app.subscriptions(of: $0) }.filter(\.isReachable)
-            let count = Int64(devices.count)
-            reach.count += settings.recipients == .any ? max(1, count) : count
+            reach.add(devices.map(\.platform), atLeast: settings.recipients == .any ? 1 : 0)
         }
         for (report, label, ids) in target.named {
             var unknown: [String] = []
             for id in ids {
                 let devices = devices(label, id, channel, app)
-                let count = Int64(devices.filter(\.isReachable).count)
+                let reachable = devices.filter(\.isReachable)
                 // A user whom the app knows and who opted out is not reached in either mode.
-                if count > 0 {
-                    reach.count += count
+                if !reachable.isEmpty {
+                    reach.add(reachable.map(\.platform), atLeast: 1)
                 } else if settings.recipients == .any, devices.isEmpty {
-                    reach.count += 1
+                    reach.add([Self.platform(label, channel)], atLeast: 1)
                 } else {
                     unknown.append(id)
                     reach.failed += Int64(devices.count)
@@ -226,6 +258,15 @@ extension OneSignalState {
         return reach
     }
 
+    /// Where somebody whom the app does not know is reached.
+    private static func platform(_ label: String, _ channel: String?) -> String {
+        switch (label, channel) {
+        case ("Email", _), (_, "email"): "email"
+        case ("SMS", _), (_, "sms"): "sms"
+        default: "ios"
+        }
+    }
+
     private func devices(
         _ label: String,
         _ id: String,
@@ -235,19 +276,7 @@ extension OneSignalState {
         switch label {
         case "subscription": return app.subscriptions[id].map { [$0] } ?? []
         case "Email", "SMS":
-            // An address that is written out is reached without a registration.
-            return [
-                app.subscription(type: label, token: id)
-                    ?? OneSignalApp.Subscription(
-                        id: "",
-                        type: label,
-                        token: id,
-                        isEnabled: true,
-                        notificationTypes: 1,
-                        ownerID: "",
-                        created: 0
-                    )
-            ]
+            return app.subscription(type: label, token: id).map { [$0] } ?? []
         default:
             guard let user = app.user(label, id) else { return [] }
             let wanted = channel ?? "push"
@@ -292,7 +321,9 @@ extension OneSignalState {
 
     func viewNotification(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let app = try app(call.query("app_id"))
-        guard let found = app.notifications[call.path[1]] else { throw .notificationMissing }
+        guard let found = app.notifications[call.path[1]], !Self.isPurged(found, call.now) else {
+            throw .notificationMissing
+        }
         return HTTPMessage.Response(200, json: .object(Self.shown(found, app, at: call.now)))
     }
 
@@ -302,8 +333,11 @@ extension OneSignalState {
         let offset = max(0, call.query("offset").flatMap { Int($0) } ?? 0)
         // Everything here was sent through the API, which is kind 1.
         let kind = call.query("kind")
-        let all = kind == nil || kind == "1" ? app.notificationOrder.reversed() : []
-        let page = all.dropFirst(offset).prefix(limit).compactMap { app.notifications[$0] }
+        let all =
+            kind == nil || kind == "1"
+            ? app.notificationOrder.reversed().compactMap { app.notifications[$0] }
+                .filter { !Self.isPurged($0, call.now) } : []
+        let page = all.dropFirst(offset).prefix(limit)
         return HTTPMessage.Response(
             200,
             json: [
@@ -319,18 +353,30 @@ extension OneSignalState {
         )
     }
 
+    /// Notifications of the API are gone after thirty days (section 6).
+    private static func isPurged(_ found: OneSignalApp.Notification, _ now: Instant) -> Bool {
+        now - found.queued > .seconds(30 * 86_400)
+    }
+
     private static func shown(
         _ notification: OneSignalApp.Notification,
         _ app: OneSignalApp,
         at now: Instant
     ) -> JSONObject {
         let isSent = notification.isSent(at: now)
-        let counts: JSONObject = [
-            "successful": .integer(isSent ? notification.successful : 0),
-            "failed": .integer(isSent ? notification.failed : 0), "errored": 0, "converted": 0,
-            "received": 0,
-        ]
+        func counts(_ successful: Int64, _ failed: Int64) -> JSONObject {
+            [
+                "successful": .integer(successful), "failed": .integer(failed), "errored": 0,
+                "converted": 0, "received": 0,
+            ]
+        }
+        let total = counts(isSent ? notification.successful : 0, isSent ? notification.failed : 0)
         let due = notification.sendAfter ?? notification.queued
+        let platforms = JSONObject(
+            members: (isSent ? notification.platforms : [:]).sorted { $0.key < $1.key }.map {
+                .init(key: $0.key, value: .object(counts($0.value, 0)))
+            }
+        )
         var shown: JSONObject = ["id": .string(notification.id), "app_id": .string(app.appID)]
         for key in [
             "contents", "headings", "data", "included_segments", "include_aliases", "filters",
@@ -341,13 +387,14 @@ extension OneSignalState {
         shown["canceled"] = .bool(notification.isCanceled)
         shown["queued_at"] = .integer(notification.queued.seconds)
         shown["send_after"] = .integer(due.seconds)
-        shown["completed_at"] = isSent ? .integer(due.seconds) : .null
+        shown["completed_at"] =
+            isSent ? .integer(max(due, notification.queued).seconds) : .null
         shown["remaining"] = .integer(
             isSent || notification.isCanceled ? 0 : notification.successful
         )
-        for member in counts.members { shown[member.key] = member.value }
+        for member in total.members { shown[member.key] = member.value }
         shown["throttle_rate_per_minute"] = .null
-        shown["platform_delivery_stats"] = isSent ? ["ios": .object(counts)] : [:]
+        shown["platform_delivery_stats"] = .object(platforms)
         return shown
     }
 
@@ -378,26 +425,65 @@ extension OneSignalState {
     }
 }
 
-/// The dates that `send_after` takes: ISO 8601, and the way JavaScript prints a date (section 3).
+/// The dates that `send_after` takes, free in form and UTC when they name no zone (section 3):
+/// `2015-09-24 14:00:00 GMT-0700`, `Thu Sep 24 2015 14:00:00 GMT-0700 (PDT)`, ISO 8601, and what
+/// people write.
 enum SendAfter {
     private static let months = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]
 
     static func instant(_ text: String) -> Instant? {
-        let words = text.split(separator: " ").map(String.init)
-        // Thu Sep 24 2015 14:00:00 GMT-0700 (PDT)
-        if words.count >= 5, let month = months.firstIndex(of: words[1].lowercased()) {
-            let zone = words.count > 5 ? words[5].drop { $0.isLetter } : ""
-            let two = month < 9 ? "0\(month + 1)" : "\(month + 1)"
-            let day = words[2].count == 1 ? "0" + words[2] : words[2]
-            return Instant(iso8601: "\(words[3])-\(two)-\(day)T\(words[4])\(zone)")
+        if let instant = Instant(iso8601: text) { return instant }
+        var year: Int?
+        var month: Int?
+        var day: Int?
+        var time = "00:00:00"
+        var isAfternoon: Bool?
+        var zone = ""
+        for word in text.lowercased().split(whereSeparator: { " ,()".contains($0) }) {
+            let digits = word.prefix { $0.isASCII && $0.isNumber }
+            if let index = months.firstIndex(where: { word.hasPrefix($0) }), digits.isEmpty {
+                month = index + 1
+            } else if word == "am" || word == "pm" {
+                isAfternoon = word == "pm"
+            } else if word.hasPrefix("gmt") || word.hasPrefix("utc") || word == "z" {
+                zone = String(word.drop { $0.isLetter })
+            } else if (word.hasPrefix("+") || word.hasPrefix("-")), word.count >= 3 {
+                zone = String(word)
+            } else if word.contains(":") {
+                let parts = word.split(separator: ":").map { String($0.prefix { $0.isNumber }) }
+                guard parts.count >= 2, parts.allSatisfy({ (1...2).contains($0.count) }) else {
+                    return nil
+                }
+                time = (parts + ["00"]).prefix(3).map { $0.count == 1 ? "0" + $0 : $0 }
+                    .joined(separator: ":")
+                if word.hasSuffix("am") || word.hasSuffix("pm") {
+                    isAfternoon = word.hasSuffix("pm")
+                }
+            } else if digits.count == 4, word.count > 4 {
+                let parts = word.split { "-/".contains($0) }.compactMap { Int($0) }
+                guard parts.count == 3 else { return nil }
+                (year, month, day) = (parts[0], parts[1], parts[2])
+            } else if digits.count == 4 {
+                year = Int(digits)
+            } else if (1...2).contains(digits.count) {
+                day = Int(digits)
+            } else if ["mon", "tue", "wed", "thu", "fri", "sat", "sun"].contains(word.prefix(3))
+                || !zone.isEmpty
+            {
+                // The name of a day, or the name behind a zone that was given in numbers.
+                continue
+            } else {
+                return nil
+            }
         }
-        // 2015-09-24 14:00:00 GMT-0700
-        if words.count >= 2 {
-            let zone = words.count > 2 ? words[2].drop { $0.isLetter } : ""
-            return Instant(iso8601: words[0] + "T" + words[1] + zone)
+        guard let year, let month, let day else { return nil }
+        if let isAfternoon, let hour = Int(time.prefix(2)) {
+            let full = hour % 12 + (isAfternoon ? 12 : 0)
+            time = (full < 10 ? "0" : "") + String(full) + time.dropFirst(2)
         }
-        return Instant(iso8601: text)
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        return Instant(iso8601: "\(year)-\(two(month))-\(two(day))T\(time)\(zone)")
     }
 }

@@ -57,7 +57,9 @@ extension OneSignalState {
         player.deviceType = number
         Self.describe(&player, call.body)
         apps[app.appID]?.save(player)
-        try writeTags(call, owner, app.appID, &effects)
+        // Read again: the player belongs to its owner since the line above.
+        let saved = apps[app.appID]?.users[owner.id] ?? owner
+        try writeTags(call, saved, app.appID, &effects)
         return HTTPMessage.Response(200, json: ["success": true, "id": .string(player.id)])
     }
 
@@ -92,7 +94,8 @@ extension OneSignalState {
         if let token = call.body["identifier"]?.string { player.token = token }
         Self.describe(&player, call.body)
         apps[app.appID]?.save(player)
-        try writeTags(call, owner, app.appID, &effects)
+        let saved = apps[app.appID]?.users[owner.id] ?? owner
+        try writeTags(call, saved, app.appID, &effects)
         return HTTPMessage.Response(200, json: ["success": true])
     }
 

@@ -29,6 +29,10 @@ package struct OneSignalSettings: Hashable, Codable, Sendable {
     package var callsPerSecondMax: Int?
     /// Writes to one user or subscription in one second before 429 (section 9: 1); none: any.
     package var userWritesPerSecondMax: Int?
+    /// Views in one second before 429 (section 9: 1 with a look-back of 10); none: any number.
+    package var viewsPerSecondMax: Int?
+    /// How many aliases a user may have (section 7: 10 in one text, 20 in another).
+    package var aliasesMax: Int? = 20
     /// Legacy notification answers name `recipients`.
     package var countsRecipients = false
     /// Seconds until a property that was written is read back (section 7: about 30 to 60).

@@ -71,7 +71,9 @@ package struct OneSignalState: Fake, Hashable {
             throw OneSignalError(400, "Bad request", confidence: .inferred)
         }
         let isLegacy = segments.starts(with: ["api", "v1"])
-        let path = isLegacy ? Array(segments.dropFirst(2)) : segments
+        var path = isLegacy ? Array(segments.dropFirst(2)) : segments
+        // UUIDs are the same in any case.
+        if path.count > 1 { path[1] = path[1].lowercased() }
         guard ["notifications", "apps", "players"].contains(path.first) else {
             throw .notFound
         }
@@ -79,8 +81,9 @@ package struct OneSignalState: Fake, Hashable {
         guard !needsKey || isAuthorized(request) else {
             throw settings.legacyAuthError && isLegacy ? .legacyAccess : .accessDenied
         }
-        if let max = settings.callsPerSecondMax {
-            try limit("all", max, at: now)
+        if let max = settings.callsPerSecondMax { try limit("all", max, at: now) }
+        if let max = settings.viewsPerSecondMax, request.method == "GET" {
+            try limit("views", max, at: now)
         }
         var body = JSONObject()
         if ["POST", "PUT", "PATCH"].contains(request.method) {
@@ -141,8 +144,8 @@ package struct OneSignalState: Fake, Hashable {
 
     /// The app that a call names; made when it is not there and any app may be.
     func app(_ id: String?) throws(OneSignalError) -> OneSignalApp {
-        guard let id, Self.isUUID(id) else { throw .invalidApp }
-        guard settings.apps.isEmpty || settings.apps.contains(id) else {
+        guard let id = id?.lowercased(), Self.isUUID(id) else { throw .invalidApp }
+        guard settings.apps.isEmpty || settings.apps.contains(where: { $0.lowercased() == id }) else {
             throw OneSignalError(404, "App with id: \(id) does not exist", confidence: .captured)
         }
         return apps[id] ?? OneSignalApp(appID: id)

@@ -175,6 +175,7 @@ extension OneSignalState {
             )
         if known != nil { try limitWrites(user.id, call) }
         for (label, id) in aliases where label != "onesignal_id" { user.aliases[label] = id }
+        try checkAliasLimit(user)
         let change = try change(call.body["properties"]?.object, call)
         try checkTagLimit(user, change)
         apply(change, to: &user, call)
@@ -222,6 +223,15 @@ extension OneSignalState {
         return aliases
     }
 
+    private func checkAliasLimit(_ user: OneSignalApp.User) throws(OneSignalError) {
+        guard let max = settings.aliasesMax, user.aliases.count > max else { return }
+        throw OneSignalError(
+            400,
+            "A user may have at most \(max) aliases",
+            confidence: .inferred
+        )
+    }
+
     // MARK: Update
 
     private mutating func updateUser(
@@ -234,16 +244,26 @@ extension OneSignalState {
         try checkTagLimit(user, change)
         let before = user
         var user = user
-        if let count = call.body["deltas"]?["session_count"]?.int64 {
-            user.properties["session_count"] = .integer(
-                (user.properties["session_count"]?.int64 ?? 0) + count
-            )
-        }
+        Self.add(call.body["deltas"]?["purchases"]?.array ?? [], to: &user)
         apply(change, to: &user, call)
         user.lastActive = call.now.seconds
         apps[call.path[1]]?.save(user)
         noteTags(change, before: before, user, &effects)
         return (json(202, ["properties": .object(user.shownProperties)]), .documented)
+    }
+
+    /// What was bought outside, as `deltas` report it.
+    private static func add(_ purchases: [JSONValue], to user: inout OneSignalApp.User) {
+        guard !purchases.isEmpty else { return }
+        func number(_ value: JSONValue?) -> Double {
+            value.flatMap(FirebaseFields.text).flatMap { Double($0) } ?? 0
+        }
+        let known = user.properties["purchases"]?.array ?? []
+        user.properties["purchases"] = .array(known + purchases)
+        let spent = purchases.reduce(number(user.properties["amount_spent"])) {
+            $0 + number($1["amount"]) * max(1, number($1["count"]))
+        }
+        user.properties["amount_spent"] = .number(JSONNumber(spent))
     }
 
     /// Properties as they are stored: tags as texts, everything else as it came.
@@ -276,11 +296,12 @@ extension OneSignalState {
                 )
             }
         }
-        guard tags.members.count <= 100 else { throw .tooManyTags }
         var others = JSONObject()
         for member in properties?.members ?? [] where member.key != "tags" {
             others[member.key] = member.value
         }
+        // Property changes count like tags (section 9).
+        guard tags.members.count + others.members.count <= 100 else { throw .tooManyTags }
         return OneSignalApp.User.Pending(
             due: call.now + .seconds(settings.propertyDelaySeconds),
             tags: tags,
@@ -350,6 +371,7 @@ extension OneSignalState {
         }
         var changed = user
         for (label, id) in wanted { changed.aliases[label] = id }
+        try checkAliasLimit(changed)
         apps[call.path[1]]?.save(changed)
         if changed.aliases != user.aliases {
             note("onesignal.aliases", changed, changed.shownAliases, &effects)

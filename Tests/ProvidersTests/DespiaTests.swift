@@ -1,0 +1,187 @@
+import Conformance
+import Providers
+import Testing
+
+@Suite("Fake Despia runtime")
+struct DespiaTests {
+    private static let now = Instant(milliseconds: 1_790_000_000_000)
+
+    private func call(
+        _ state: inout DespiaState,
+        _ method: String,
+        _ path: String,
+        _ body: JSONObject = [:]
+    ) -> (status: Int, body: JSONValue) {
+        let request = HTTPMessage.Request(method, path, body: JSONValue.object(body).bytes)
+        let response = state.respond(to: request, at: Self.now).response
+        return (response.status, (try? JSONValue(parsing: response.body)) ?? .null)
+    }
+
+    /// Sends a command and returns what the page would be told, as `name=value`.
+    private func bridge(_ state: inout DespiaState, _ command: String) -> [String] {
+        let answer = call(&state, "POST", "/bridge", ["command": .string(command)])
+        return (answer.body["replies"]?.array ?? []).map {
+            ($0["name"]?.string ?? "") + "=" + ($0["value"]?.text ?? "")
+        }
+    }
+
+    @Test(
+        "a command is split at the first marks and nothing is lost",
+        arguments: [
+            ("setvault://?key=a&value=b&locked=true", "setvault", "", ["key", "value", "locked"], 0),
+            ("revenuecat://purchase?external_id=u&product=g:p", "revenuecat", "purchase",
+                ["external_id", "product"], 0),
+            ("setvault://?key=a&value=x&locked=true&locked=false", "setvault", "",
+                ["key", "value", "locked", "locked"], 1),
+            ("setvault://?key=a&value=x & y", "setvault", "", ["key", "value", " y"], 2),
+            ("sendlocalpushmsg://push.send?s=5&msg=a&!#t&!#u", "sendlocalpushmsg",
+                "push.send?s=5&msg=a&!#t&!#u", [], 0),
+            ("statusbarcolor://{1, 2, 3}", "statusbarcolor", "{1, 2, 3}", [], 0),
+            ("nonsense://x?y=1", "nonsense", "x", ["y"], 1), ("no scheme", "", "no scheme", [], 1),
+            ("", "", "", [], 1), ("://", "", "", [], 1), ("readvault://", "readvault", "", [], 0),
+            ("setvault://?key=😀&value=#", "setvault", "", ["key", "value"], 2),
+        ] as [(String, String, String, [String], Int)]
+    )
+    func parses(text: String, scheme: String, path: String, names: [String], notes: Int) {
+        let command = BridgeCommand(text)
+        #expect(command.text == text)
+        #expect(command.scheme == scheme && command.path == path)
+        #expect(command.parameters.map(\.name) == names)
+        #expect(command.notes.count == notes, "\(command.notes)")
+    }
+
+    @Test func `decoding is a switch`() {
+        let text = "setvault://?key=k&value=a%20b+c"
+        #expect(BridgeCommand(text)["value"] == "a b+c")
+        #expect(BridgeCommand(text, decoding: .raw)["value"] == "a%20b+c")
+        #expect(BridgeCommand(text, decoding: .plusAsSpace)["value"] == "a b c")
+    }
+
+    @Test func `the vault keeps texts, and a missing key is a switch`() {
+        var state = DespiaState()
+        #expect(bridge(&state, "setvault://?key=uid&value=ada&locked=false") == [])
+        #expect(bridge(&state, "readvault://?key=uid") == ["uid=\"ada\""])
+        for (nothing, replies) in [
+            (DespiaSettings.Nothing.null, ["x=null"]), (.empty, ["x=\"\""]), (.na, ["x=\"n/a\""]),
+            (.silent, []),
+        ] {
+            state.settings.vaultMissing = nothing
+            #expect(bridge(&state, "readvault://?key=x") == replies)
+        }
+    }
+
+    @Test func `a locked item asks when it is read, never when it is written`() {
+        var state = DespiaState()
+        _ = bridge(&state, "setvault://?key=s&value=v&locked=true")
+        _ = call(&state, "POST", "/device/biometrics", ["outcome": "failure"])
+        #expect(bridge(&state, "readvault://?key=s") == ["s=null"])
+        #expect(bridge(&state, "readvault://?key=s") == ["s=\"v\""], "the queue is used up")
+    }
+
+    @Test func `a reinstall keeps the accounts, a second device shares them`() {
+        var state = DespiaState()
+        _ = bridge(&state, "setvault://?key=k&value=1&locked=false")
+        let before = call(&state, "GET", "/device").body["installUuid"]
+        _ = call(&state, "POST", "/device/reinstall")
+        let after = call(&state, "GET", "/device").body
+        #expect(after["installUuid"] != before)
+        #expect(bridge(&state, "readvault://?key=k") == ["k=\"1\""])
+        _ = call(&state, "POST", "/device/second-device", ["name": "tablet"])
+        let other = call(
+            &state,
+            "POST",
+            "/bridge",
+            ["command": "readvault://?key=k", "device": "tablet"]
+        )
+        #expect(other.body["replies"]?.array?.first?["value"] == "1")
+        // What is held back is not in the cloud.
+        _ = call(&state, "POST", "/device/cloud/hold")
+        _ = bridge(&state, "setvault://?key=k&value=2&locked=false")
+        #expect(call(&state, "GET", "/device").body["vaultCloud"]?["k"]?["value"] == "1")
+        _ = call(&state, "POST", "/device/cloud/push")
+        #expect(call(&state, "GET", "/device").body["vaultCloud"]?["k"]?["value"] == "2")
+    }
+
+    @Test func `a purchase on the device is a purchase in the store, an event and a push target`() {
+        var services = Services(seed: 1, revenueCatKey: nil, oneSignalKey: nil)
+        services.revenueCat.webhooks = [WebhookConfiguration(id: "main", url: "http://127.0.0.1:1/")]
+        func send(_ method: String, _ path: String, _ body: JSONObject) -> JSONValue {
+            let request = HTTPMessage.Request(method, path, body: JSONValue.object(body).bytes)
+            let reply = services.respond(.despia, to: request, at: Self.now)
+            return (try? JSONValue(parsing: reply.response.body)) ?? .null
+        }
+        _ = send("POST", "/bridge", ["command": "revenuecat://launchPaywall?external_id=ada&offering=default"])
+        #expect(send("GET", "/device", [:])["paywall"]?["open"] == true)
+        let closed = send("POST", "/device/paywall/complete", ["product": "premium_yearly"])
+        let called = (closed["replies"]?.array ?? []).compactMap { $0["name"]?.string }
+        #expect(called == ["onRevenueCatPurchase", "revenueCatResult", "onRevenueCatResult"])
+        #expect(services.settle(at: Self.now).isEmpty)
+        #expect(services.revenueCat.customer("ada")?.subscriptions["premium_yearly"] != nil)
+        let delivery = services.queue.all.first
+        #expect(delivery?.type == "INITIAL_PURCHASE")
+        let read = send("POST", "/bridge", ["command": "getpurchasehistory://"])
+        let entry = read["replies"]?.array?.first?["value"]?.array?.first
+        #expect(entry?["productId"] == "premium_yearly" && entry?["externalUserId"] == "ada")
+        #expect(entry?["store"] == "app_store" && entry?["environment"] == "sandbox")
+        // Reading is not restoring: no event comes of it.
+        _ = services.settle(at: Self.now)
+        #expect(services.queue.all.count == 1)
+    }
+
+    @Test(
+        "ids that the runtime cannot use make an anonymous purchase",
+        arguments: ["", "null", "undefined", "a/b", "0"]
+    )
+    func fallsBack(id: String) throws {
+        var state = DespiaState()
+        _ = bridge(&state, "revenuecat://purchase?external_id=\(id)&product=p")
+        _ = call(&state, "POST", "/device/paywall/complete")
+        let action = try #require(state.takeActions().first)
+        #expect(action.user.hasPrefix("$RCAnonymousID:"))
+    }
+
+    @Test func `faults come at the stated command`() {
+        var state = DespiaState()
+        state.faults.drop = [1]
+        state.faults.duplicate = [2]
+        state.faults.late = [3]
+        state.faults.early = [4]
+        state.faults.setterThrows = [5]
+        state.faults.killPageAfter = 6
+        func send() -> JSONValue {
+            call(&state, "POST", "/bridge", ["command": "get-uuid://"]).body
+        }
+        #expect(send()["dropped"] == true)
+        #expect(send()["replies"]?.array?.count == 2)
+        #expect((send()["replies"]?.array?.first?["delay"]?.int64 ?? 0) > 30_000)
+        #expect(send()["replies"]?.array?.first?["early"] == true)
+        #expect(send()["throws"] == true)
+        #expect(send()["killPage"] == true)
+        #expect(send()["replies"]?.array?.count == 1)
+        state.faults.reply = ["get-uuid": .wrongKey]
+        #expect(send()["replies"]?.array?.first?["name"] == "uuid_")
+        state.faults.uuidMissing = true
+        state.faults.reply = [:]
+        #expect(send()["replies"]?.array?.first?["value"] == .null)
+    }
+
+    @Test func `every command stands in the record, to the letter`() {
+        var state = DespiaState()
+        let hostile = ["setvault://?key=a&value=&locked=true", "\u{0}", "x://" + String(repeating: "y", count: 1000)]
+        for command in hostile { _ = bridge(&state, command) }
+        let records = call(&state, "GET", "/log").body["records"]?.array ?? []
+        #expect(records.compactMap { $0["text"]?.string } == hostile)
+        let next = call(&state, "GET", "/log?after=2").body["records"]?.array ?? []
+        #expect(next.count == 1)
+    }
+
+    @Test func `what a device cannot is said in words`() {
+        var state = DespiaState()
+        #expect(call(&state, "POST", "/bridge").status == 400)
+        #expect(call(&state, "PATCH", "/device", ["platform": "windows"]).status == 400)
+        #expect(call(&state, "PATCH", "/device", ["colour": "red"]).status == 400)
+        #expect(call(&state, "POST", "/device/paywall/complete").status == 409)
+        #expect(call(&state, "POST", "/device/nonsense").status == 404)
+        #expect(call(&state, "GET", "/nowhere").status == 404)
+    }
+}
