@@ -206,6 +206,13 @@ enum ControlRoute: String, CaseIterable {
                 ("user", "string", "The connected user's id."),
                 ("anonymous", "string", "The installation's id."),
                 ("from", "string", "The id that loses."), ("plan", "string", "The plan."),
+                (
+                    "type", "string",
+                    "RENEWING_SUBSCRIPTION, NON_RENEWING_SUBSCRIPTION, CONSUMABLE, NON_CONSUMABLE."
+                ),
+                ("offer", "string", "FREE_TRIAL, INTRO_OFFER, PROMO_CODE or NONE."),
+                ("store", "string", "APPLE_APP_STORE, GOOGLE_PLAY_STORE, STRIPE and so on."),
+                ("way", "string", "upgrade, downgrade or crossgrade."),
                 ("settle", "boolean", "Wait until what is due is delivered."),
             ]
         case .purchaselyWebhook:

@@ -96,9 +96,13 @@ package final class Courier: Sendable {
         state.withLock { $0.underway[namespace, default: 0] += 1 }
         defer { finished(namespace) }
         let due = world.takeDue(namespace)
+        // One customer's events leave in order; a retry of one does not hold up the others.
+        let lines = Dictionary(grouping: due) { [$0.configuration, $0.group] }
         await withTaskGroup(of: Void.self) { group in
-            for delivery in due {
-                group.addTask { await self.attempt(delivery, namespace) }
+            for line in lines.values {
+                group.addTask {
+                    for delivery in line { await self.attempt(delivery, namespace) }
+                }
             }
         }
         return due.count
@@ -194,8 +198,10 @@ package final class Courier: Sendable {
             await waitForUnderway(namespace)
             world.edit(namespace, notifies: false) { _, _ in }
             let made = await deliverDue(namespace)
-            guard made > 0, count < Self.attemptsMax else { return count }
             count += made
+            // The loop in real time may have taken what was due; it is waited for as well.
+            let isIdle = state.withLock { $0.underway[namespace, default: 0] == 0 }
+            guard made > 0 || !isIdle, count < Self.attemptsMax else { return count }
         }
     }
 

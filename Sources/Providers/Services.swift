@@ -62,7 +62,7 @@ package struct Services: Hashable, Codable, Sendable {
     ) -> Reply {
         let planned = planned(party, request)
         switch planned {
-        case .status(let status): return Self.failure(party, status)
+        case .status(let status): return failure(party, status, request)
         case .reset: return Reply(Self.none, .inferred, of: party.description, manner: .reset)
         case .never: return Reply(Self.none, .inferred, of: party.description, manner: .never)
         default: break
@@ -72,7 +72,7 @@ package struct Services: Hashable, Codable, Sendable {
             case .revenueCat: revenueCat.respond(to: request, at: now)
             case .oneSignal: oneSignal.respond(to: request, at: now, planned: planned)
             case .firebase: firebase.respond(to: request, at: now)
-            case .despia: despia.respond(to: request, at: now)
+            case .despia: despiaReply(request, now)
             case .purchasely: purchaselyReply(request)
             case .backend, .app, .assay:
                 Reply(HTTPMessage.Response(404), .inferred, of: party.description)
@@ -88,6 +88,15 @@ package struct Services: Hashable, Codable, Sendable {
     }
 
     private static let none = HTTPMessage.Response(500)
+
+    /// The device reads its purchases where the store keeps them.
+    private mutating func despiaReply(_ request: HTTPMessage.Request, _ now: Instant) -> Reply {
+        revenueCat.advance(to: now)
+        despia.refreshHistory { revenueCat.purchase(withTransaction: $0) } isActive: {
+            $0.isActive(at: now)
+        }
+        return despia.respond(to: request, at: now)
+    }
 
     /// Purchasely has no API for a backend: it only calls.
     private func purchaselyReply(_ request: HTTPMessage.Request) -> Reply {
@@ -130,11 +139,15 @@ package struct Services: Hashable, Codable, Sendable {
         return next
     }
 
-    private static func failure(_ party: Exchange.Party, _ status: Int) -> Reply {
+    private func failure(
+        _ party: Exchange.Party,
+        _ status: Int,
+        _ request: HTTPMessage.Request
+    ) -> Reply {
         let response =
             switch party {
             case .oneSignal: OneSignalState.failure(status)
-            case .revenueCat: RevenueCatState.failure(status)
+            case .revenueCat: revenueCat.failure(status, path: request.path)
             case .firebase: FirebaseState.failure(status)
             default: HTTPMessage.Response(status, json: ["error": "by plan"])
             }
@@ -151,7 +164,11 @@ package struct Services: Hashable, Codable, Sendable {
             // The buyer may have it already; the device is told so by the store, not by us.
             try? revenueCat.carryOut(action, at: now)
         }
+        for device in despia.takeRegistrations() {
+            oneSignal.register(device, app: revenueCat.settings.oneSignalApp, at: now)
+        }
         revenueCat.advance(to: now)
+        purchasely.advance(to: now)
         for event in revenueCat.takeEvents() {
             let id = (event["id"] ?? event["event_id"])?.string ?? ""
             let type = event["type"]?.string ?? ""
@@ -162,7 +179,9 @@ package struct Services: Hashable, Codable, Sendable {
                     event: RevenueCatState.body(event),
                     id: id,
                     type: type,
-                    due: RevenueCatState.instant(event["event_timestamp_ms"]) ?? now
+                    group: event["original_app_user_id"]?.string ?? "",
+                    // Events that are born together are dispatched at the same time.
+                    due: min(RevenueCatState.instant(event["event_timestamp_ms"]) ?? now, now)
                 )
             }
             if var call = revenueCat.oneSignalCall(for: event) {
@@ -182,7 +201,8 @@ package struct Services: Hashable, Codable, Sendable {
                 event: .object(event.body),
                 id: event.id,
                 type: event.name,
-                orderKey: event.holder,
+                group: event.subscriptionID,
+                orderKeys: event.holders,
                 due: now
             )
         }
@@ -191,7 +211,7 @@ package struct Services: Hashable, Codable, Sendable {
 
     /// When something next happens by itself: a delivery, a renewal, the end of a period.
     package var nextMoment: Instant? {
-        [queue.nextDue, revenueCat.nextMoment].compactMap { $0 }.min()
+        [queue.nextDue, revenueCat.nextMoment, purchasely.nextMoment].compactMap { $0 }.min()
     }
 
     /// The request of one attempt and where it goes; nil when the webhook is gone.
@@ -226,7 +246,7 @@ package struct Services: Hashable, Codable, Sendable {
 
     package func schedule(of delivery: WebhookDelivery) -> RetrySchedule {
         switch delivery.provider {
-        case .revenuecat: .revenueCat
+        case .revenuecat: delivery.type == "TEST" ? .test : .revenueCat
         case .purchasely: .purchasely(takes404: purchasely.settings.takes404)
         }
     }

@@ -35,7 +35,7 @@ struct DespiaTests {
                 ["key", "value", "locked", "locked"], 1),
             ("setvault://?key=a&value=x & y", "setvault", "", ["key", "value", " y"], 2),
             ("sendlocalpushmsg://push.send?s=5&msg=a&!#t&!#u", "sendlocalpushmsg",
-                "push.send?s=5&msg=a&!#t&!#u", [], 0),
+                "push.send", ["s and msg", "title", "url"], 0),
             ("statusbarcolor://{1, 2, 3}", "statusbarcolor", "{1, 2, 3}", [], 0),
             ("nonsense://x?y=1", "nonsense", "x", ["y"], 1), ("no scheme", "", "no scheme", [], 1),
             ("", "", "", [], 1), ("://", "", "", [], 1), ("readvault://", "readvault", "", [], 0),
@@ -123,6 +123,16 @@ struct DespiaTests {
         let entry = read["replies"]?.array?.first?["value"]?.array?.first
         #expect(entry?["productId"] == "premium_yearly" && entry?["externalUserId"] == "ada")
         #expect(entry?["store"] == "app_store" && entry?["environment"] == "sandbox")
+        let purchase = services.revenueCat.customer("ada")?.subscriptions["premium_yearly"]
+        #expect(entry?["transactionId"]?.string == purchase?.transactionID)
+        #expect(entry?["willRenew"] == true)
+        var cancel = StoreAction(.cancel, user: "ada")
+        cancel.product = "premium_yearly"
+        try? services.revenueCat.carryOut(cancel, at: Self.now)
+        _ = services.revenueCat.takeEvents()
+        let again = send("POST", "/bridge", ["command": "getpurchasehistory://"])
+        let later = again["replies"]?.array?.first?["value"]?.array?.first
+        #expect(later?["willRenew"] == false, "the device shows what the store knows")
         // Reading is not restoring: no event comes of it.
         _ = services.settle(at: Self.now)
         #expect(services.queue.all.count == 1)
@@ -130,7 +140,7 @@ struct DespiaTests {
 
     @Test(
         "ids that the runtime cannot use make an anonymous purchase",
-        arguments: ["", "null", "undefined", "a/b", "0"]
+        arguments: ["", "null", "undefined", "a/b", "0", "12345"]
     )
     func fallsBack(id: String) throws {
         var state = DespiaState()
@@ -183,5 +193,34 @@ struct DespiaTests {
         #expect(call(&state, "POST", "/device/paywall/complete").status == 409)
         #expect(call(&state, "POST", "/device/nonsense").status == 404)
         #expect(call(&state, "GET", "/nowhere").status == 404)
+    }
+
+    @Test func `who logs in on the device is known to RevenueCat and to OneSignal`() throws {
+        var services = Services(seed: 1, revenueCatKey: nil, oneSignalKey: nil)
+        func send(_ command: String) -> JSONValue {
+            let body = JSONValue.object(["command": .string(command)])
+            let request = HTTPMessage.Request("POST", "/bridge", body: body.bytes)
+            let reply = services.respond(.despia, to: request, at: Self.now)
+            _ = services.settle(at: Self.now)
+            return (try? JSONValue(parsing: reply.response.body)) ?? .null
+        }
+        _ = send("revenuecat://purchase?external_id=&product=premium_monthly")
+        let close = HTTPMessage.Request("POST", "/device/paywall/complete", body: Array("{}".utf8))
+        _ = services.respond(.despia, to: close, at: Self.now)
+        _ = services.settle(at: Self.now)
+        _ = send("revenuecat://login?external_id=zoe")
+        let zoe = try #require(services.revenueCat.customer("zoe"))
+        #expect(zoe.subscriptions["premium_monthly"] != nil, "an anonymous buyer is merged")
+        let who = send("revenuecat://whoami")["replies"]?.array?.first?["value"]
+        #expect(who?["user"] == "zoe" && who?["anonymous"] == false)
+        _ = send("registerpush://")
+        _ = send("setonesignalplayerid://?user_id=zoe")
+        let user = HTTPMessage.Request(
+            "GET",
+            "/apps/\(services.revenueCat.settings.oneSignalApp)/users/by/external_id/zoe"
+        )
+        let reply = services.respond(.oneSignal, to: user, at: Self.now)
+        let shown = try JSONValue(parsing: reply.response.body)
+        #expect(shown["subscriptions"]?.array?.count == 1)
     }
 }

@@ -137,7 +137,7 @@ struct PurchaselyTests {
                 event: [:],
                 id: event,
                 type: "ACTIVATE",
-                orderKey: user,
+                orderKeys: [user],
                 due: Self.now
             )
         }
@@ -157,6 +157,32 @@ struct PurchaselyTests {
         #expect(again.map(\.eventID) == ["a1"])
         queue.finish(again[0].number, status: 200, failure: nil, by: schedule, at: retry)
         #expect(queue.take(by: retry).map(\.eventID) == ["a2"])
+    }
+
+    @Test func `time renews, ends, and takes grace back`() throws {
+        func after(_ action: PurchaselyState.Action?, days: Int64) throws -> [String] {
+            var state = PurchaselyState()
+            _ = try act(&state, .purchase)
+            if let action { _ = try act(&state, action) }
+            #expect(state.nextMoment != nil)
+            state.advance(to: Self.now + .seconds(days * 86_400))
+            return names(state.takeEvents())
+        }
+        let renewal = ["ACTIVATE", "SUBSCRIPTION_RENEWED", "TRANSACTION_PROCESSED"]
+        #expect(try after(nil, days: 29) == [])
+        #expect(try after(nil, days: 61) == renewal + renewal)
+        #expect(try after(.disableRenewal, days: 90) == ["DEACTIVATE", "SUBSCRIPTION_TERMINATED"])
+        #expect(
+            try after(.startGrace, days: 90)
+                == ["DEACTIVATE", "GRACE_PERIOD_TERMINATED", "ENTERED_BILLING_RETRY"]
+        )
+    }
+
+    @Test func `a field that means nothing is refused`() {
+        var state = PurchaselyState()
+        #expect(throws: StoreAction.Refusal.self) {
+            try state.carryOut(.purchase, ["user": "ada", "kind": "x"], at: Self.now)
+        }
     }
 
     @Test func `twenty-five retries over about twenty days, and 404 is a switch`() {

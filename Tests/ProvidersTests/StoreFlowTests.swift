@@ -230,8 +230,8 @@ struct StoreFlowTests {
             #expect((changed[0]["new_product_id"] == nil) == isPlay)
             #expect(changed[1]["product_id"] == .string("premium_yearly" + suffix))
         }
-        #expect(shop.line() == nil)
-        #expect(shop.line("premium_yearly") != nil)
+        #expect(shop.line()?.hasEnded == true, "the line that is left stays, with its end")
+        #expect(shop.line("premium_yearly")?.hasEnded == false)
         #expect(shop.hasAccess())
     }
 
@@ -250,6 +250,67 @@ struct StoreFlowTests {
         #expect(back[0]["price"] == .number(JSONNumber(9.99)))
         #expect(shop.hasAccess())
         #expect(shop.line()?.refunded == nil)
+    }
+
+    @Test func `13b: the refund of an earlier period says nothing`() throws {
+        let shop = Shop()
+        let first = try shop.act(.purchase) { $0.store = "PLAY_STORE" }.first?["transaction_id"]
+        _ = shop.pass(days: 31)
+        let id = try #require(first?.string)
+        let request = HTTPMessage.Request("POST", "/v1/subscribers/ada/transactions/\(id)/refund")
+        let reply = shop.services.revenueCat.respond(to: request, at: shop.now)
+        #expect(reply.response.status == 200)
+        #expect(shop.services.revenueCat.takeEvents().isEmpty)
+        #expect(shop.hasAccess())
+    }
+
+    @Test func `13c: a reversed refund renews, unless the period is over by then`() throws {
+        let early = Shop()
+        _ = try early.act(.purchase)
+        _ = try early.act(.refund)
+        _ = try early.act(.reverseRefund)
+        #expect(names(early.pass(days: 31)) == ["RENEWAL"])
+        let late = Shop()
+        _ = try late.act(.purchase)
+        _ = try late.act(.refund)
+        _ = late.pass(days: 60)
+        #expect(names(try late.act(.reverseRefund)) == ["REFUND_REVERSED"])
+        #expect(late.pass(days: 60).isEmpty)
+        #expect(!late.hasAccess())
+    }
+
+    @Test func `endings of the rarer ways`() throws {
+        let stripe = Shop()
+        _ = try stripe.act(.purchase) { $0.store = "STRIPE" }
+        _ = try stripe.act(.billingIssue)
+        #expect(names(stripe.pass(days: 90)) == ["EXPIRATION(BILLING_ERROR)"])
+        let paused = Shop()
+        _ = try paused.act(.purchase) { $0.store = "PLAY_STORE" }
+        _ = try paused.act(.pause)
+        _ = try paused.act(.cancel)
+        #expect(names(paused.pass(days: 90)) == ["EXPIRATION(UNSUBSCRIBE)"])
+        let shared = Shop()
+        _ = try shared.act(.purchase, "bob")
+        _ = try shared.act(.familyShare, "ada") { $0.from = "bob" }
+        #expect(names(shared.pass(days: 31)) == ["RENEWAL", "RENEWAL"])
+        _ = try shared.act(.cancel, "bob")
+        #expect(Set(names(shared.pass(days: 31))) == ["EXPIRATION(UNSUBSCRIBE)"])
+        #expect(!shared.hasAccess("ada"))
+    }
+
+    @Test func `what happens twice or at no such store is refused`() throws {
+        let shop = Shop()
+        _ = try shop.act(.purchase)
+        _ = try shop.act(.cancel)
+        #expect(throws: StoreAction.Refusal.self) { try shop.act(.cancel) }
+        _ = try shop.act(.refund)
+        #expect(throws: StoreAction.Refusal.self) { try shop.act(.refund) }
+        #expect(throws: StoreAction.Refusal.self) { try shop.act(.purchase, "null") }
+        let stripe = Shop()
+        _ = try stripe.act(.purchase) { $0.store = "STRIPE" }
+        for kind in [StoreAction.Kind.uncancel, .reverseRefund, .pause] {
+            #expect(throws: StoreAction.Refusal.self) { try stripe.act(kind) }
+        }
     }
 
     @Test func `14 to 16: trial and intro`() throws {

@@ -38,6 +38,25 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
         scheme = String(text[..<colon.lowerBound])
         let rest = text[colon.upperBound...]
         if !Self.schemes.contains(scheme) { notes.append("unknown scheme") }
+        if scheme == "sendlocalpushmsg", let mark = rest.firstIndex(of: "?") {
+            // Positional, separated by `&!#`: seconds and text, title, address.
+            path = String(rest[..<mark])
+            var found: [Parameter] = []
+            let parts = Self.split(rest[rest.index(after: mark)...], by: "&!#")
+            for (index, part) in parts.enumerated() {
+                let names = ["s and msg", "title", "url"]
+                found.append(
+                    Parameter(
+                        raw: String(part),
+                        name: names[min(index, 2)],
+                        value: String(part)
+                    )
+                )
+            }
+            parameters = found
+            self.notes = notes
+            return
+        }
         guard !Self.special.contains(scheme), let mark = rest.firstIndex(of: "?") else {
             path = String(rest)
             parameters = []
@@ -81,6 +100,17 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
         case .once: FormText.decoded(text, plusIsBlank: false)
         case .plusAsSpace: FormText.decoded(text)
         }
+    }
+
+    private static func split(_ text: Substring, by separator: String) -> [Substring] {
+        var parts: [Substring] = []
+        var rest = text
+        while let found = range(of: separator, in: String(rest)) {
+            let length = String(rest)[..<found.lowerBound].count
+            parts.append(rest.prefix(length))
+            rest = rest.dropFirst(length + separator.count)
+        }
+        return parts + [rest]
     }
 
     private static func range(of needle: String, in text: String) -> Range<String.Index>? {

@@ -87,6 +87,8 @@ package struct DespiaDevice: Hashable, Codable, Sendable {
     package var pushPermission = Permission.undetermined
     package var playerID: String
     package var externalID: String?
+    /// The App User ID that RevenueCat's SDK uses on this device.
+    package var revenueCatID = ""
     package var biometrics = Biometrics.success
     /// Outcomes of the next prompts, before `biometrics` counts again.
     package var biometricQueue: [Biometrics] = []

@@ -19,6 +19,14 @@ package struct DespiaState: Fake, Hashable, Codable {
     private var nextSequence: Int64 = 1
     private var ids: IDSource
     private var actions: [StoreAction] = []
+    private var registrations: [Registration] = []
+
+    /// A device that OneSignal's SDK registers, or gives an external id (section 6.3).
+    package struct Registration: Hashable, Codable, Sendable {
+        package let playerID: String
+        package let externalID: String?
+        package let isAndroid: Bool
+    }
 
     package init(seed: UInt64 = 0) {
         ids = IDSource(seed: seed, text: "despia")
@@ -28,6 +36,34 @@ package struct DespiaState: Fake, Hashable, Codable {
     package mutating func takeActions() -> [StoreAction] {
         defer { actions = [] }
         return actions
+    }
+
+    /// What the devices told OneSignal since the last call.
+    package mutating func takeRegistrations() -> [Registration] {
+        defer { registrations = [] }
+        return registrations
+    }
+
+    /// Brings the purchases that the devices show up to what the store knows.
+    package mutating func refreshHistory(
+        _ find: (String) -> Purchase?,
+        isActive: (Purchase) -> Bool
+    ) {
+        for account in history.keys {
+            history[account] = history[account]?.map { entry in
+                guard let id = entry["originalTransactionId"]?.string, let purchase = find(id) else {
+                    return entry
+                }
+                var entry = entry
+                entry["transactionId"] = .string(purchase.transactionID)
+                entry["purchaseDate"] = .string(purchase.purchased.description)
+                entry["expirationDate"] =
+                    purchase.expires.map { .string($0.description) } ?? .null
+                entry["isActive"] = .bool(isActive(purchase))
+                entry["willRenew"] = .bool(purchase.willRenew)
+                return entry
+            }
+        }
     }
 
     /// A request that cannot be carried out, with words for the person who made it.
@@ -125,7 +161,8 @@ package struct DespiaState: Fake, Hashable, Codable {
             installUUID: ids.uuid().uppercased(),
             storeAccount: account,
             vaultAccount: account,
-            playerID: ids.uuid()
+            playerID: ids.uuid(),
+            revenueCatID: "$RCAnonymousID:" + ids.hex(32)
         )
         devices[name] = made
         return made
@@ -246,6 +283,7 @@ package struct DespiaState: Fake, Hashable, Codable {
             // The web storage and the local vault go; the accounts' copies stay.
             device.installUUID = ids.uuid().uppercased()
             device.playerID = ids.uuid()
+            device.revenueCatID = "$RCAnonymousID:" + ids.hex(32)
             device.externalID = nil
             device.paywall = nil
             device.storedValue = nil
@@ -303,8 +341,8 @@ package struct DespiaState: Fake, Hashable, Codable {
         at now: Instant
     ) throws(Refusal) -> [JSONValue] {
         let product = body["product"]?.string ?? paywall.product ?? "premium_monthly"
-        let user = paywall.externalID.flatMap { Self.isUsable($0) ? $0 : nil }
-        let buyer = user ?? "$RCAnonymousID:" + ids.hex(32)
+        let buyer = device.revenueCatID
+        let isAnonymous = Customer.isAnonymous(buyer)
         let store = device.platform == "android" ? "PLAY_STORE" : "APP_STORE"
         var transaction = ""
         switch outcome {
@@ -318,9 +356,10 @@ package struct DespiaState: Fake, Hashable, Codable {
             action.store = store
             action.environment = body["environment"]?.string ?? "SANDBOX"
             action.offering = paywall.offering
+            action.transactionID = transaction
             actions.append(action)
             history[device.storeAccount, default: []].insert(
-                entry(action, transaction, isAnonymous: user == nil, at: now),
+                entry(action, transaction, isAnonymous: isAnonymous, at: now),
                 at: 0
             )
         case "cancel", "fail": break
@@ -330,7 +369,7 @@ package struct DespiaState: Fake, Hashable, Codable {
         let isDone = outcome == "complete"
         var callbacks: [JSONValue] = []
         if isDone {
-            callbacks.append(Self.call("onRevenueCatPurchase", nil, settings.latencyMilliseconds))
+            callbacks.append(Self.call("onRevenueCatPurchase", [], settings.latencyMilliseconds))
         }
         if settings.hasResultChannel {
             let hidesDetails = device.platform == "android" && paywall.source == "paywall"
@@ -349,7 +388,7 @@ package struct DespiaState: Fake, Hashable, Codable {
                 Self.variable("revenueCatResult", result, settings.latencyMilliseconds)
             )
             callbacks.append(
-                Self.call("onRevenueCatResult", result, settings.latencyMilliseconds)
+                Self.call("onRevenueCatResult", [result], settings.latencyMilliseconds)
             )
         }
         return callbacks
@@ -358,6 +397,23 @@ package struct DespiaState: Fake, Hashable, Codable {
     /// Ids that make the runtime fall back to an anonymous session (section 6.2).
     private static func isUsable(_ id: String) -> Bool {
         !id.isEmpty && !id.contains("/") && !RevenueCatState.blockedIDs.contains(id)
+            && !id.allSatisfy(\.isNumber)
+    }
+
+    /// The inline `logIn` before paywalls, purchases and the like; ids that cannot be used leave the
+    /// session as it is or make it anonymous.
+    private mutating func identify(_ external: String?, _ device: inout DespiaDevice) {
+        guard let external, Self.isUsable(external) else {
+            if !Customer.isAnonymous(device.revenueCatID) {
+                device.revenueCatID = "$RCAnonymousID:" + ids.hex(32)
+            }
+            return
+        }
+        guard external != device.revenueCatID else { return }
+        var action = StoreAction(.logIn, user: external)
+        action.from = device.revenueCatID
+        actions.append(action)
+        device.revenueCatID = external
     }
 
     private func entry(
@@ -399,13 +455,12 @@ package struct DespiaState: Fake, Hashable, Codable {
         ["kind": "variable", "name": .string(name), "value": value, "delay": .integer(delay)]
     }
 
-    private static func call(_ name: String, _ value: JSONValue?, _ delay: Int64) -> JSONValue {
-        .object(
-            .present([
-                ("kind", "callback"), ("name", .string(name)), ("value", value),
-                ("delay", .integer(delay)),
-            ])
-        )
+    /// A call of a page's function with these arguments.
+    private static func call(_ name: String, _ arguments: [JSONValue], _ delay: Int64) -> JSONValue {
+        [
+            "kind": "callback", "name": .string(name), "arguments": .array(arguments),
+            "delay": .integer(delay),
+        ]
     }
 
     private mutating func bridge(
@@ -420,7 +475,7 @@ package struct DespiaState: Fake, Hashable, Codable {
         var device = device(name)
         device.commandCount += 1
         let number = device.commandCount
-        let page = body["page"]?.int64
+        let page = (body["page"] ?? body["tPage"])?.int64
         let gap = page.flatMap { time in device.lastCommandAt.map { time - $0 } }
         device.lastCommandAt = page
         devices[name] = device
@@ -498,6 +553,7 @@ package struct DespiaState: Fake, Hashable, Codable {
         case "revenuecat": return revenueCat(command, &device, delay, at: now)
         case "setonesignalplayerid":
             device.externalID = command["user_id"]
+            register(device)
             return []
         case "getonesignalplayerid":
             let known = device.pushPermission == .granted
@@ -506,6 +562,7 @@ package struct DespiaState: Fake, Hashable, Codable {
             ]
         case "registerpush":
             if device.pushPermission == .undetermined { device.pushPermission = .granted }
+            register(device)
             return []
         case "checkNativePushPermissions":
             let isGranted = device.pushPermission == .granted
@@ -524,12 +581,33 @@ package struct DespiaState: Fake, Hashable, Codable {
         case "readcontacts": return [Self.variable("contacts", [], delay)]
         case "bioauth":
             switch prompt(&device) {
-            case .success: return [Self.call("onBioAuthSuccess", nil, delay)]
-            case .failure: return [Self.call("onBioAuthFailure", "-1", delay)]
-            case .unavailable: return [Self.call("onBioAuthUnavailable", nil, delay)]
+            case .success: return [Self.call("onBioAuthSuccess", [], delay)]
+            case .failure:
+                return [Self.call("onBioAuthFailure", ["-1", "authentication failed"], delay)]
+            case .unavailable: return [Self.call("onBioAuthUnavailable", [], delay)]
             }
+        case "readhealthkit": return [Self.variable("healthkitResponse", [:], delay)]
+        case "localcdn":
+            return command.path == "query" ? [Self.variable("cdnItems", [], delay)] : []
+        case "stripe":
+            return [Self.call("stripeEvent", [["method": "payment", "status": "completed"]], delay)]
+        case "location":
+            let place: JSONValue = [
+                "latitude": .number(JSONNumber(52.52)), "longitude": .number(JSONNumber(13.4)),
+            ]
+            return [Self.call("onLocationChange", [place], delay)]
         default: return []
         }
+    }
+
+    private mutating func register(_ device: DespiaDevice) {
+        registrations.append(
+            Registration(
+                playerID: device.playerID,
+                externalID: device.externalID.flatMap { $0.isEmpty ? nil : $0 },
+                isAndroid: device.platform == "android"
+            )
+        )
     }
 
     private func prompt(_ device: inout DespiaDevice) -> DespiaDevice.Biometrics {
@@ -571,6 +649,7 @@ package struct DespiaState: Fake, Hashable, Codable {
         let user = command["external_id"]
         switch command.path {
         case "launchPaywall", "purchase":
+            identify(user, &device)
             device.paywall = DespiaDevice.Paywall(
                 externalID: user,
                 offering: command["offering"].map { $0.isEmpty ? "default" : $0 },
@@ -579,25 +658,71 @@ package struct DespiaState: Fake, Hashable, Codable {
                     $0.split(separator: ":").last.map(String.init) ?? $0
                 },
                 presented: now,
-                source: command.path == "purchase" ? "purchase" : "paywall"
+                source: command.path
             )
             return []
-        case "center": return [Self.call("onRevenueCatCenter", ["event": "dismissed"], delay)]
-        case "login", "logout", "whoami":
-            if command.path == "login" { device.externalID = device.externalID ?? user }
-            let isAnonymous = command.path == "logout" || user == nil
+        case "center":
+            identify(user ?? device.revenueCatID, &device)
+            return [Self.call("onRevenueCatCenter", [["event": "dismissed"]], delay)]
+        case "login":
+            identify(user, &device)
+            return answer("revenueCatUser", "onRevenueCatUser", identity(device), delay)
+        case "logout":
+            device.revenueCatID = "$RCAnonymousID:" + ids.hex(32)
+            return answer("revenueCatUser", "onRevenueCatUser", identity(device), delay)
+        // Only newer builds answer this one (section 3.1).
+        case "whoami":
+            guard settings.hasResultChannel else { return [] }
+            return answer("revenueCatUser", "onRevenueCatUser", identity(device), delay)
+        case "products":
             let envelope: JSONValue = [
-                "ok": true, "user": .string(user ?? ""), "anonymous": .bool(isAnonymous),
-                "registered": .bool(!isAnonymous), "new": false,
-                "entitlements": ["active": [], "all": []], "platform": .string(device.platform),
+                "ok": true, "products": Self.products, "platform": .string(device.platform),
                 "runtime": 3, "bridge": 2, "error": .null, "code": .null,
             ]
+            return answer("revenueCatProducts", "onRevenueCatProducts", envelope, delay)
+        case "offerings":
             return [
-                Self.variable("revenueCatUser", envelope, delay),
-                Self.call("onRevenueCatUser", envelope, delay),
+                Self.variable(
+                    "offeringsData",
+                    ["current": "default", "offerings": [["identifier": "default"]]],
+                    delay
+                ),
+                Self.call("onOfferingsData", [], delay),
             ]
+        case "customer":
+            if let user { identify(user, &device) }
+            return answer("revenueCatCustomer", "onRevenueCatCustomer", identity(device), delay)
+        case "redeem" where device.platform == "ios":
+            let result: JSONValue = [
+                "ok": true, "cancelled": false, "restored": false, "source": "redeem",
+                "product": .null, "transaction": .null, "entitlements": [],
+                "user": .string(device.revenueCatID), "platform": "ios", "runtime": 3, "bridge": 2,
+                "error": .null, "code": "presented",
+            ]
+            return answer("revenueCatResult", "onRevenueCatResult", result, delay)
         default: return []
         }
+    }
+
+    private static let products: JSONValue = ["premium_monthly", "premium_yearly"]
+
+    private func answer(
+        _ variable: String,
+        _ callback: String,
+        _ envelope: JSONValue,
+        _ delay: Int64
+    ) -> [JSONValue] {
+        [Self.variable(variable, envelope, delay), Self.call(callback, [envelope], delay)]
+    }
+
+    private func identity(_ device: DespiaDevice) -> JSONValue {
+        let isAnonymous = Customer.isAnonymous(device.revenueCatID)
+        return [
+            "ok": true, "user": .string(device.revenueCatID), "anonymous": .bool(isAnonymous),
+            "registered": .bool(!isAnonymous), "new": false,
+            "entitlements": ["active": [], "all": []], "platform": .string(device.platform),
+            "runtime": 3, "bridge": 2, "error": .null, "code": .null,
+        ]
     }
 
     // MARK: The record
@@ -617,7 +742,7 @@ package struct DespiaState: Fake, Hashable, Codable {
                 device: device,
                 kind: kind,
                 at: now,
-                page: body["page"]?.int64,
+                page: (body["page"] ?? body["tPage"])?.int64,
                 load: body["load"]?.string,
                 text: text,
                 command: command,

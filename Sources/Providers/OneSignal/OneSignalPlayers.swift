@@ -1,4 +1,4 @@
-internal import Conformance
+package import Conformance
 
 /// The device-centric API of old: a player is a subscription (OneSignal fact sheet, section 10).
 extension OneSignalState {
@@ -61,6 +61,40 @@ extension OneSignalState {
         let saved = apps[app.appID]?.users[owner.id] ?? owner
         try writeTags(call, saved, app.appID, &effects)
         return HTTPMessage.Response(200, json: ["success": true, "id": .string(player.id)])
+    }
+
+    /// A phone's own SDK registers its device, and attaches an external id when it is told one.
+    package mutating func register(
+        _ device: DespiaState.Registration,
+        app id: String,
+        at now: Instant
+    ) {
+        var app = apps[id] ?? OneSignalApp(appID: id)
+        let known = app.subscriptions[device.playerID]
+        var owner =
+            device.externalID.flatMap { app.user("external_id", $0) }
+            ?? known.flatMap { app.users[$0.ownerID] }
+            ?? OneSignalApp.User(
+                id: ids.uuid(),
+                firstActive: now.seconds,
+                lastActive: now.seconds
+            )
+        if let external = device.externalID { owner.aliases["external_id"] = external }
+        app.save(owner)
+        var subscription =
+            known
+            ?? OneSignalApp.Subscription(
+                id: device.playerID,
+                type: device.isAndroid ? "AndroidPush" : "iOSPush",
+                token: device.playerID,
+                isEnabled: true,
+                notificationTypes: 1,
+                ownerID: owner.id,
+                created: now.seconds
+            )
+        subscription.ownerID = owner.id
+        app.save(subscription)
+        apps[id] = app
     }
 
     /// The user behind a player: the one with that external id, else the one it had, else a new one.

@@ -91,8 +91,12 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
     package struct Event: Hashable, Codable, Sendable {
         package let id: String
         package let name: String
-        package let holder: String
+        /// Who has it; of a transfer both, so that its events keep their order.
+        package let holders: [String]
+        package let subscriptionID: String
         package let body: JSONObject
+
+        package var holder: String { holders.first ?? "" }
     }
 
     package var settings = PurchaselySettings()
@@ -143,6 +147,12 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
 
     // MARK: Actions
 
+    /// What an action takes.
+    package static let fields: Set<String> = [
+        "user", "anonymous", "from", "plan", "product", "storeProduct", "store", "type", "offer",
+        "environment", "way", "settle", "namespace",
+    ]
+
     /// Carries out an action.
     ///
     /// - Throws: A refusal that says what is missing; nothing has changed then.
@@ -154,6 +164,13 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
         func text(_ name: String) -> String? {
             body[name]?.string.flatMap { $0.isEmpty ? nil : $0 }
         }
+        if let unknown = body.keys.first(where: { !Self.fields.contains($0) }) {
+            throw StoreAction.Refusal(
+                "'\(unknown)' is no field of an action; there are "
+                    + Self.fields.sorted().joined(separator: ", ")
+            )
+        }
+        advance(to: now)
         switch action {
         case .purchase: try buy(body, at: now)
         case .logIn, .transfer:
@@ -272,7 +289,7 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
             found.previousOfferType = found.offerType
             found.offerType = "NONE"
             found.price = 9.99
-            advance(&found, at: now)
+            beginPeriod(&found, at: now)
             save()
             send("ACTIVATE", found, at: now)
             send("SUBSCRIPTION_RENEWED", found, at: now)
@@ -311,7 +328,7 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
             send("ENTERED_BILLING_RETRY", found, at: now)
         case .recover:
             let wasGrace = found.graceEnd != nil
-            advance(&found, at: now)
+            beginPeriod(&found, at: now)
             save()
             send("ACTIVATE", found, at: now)
             send(
@@ -339,7 +356,7 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
             send("SUBSCRIPTION_PAUSED", found, at: now)
         case .unpause:
             found.resume = nil
-            advance(&found, at: now)
+            beginPeriod(&found, at: now)
             save()
             send("ACTIVATE", found, at: now)
             send("SUBSCRIPTION_UNPAUSED", found, at: now)
@@ -369,7 +386,7 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
         }
     }
 
-    private mutating func advance(_ found: inout Subscription, at now: Instant) {
+    private mutating func beginPeriod(_ found: inout Subscription, at now: Instant) {
         found.purchased = max(found.nextRenewal ?? now, now)
         found.nextRenewal = found.purchased + Self.period(found.plan)
         found.effectiveEnd = found.nextRenewal
@@ -387,6 +404,40 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
     private static func conversion(_ offer: String, fails: Bool = false) -> String {
         let name = offer == "FREE_TRIAL" ? "TRIAL" : offer
         return name + (fails ? "_NOT_CONVERTED" : "_CONVERTED")
+    }
+
+    // MARK: The passing of time
+
+    /// When something next happens by itself; nil when nothing will.
+    package var nextMoment: Instant? { subscriptions.values.compactMap(Self.moment).min() }
+
+    private static func moment(_ found: Subscription) -> Instant? {
+        guard !found.isOneTime else { return nil }
+        if found.status == "PAUSED" { return found.resume }
+        return found.isActive ? found.effectiveEnd : nil
+    }
+
+    /// Renews, ends and unpauses what is due by then, in the order of its time.
+    package mutating func advance(to now: Instant) {
+        while true {
+            let due = subscriptions.values.compactMap { found in
+                Self.moment(found).map { (time: $0, found: found) }
+            }.filter { $0.time <= now }.min { ($0.time, $0.found.id) < ($1.time, $1.found.id) }
+            guard let (time, found) = due else { return }
+            let action: Action =
+                switch found.status {
+                case "PAUSED": .unpause
+                case "IN_GRACE_PERIOD": .enterBillingRetry
+                case "AUTO_RENEWING" where found.purchaseType == "RENEWING_SUBSCRIPTION": .renew
+                default: .expire
+                }
+            do throws(StoreAction.Refusal) {
+                try change(found, action, JSONObject(), at: time)
+            } catch {
+                // What cannot go on must not be tried for ever.
+                subscriptions[found.id]?.isActive = false
+            }
+        }
     }
 
     // MARK: Transfer, section 7
@@ -412,25 +463,27 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
             let kind = old.isOneTime ? "ONE_TIME_PURCHASE" : "SUBSCRIPTION"
             // The published bodies have one time; no order is promised.
             if settings.transferOrder == .deactivateFirst {
-                send("DEACTIVATE", lost, at: now)
-                send("ACTIVATE", moved, at: now)
+                send("DEACTIVATE", lost, at: now, other: winner)
+                send("ACTIVATE", moved, at: now, other: loser)
             } else {
-                send("ACTIVATE", moved, at: now)
-                send("DEACTIVATE", lost, at: now)
+                send("ACTIVATE", moved, at: now, other: loser)
+                send("DEACTIVATE", lost, at: now, other: winner)
             }
             lost.status = lost.isOneTime ? nil : "DEACTIVATED"
             send(
                 kind + "_TRANSFERRED",
                 lost,
                 at: now,
-                with: ["transferred_to_user_id": .string(winner)]
+                with: ["transferred_to_user_id": .string(winner)],
+                other: winner
             )
             let source = old.userID != nil ? "user" : "anonymous_user"
             send(
                 kind + "_RECEIVED",
                 moved,
                 at: now,
-                with: ["transferred_from_\(source)_id": .string(loser)]
+                with: ["transferred_from_\(source)_id": .string(loser)],
+                other: loser
             )
         }
     }
@@ -459,7 +512,8 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
         _ name: String,
         _ found: Subscription,
         at now: Instant,
-        with special: JSONObject = JSONObject()
+        with special: JSONObject = JSONObject(),
+        other: String? = nil
     ) {
         guard settings.events.isEmpty || settings.events.contains(name) else { return }
         func number(_ value: Double) -> JSONValue { .number(JSONNumber(value)) }
@@ -513,7 +567,13 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
         }
         members += special.members.map { ($0.key, $0.value) }
         outgoing.append(
-            Event(id: id, name: name, holder: found.holder, body: .present(members))
+            Event(
+                id: id,
+                name: name,
+                holders: [found.holder] + (other.map { [$0] } ?? []),
+                subscriptionID: found.id,
+                body: .present(members)
+            )
         )
     }
 }

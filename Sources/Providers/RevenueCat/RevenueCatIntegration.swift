@@ -87,6 +87,15 @@ extension RevenueCatState {
         return .present(tags.filter { !off.contains($0.0) })
     }
 
+    /// Only with a grace period; without one the status stays what it was.
+    private func graceStatus(of event: JSONObject, _ isTrial: Bool) -> String? {
+        let product = event["product_id"]?.string?.split(separator: ":").first.map(String.init)
+        guard let id = event["app_user_id"]?.string, let known = customer(id),
+            known.subscriptions[product ?? ""]?.graceEnd != nil
+        else { return nil }
+        return isTrial ? "grace_period_trial" : "grace_period"
+    }
+
     /// `subscription_status` after an event (*inferred* from the definitions).
     private func status(of event: JSONObject, _ type: String, _ isTrial: Bool) -> String? {
         switch type {
@@ -95,10 +104,10 @@ extension RevenueCatState {
         case "CANCELLATION":
             switch event["cancel_reason"]?.string {
             case "CUSTOMER_SUPPORT": return "expired"
-            case "BILLING_ERROR": return isTrial ? "grace_period_trial" : "grace_period"
+            case "BILLING_ERROR": return graceStatus(of: event, isTrial)
             default: return isTrial ? "cancelled_trial" : "cancelled"
             }
-        case "BILLING_ISSUE": return isTrial ? "grace_period_trial" : "grace_period"
+        case "BILLING_ISSUE": return graceStatus(of: event, isTrial)
         case "PRODUCT_CHANGE": return "active"
         case "SUBSCRIPTION_PAUSED": return "paused"
         case "EXPIRATION":

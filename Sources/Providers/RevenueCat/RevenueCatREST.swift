@@ -54,6 +54,7 @@ extension RevenueCatState {
     static let blockedIDs: Set<String> = [
         "no_user", "null", "none", "nil", "(null)", "NaN", "\\x00", "\u{0}", "unidentified",
         "undefined", "unknown", "anonymous", "guest", "-1", "0", "[]", "{}", "[object Object]",
+        "\"\"",
     ]
 
     package mutating func respond(to request: HTTPMessage.Request, at now: Instant) -> Reply {
@@ -65,10 +66,27 @@ extension RevenueCatState {
         }
     }
 
-    package static func failure(_ status: Int) -> HTTPMessage.Response {
-        status == 429
-            ? RevenueCatError(v2: 429, "rate_limit_error", "Rate limit exceeded").response
-            : RevenueCatError(status, 7110, "Internal error.").response
+    /// A failure in the shape of the version that was called.
+    package func failure(_ status: Int, path: String) -> HTTPMessage.Response {
+        let isV2 = path.hasPrefix("/v2/")
+        var response: HTTPMessage.Response
+        switch status {
+        case 429 where isV2:
+            response = RevenueCatError(v2: 429, "rate_limit_error", "Rate limit exceeded").response
+        case 429:
+            response = HTTPMessage.Response(
+                429,
+                json: ["message": "Rate limit exceeded", "backoff_ms": 1000]
+            )
+        case _ where isV2:
+            response = RevenueCatError(v2: status, "server_error", "Internal error.").response
+        default: response = RevenueCatError(status, 7110, "Internal error.").response
+        }
+        if status == 429 {
+            let wait = settings.retryAfterUnit == .milliseconds ? "1000" : "1"
+            response.fields.append(HTTPMessage.Field("Retry-After", wait))
+        }
+        return response
     }
 
     private mutating func answer(
@@ -78,11 +96,17 @@ extension RevenueCatState {
         guard let segments = request.pathSegments, let version = segments.first else {
             throw RevenueCatError(404, 7226, "The request path is not valid.")
         }
-        try countCall(at: now)
+        try countCall(request.path, at: now)
         let isSecret = try authorize(request, version)
         advance(to: now)
         if version == "v2" {
-            return limited(try answerV2(request, Array(segments.dropFirst()), at: now))
+            guard isSecret else {
+                throw RevenueCatError(v2: 403, "authorization_error", "A secret key is required.")
+            }
+            return limited(
+                try answerV2(request, Array(segments.dropFirst()), at: now),
+                max: settings.callsPerMinuteMax ?? 480
+            )
         }
         guard version == "v1" else { throw RevenueCatError(404, 7226, "Not found.") }
         var body = JSONObject()
@@ -139,25 +163,25 @@ extension RevenueCatState {
         }
     }
 
-    private mutating func countCall(at now: Instant) throws(RevenueCatError) {
+    private mutating func countCall(_ path: String, at now: Instant) throws(RevenueCatError) {
         guard let max = settings.callsPerMinuteMax else { return }
         recentCalls.removeAll { now - $0 >= .seconds(60) }
         guard recentCalls.count < max else {
-            var response = Self.failure(429)
-            let wait = settings.retryAfterUnit == .milliseconds ? "1000" : "1"
-            response.fields.append(HTTPMessage.Field("Retry-After", wait))
-            throw RevenueCatError(response)
+            throw RevenueCatError(failure(429, path: path))
         }
         recentCalls.append(now)
     }
 
-    private func limited(_ response: HTTPMessage.Response) -> HTTPMessage.Response {
-        guard let max = settings.callsPerMinuteMax else { return response }
+    private func limited(
+        _ response: HTTPMessage.Response,
+        max: Int? = nil
+    ) -> HTTPMessage.Response {
+        guard let max = max ?? settings.callsPerMinuteMax else { return response }
         var response = response
         response.fields.append(
             HTTPMessage.Field(
                 "RevenueCat-Rate-Limit-Current-Usage",
-                String(recentCalls.count)
+                String(recentCalls.isEmpty ? 1 : recentCalls.count)
             )
         )
         response.fields.append(
@@ -377,6 +401,7 @@ extension RevenueCatState {
             throw RevenueCatError(400, 7226, "price and currency go together.")
         }
         remember(at: call.now)
+        if body["attributes"]?.object != nil { _ = try setAttributes(user, call) }
         let owner = customers.values.first { customer in
             customer.purchases.contains { $0.originalTransactionID == token }
         }
@@ -394,6 +419,8 @@ extension RevenueCatState {
                 action.product = product
                 action.store = store
                 action.offering = body["presented_offering_identifier"]?.string
+                action.currency = body["currency"]?.string
+                if case .number(let price)? = body["price"] { action.price = price.double }
                 if call.request[field: "x-is-sandbox"]?.lowercased() == "true" {
                     action.environment = "SANDBOX"
                 }
@@ -415,7 +442,6 @@ extension RevenueCatState {
             }
             throw RevenueCatError(400, 7772, error.description)
         }
-        if body["attributes"]?.object != nil { _ = try setAttributes(user, call) }
         let number = see(user, call.now, platform: call.platform)
         var bought = JSONObject()
         for purchase in customers[number]?.purchases ?? [] {
@@ -435,10 +461,6 @@ extension RevenueCatState {
         let id = product.split(separator: ":").first.map(String.init) ?? product
         if var purchase = customers[number]?.subscriptions[id] {
             purchase.originalTransactionID = token
-            if let price = body["price"] {
-                purchase.price = price
-                purchase.currency = body["currency"] ?? purchase.currency
-            }
             customers[number]?.put(purchase)
         } else if var purchase = customers[number]?.oneTime[id]?.last {
             customers[number]?.remove(purchase)
@@ -501,13 +523,18 @@ extension RevenueCatState {
         _ call: Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         try demand(.secret, call)
-        guard rest.count == 3 else { throw RevenueCatError(404, 7226, "Not found.") }
+        // `…/subscriptions/{product}/{txn}/cancel` names the transaction in front of the verb.
+        guard rest.count == 3 || (rest.count == 4 && rest[3] == "cancel") else {
+            throw RevenueCatError(404, 7226, "Not found.")
+        }
+        let (wanted, verb) = (rest[rest.count - 2], rest[rest.count - 1])
         guard let number = customerByID[id] else {
             throw RevenueCatError(404, 7259, "Subscriber not found.")
         }
         let found = customers[number]?.purchases.first {
-            $0.productID == rest[1].split(separator: ":").first.map(String.init)
-                || $0.transactionID == rest[1] || $0.originalTransactionID == rest[1]
+            $0.productID == wanted.split(separator: ":").first.map(String.init)
+                || $0.transactionID == wanted || $0.originalTransactionID == wanted
+                || wanted.hasPrefix($0.originalTransactionID + "..")
         }
         guard let found else { throw RevenueCatError(404, 7259, "Purchase not found.") }
         guard found.store == "PLAY_STORE" else {
@@ -515,7 +542,12 @@ extension RevenueCatState {
         }
         var action = StoreAction(.extend, user: id)
         action.product = found.productID
-        switch rest[2] {
+        // The refund of an earlier period says nothing and takes nothing (row 13b).
+        let isEarlier =
+            rest[0] == "transactions" && wanted != found.transactionID
+            && wanted != found.productID
+        guard !isEarlier else { return info(number, 200, call) }
+        switch verb {
         case "defer":
             if let time = call.body["expiry_time_ms"]?.int64, let end = found.expires {
                 action.by = Instant(milliseconds: time) - end

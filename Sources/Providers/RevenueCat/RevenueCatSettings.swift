@@ -33,6 +33,8 @@ package struct RevenueCatSettings: Hashable, Codable, Sendable {
     package var resubscriptionEvent = PurchaseType.initialPurchase
     /// Whether an EXPIRATION follows a refund (section 3, row 13).
     package var expiresAfterRefund = true
+    /// Seconds after the end of a period until EXPIRATION is sent (row 3: seconds to an hour).
+    package var expirationDelaySeconds: Int64 = 5
     /// `expiration_reason` when a promotional grant runs out (section 3, row 22).
     package var promotionalEndReason = "UNSUBSCRIBE"
     /// Seconds that REST lags behind the webhook; no order is promised (section 1.5).

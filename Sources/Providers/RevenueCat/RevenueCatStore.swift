@@ -23,6 +23,9 @@ extension RevenueCatState {
         at now: Instant
     ) throws(StoreAction.Refusal) {
         advance(to: now)
+        guard !Self.blockedIDs.contains(action.user), !action.user.contains("/") else {
+            throw Refusal("'\(action.user)' is an App User ID that RevenueCat refuses")
+        }
         remember(at: now)
         switch action.kind {
         case .purchase: try buy(action, now)
@@ -40,7 +43,9 @@ extension RevenueCatState {
             let type = action.type ?? "PAYWALL_IMPRESSION"
             emitPaywall(type, of: see(action.user, now), at: now)
         case .familyShare: try share(action, now)
-        case .temporaryGrant: grantTemporarily(action, now)
+        case .temporaryGrant:
+            try requireStore(action.store, action.kind)
+            grantTemporarily(action, now)
         case .redeem: try redeem(action, now)
         case .logIn:
             guard let from = action.from else { throw Refusal("log-in needs 'from'") }
@@ -82,8 +87,9 @@ extension RevenueCatState {
         let id = parts.first ?? action.product
         let product = catalog.product(id)
         let isTrial = action.period == "TRIAL"
-        let transaction = transactionID(store)
+        let transaction = action.transactionID ?? transactionID(store)
         let days = isTrial ? product.trialDays : product.days
+        let rate = product.exchangeRate
         var purchase = Purchase(
             productID: id,
             planID: parts.count == 2
@@ -98,9 +104,11 @@ extension RevenueCatState {
             expires: days.map { now + .seconds($0 * 86_400) },
             transactionID: transaction,
             originalTransactionID: transaction,
-            priceUSD: .number(JSONNumber(isTrial ? 0 : product.price)),
-            price: .number(JSONNumber(isTrial ? 0 : product.price * product.exchangeRate)),
-            currency: .string(product.currency),
+            priceUSD: .number(
+                JSONNumber(isTrial ? 0 : action.price.map { $0 / rate } ?? product.price)
+            ),
+            price: .number(JSONNumber(isTrial ? 0 : action.price ?? product.price * rate)),
+            currency: .string(action.currency ?? product.currency),
             entitlements: product.entitlements,
             offering: action.offering,
             offerCode: action.offerCode,
@@ -187,6 +195,7 @@ extension RevenueCatState {
         }
         customers[number]?.lastSeenID = action.user
         var purchase = try find(action, number)
+        try requireStore(purchase.store, action.kind)
         switch action.kind {
         case .renew:
             try requireRunning(purchase, action)
@@ -198,7 +207,15 @@ extension RevenueCatState {
             recover(&purchase, of: number, at: now)
         case .cancel:
             try requireRunning(purchase, action)
-            cancel(&purchase, action.reason ?? "UNSUBSCRIBE", of: number, at: now)
+            guard purchase.unsubscribed == nil || purchase.billingIssue != nil else {
+                throw Refusal("\(purchase.productID) is cancelled already")
+            }
+            // That reason is a refund (section 2.7).
+            if action.reason == "CUSTOMER_SUPPORT" {
+                refund(&purchase, number, now)
+            } else {
+                cancel(&purchase, action.reason ?? "UNSUBSCRIBE", of: number, at: now)
+            }
         case .uncancel:
             guard purchase.unsubscribed != nil, !purchase.hasEnded else {
                 throw Refusal("\(purchase.productID) is not cancelled")
@@ -219,7 +236,11 @@ extension RevenueCatState {
             emit("SUBSCRIPTION_EXTENDED", purchase, of: number, at: now)
         case .billingIssue: try failBilling(&purchase, action, number, now)
         case .changeProduct: try changeProduct(&purchase, action, number, now)
-        case .refund: refund(&purchase, number, now)
+        case .refund:
+            guard purchase.refunded == nil else {
+                throw Refusal("\(purchase.productID) is refunded already")
+            }
+            refund(&purchase, number, now)
         case .reverseRefund:
             guard purchase.refunded != nil else {
                 throw Refusal("\(purchase.productID) was not refunded")
@@ -227,9 +248,17 @@ extension RevenueCatState {
             purchase.refunded = nil
             purchase.unsubscribed = nil
             purchase.hasEnded = false
+            purchase.cancelReason = nil
+            purchase.willRenew = !purchase.isOneTime
             // The period that was paid counts again; it may be over (row 13c).
             if !purchase.isOneTime, let days = catalog.product(purchase.productID).days {
-                purchase.expires = purchase.purchased + .seconds(days * 86_400)
+                let end = purchase.purchased + .seconds(days * 86_400)
+                purchase.expires = end
+                // Over in the meantime: it stays over, and the event says so by its dates.
+                if end <= now {
+                    purchase.hasEnded = true
+                    purchase.willRenew = false
+                }
             }
             customers[number]?.put(purchase)
             save(purchase, number, now)
@@ -238,7 +267,7 @@ extension RevenueCatState {
             try requireRunning(purchase, action)
             end(&purchase, action.reason ?? purchase.cancelReason ?? "UNSUBSCRIBE", of: number, now)
         case .stopFamilyShare:
-            guard purchase.isFamilyShared else {
+            guard purchase.isFamilyShared, !purchase.hasEnded else {
                 throw Refusal("\(purchase.productID) is not shared with \(action.user)")
             }
             end(&purchase, "UNSUBSCRIBE", of: number, now)
@@ -248,6 +277,25 @@ extension RevenueCatState {
             emitVirtualCurrency(purchase, of: number, amount: action.amount, at: now)
         default: throw Refusal("\(action.kind.rawValue) changes no purchase")
         }
+    }
+
+    /// Stores that never send what an action would cause (section 2.1, the columns of the table).
+    private static let excluded: [StoreAction.Kind: Set<String>] = [
+        .uncancel: ["STRIPE", "PROMOTIONAL"],
+        .billingIssue: ["PROMOTIONAL"],
+        .changeProduct: ["AMAZON", "ROKU", "PROMOTIONAL"],
+        .extend: ["ROKU", "RC_BILLING", "PROMOTIONAL"],
+        .reverseRefund: ["PLAY_STORE", "STRIPE", "AMAZON", "ROKU", "RC_BILLING", "PROMOTIONAL"],
+        .temporaryGrant: ["RC_BILLING", "PROMOTIONAL"],
+        .currency: ["AMAZON", "ROKU", "PROMOTIONAL"],
+    ]
+
+    private func requireStore(
+        _ store: String,
+        _ kind: StoreAction.Kind
+    ) throws(StoreAction.Refusal) {
+        guard Self.excluded[kind]?.contains(store) == true else { return }
+        throw Refusal("\(kind.rawValue) does not happen at \(store)")
     }
 
     private func requireRunning(
@@ -284,9 +332,9 @@ extension RevenueCatState {
     private mutating func renew(_ purchase: inout Purchase, of number: Int, at time: Instant) {
         let isConversion = purchase.period == "TRIAL"
         if let next = purchase.nextProductID {
-            customers[number]?.remove(purchase)
-            purchase.productID = next
             purchase.nextProductID = nil
+            leave(purchase, number, at: time)
+            purchase.productID = next
             purchase.entitlements = catalog.product(next).entitlements
         }
         let product = catalog.product(purchase.productID)
@@ -296,8 +344,10 @@ extension RevenueCatState {
         purchase.expires = purchase.purchased + .seconds((product.days ?? 30) * 86_400)
         purchase.renewalNumber += 1
         purchase.transactionID = renewalTransaction(purchase)
-        purchase.priceUSD = .number(JSONNumber(product.price))
-        purchase.price = .number(JSONNumber(product.price * product.exchangeRate))
+        if !purchase.isFamilyShared {
+            purchase.priceUSD = .number(JSONNumber(product.price))
+            purchase.price = .number(JSONNumber(product.price * product.exchangeRate))
+        }
         purchase.graceEnd = nil
         purchase.billingIssue = nil
         purchase.resume = nil
@@ -324,6 +374,8 @@ extension RevenueCatState {
         purchase.unsubscribed = time
         purchase.willRenew = false
         purchase.cancelReason = reason
+        // A pause that has not begun has nothing to come back from.
+        if !purchase.isPaused { purchase.resume = nil }
         save(purchase, number, time)
         emit(
             "CANCELLATION",
@@ -499,7 +551,8 @@ extension RevenueCatState {
             save(purchase, number, now)
             return
         }
-        customers[number]?.remove(purchase)
+        let wasTrial = purchase.period == "TRIAL"
+        leave(purchase, number, at: now)
         purchase.productID = wanted
         purchase.entitlements = product.entitlements
         purchase.period = "NORMAL"
@@ -514,6 +567,7 @@ extension RevenueCatState {
         if isInitial {
             purchase.transactionID = transactionID(purchase.store)
             purchase.originalTransactionID = purchase.transactionID
+            purchase.originallyPurchased = now
             purchase.renewalNumber = 1
         } else {
             purchase.renewalNumber += 1
@@ -526,8 +580,19 @@ extension RevenueCatState {
             of: number,
             at: now + Self.burst,
             money: .price,
-            with: isInitial ? JSONObject() : ["is_trial_conversion": false]
+            with: isInitial ? JSONObject() : ["is_trial_conversion": .bool(wasTrial)]
         )
+    }
+
+    /// The line of the product that is left stays in REST, with its end.
+    private mutating func leave(_ purchase: Purchase, _ number: Int, at time: Instant) {
+        var left = purchase
+        left.expires = min(left.expires ?? time, time)
+        left.graceEnd = nil
+        left.hasEnded = true
+        left.willRenew = false
+        left.resume = nil
+        save(left, number, time)
     }
 
     // MARK: Refund, rows 13 and 18
@@ -719,6 +784,9 @@ extension RevenueCatState {
         }
         let target = see(action.user, now)
         guard source != target else { throw Refusal("'from' and 'user' are one customer") }
+        guard customers[source]?.purchases.isEmpty == false else {
+            throw Refusal("\(from) has no purchase to transfer")
+        }
         announceTransfer(source, target, now)
     }
 
@@ -773,16 +841,25 @@ extension RevenueCatState {
 
     /// When something next happens by itself; nil when nothing will.
     package var nextMoment: Instant? {
-        customers.values.lazy.flatMap(\.purchases).compactMap(Self.moment).min()
+        customers.values.lazy.flatMap(\.purchases).compactMap(moment).min()
     }
 
-    private static func moment(_ purchase: Purchase) -> Instant? {
+    private func moment(_ purchase: Purchase) -> Instant? {
         guard !purchase.isScripted, !purchase.isOneTime else { return nil }
         if purchase.isPaused { return purchase.resume }
-        guard !purchase.hasEnded else { return nil }
-        // Stripe goes on trying for as long as nobody says otherwise.
-        if purchase.store == "STRIPE", purchase.billingIssue != nil { return nil }
-        return purchase.effectiveEnd
+        guard !purchase.hasEnded, let end = purchase.effectiveEnd else { return nil }
+        let isRenewal =
+            purchase.willRenew && purchase.resume == nil && purchase.billingIssue == nil
+            && !purchase.isTemporary
+        // An end is noticed after it has come (row 3), a renewal at its moment.
+        return isRenewal ? end : end + .seconds(settings.expirationDelaySeconds)
+    }
+
+    /// The purchase that a store transaction belongs to, as it is now.
+    package func purchase(withTransaction id: String) -> Purchase? {
+        customers.values.lazy.flatMap(\.purchases).first {
+            $0.originalTransactionID == id || $0.transactionID == id
+        }
     }
 
     /// Lets everything happen that is due by then, in the order of its time.
@@ -800,10 +877,21 @@ extension RevenueCatState {
                 end(&purchase, "BILLING_ERROR", of: number, time)
             } else if purchase.store == "PROMOTIONAL" {
                 end(&purchase, settings.promotionalEndReason, of: number, time)
-            } else if purchase.willRenew, !purchase.isTemporary, !purchase.isFamilyShared {
+            } else if purchase.willRenew, !purchase.isTemporary, isStillShared(purchase, time) {
                 renew(&purchase, of: number, at: time)
             } else {
                 end(&purchase, purchase.cancelReason ?? "UNSUBSCRIBE", of: number, time)
+            }
+        }
+    }
+
+    /// A shared purchase goes on for as long as its owner's does.
+    private func isStillShared(_ purchase: Purchase, _ time: Instant) -> Bool {
+        guard purchase.isFamilyShared else { return true }
+        return customers.values.contains { customer in
+            customer.subscriptions.values.contains {
+                $0.originalTransactionID == purchase.originalTransactionID && !$0.isFamilyShared
+                    && !$0.hasEnded && ($0.willRenew || $0.effectiveEnd.map { $0 > time } ?? true)
             }
         }
     }
@@ -812,7 +900,7 @@ extension RevenueCatState {
         var best: (time: Instant, number: Int, purchase: Purchase)?
         for (number, customer) in customers {
             for purchase in customer.subscriptions.values {
-                guard let time = Self.moment(purchase), time <= now else { continue }
+                guard let time = moment(purchase), time <= now else { continue }
                 if let best,
                     (best.time, best.number, best.purchase.productID)
                         <= (time, number, purchase.productID)

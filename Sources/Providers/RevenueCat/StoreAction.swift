@@ -87,6 +87,11 @@ package struct StoreAction: Hashable, Codable, Sendable {
     package var amount: Int64 = 100
     package var variant = "b"
     package var type: String?
+    /// The store's id of the transaction; none: one is made.
+    package var transactionID: String?
+    /// What is paid, in `currency`; none: what the catalogue says.
+    package var price: Double?
+    package var currency: String?
     package var attributes = JSONObject()
 
     package init(_ kind: Kind, user: String) {

@@ -27,14 +27,18 @@ package struct WebhookDelivery: Hashable, Codable, Sendable {
     package let configuration: String
     package let eventID: String
     package let type: String
-    /// Deliveries with one key go one after the other; none: all at once.
-    package let orderKey: String?
+    /// Whose event it is: those of one group that are due together leave in their order.
+    package let group: String
+    /// Deliveries that share a key wait for each other's success; none: nobody waits.
+    package let orderKeys: [String]
     /// The bytes of every attempt.
     package let body: String
     package var attempts: [Attempt] = []
     package var state = State.waiting
     /// When the next attempt is made.
     package var due: Instant
+
+    package var isOver: Bool { state == .delivered || state == .failed }
 }
 
 /// Every delivery, waiting or done, on the virtual clock.
@@ -54,7 +58,7 @@ package struct DeliveryQueue: Hashable, Codable, Sendable {
     package var all: [WebhookDelivery] { deliveries.values.sorted { $0.number < $1.number } }
 
     package var isSettled: Bool {
-        !deliveries.values.contains { $0.state == .waiting || $0.state == .underway }
+        deliveries.values.allSatisfy(\.isOver)
     }
 
     package mutating func add(
@@ -63,7 +67,8 @@ package struct DeliveryQueue: Hashable, Codable, Sendable {
         event body: JSONValue,
         id: String,
         type: String,
-        orderKey: String? = nil,
+        group: String = "",
+        orderKeys: [String] = [],
         due: Instant
     ) {
         deliveries[nextNumber] = WebhookDelivery(
@@ -72,7 +77,8 @@ package struct DeliveryQueue: Hashable, Codable, Sendable {
             configuration: configuration,
             eventID: id,
             type: type,
-            orderKey: orderKey,
+            group: group,
+            orderKeys: orderKeys,
             body: body.text,
             due: due
         )
@@ -97,7 +103,7 @@ package struct DeliveryQueue: Hashable, Codable, Sendable {
                 event: (try? JSONValue(parsing: old.body)) ?? .null,
                 id: old.eventID,
                 type: old.type,
-                orderKey: nil,
+                group: old.group,
                 due: now
             )
             count += 1
@@ -110,7 +116,7 @@ package struct DeliveryQueue: Hashable, Codable, Sendable {
         ready(by: Instant(milliseconds: .max)).map(\.due).min()
     }
 
-    /// Hands out what is due, marked as underway; of one order key only the oldest.
+    /// Hands out what is due, marked as underway; of those that share an order key only the oldest.
     package mutating func take(by now: Instant) -> [WebhookDelivery] {
         let ready = ready(by: now).sorted { ($0.due, $0.number) < ($1.due, $1.number) }
         for delivery in ready { deliveries[delivery.number]?.state = .underway }
@@ -119,16 +125,14 @@ package struct DeliveryQueue: Hashable, Codable, Sendable {
 
     private func ready(by now: Instant) -> [WebhookDelivery] {
         var heads: [String: Int] = [:]
-        for delivery in deliveries.values
-        where delivery.state == .waiting
-            || delivery.state == .underway
-        {
-            guard let key = delivery.orderKey else { continue }
-            heads[key] = min(heads[key] ?? .max, delivery.number)
+        for delivery in deliveries.values where !delivery.isOver {
+            for key in delivery.orderKeys {
+                heads[key] = min(heads[key] ?? .max, delivery.number)
+            }
         }
         return deliveries.values.filter { delivery in
             delivery.state == .waiting && delivery.due <= now
-                && (delivery.orderKey.map { heads[$0] == delivery.number } ?? true)
+                && delivery.orderKeys.allSatisfy { heads[$0] == delivery.number }
         }
     }
 

@@ -17,6 +17,13 @@ package struct RetrySchedule: Hashable, Sendable {
         successes: [200]
     )
 
+    /// The dashboard's test event, which was seen not to be retried (section 1.4).
+    package static let test = RetrySchedule(
+        delays: [],
+        answerMax: .seconds(60),
+        successes: [200]
+    )
+
     /// At most 25 retries over about 20 days, 10 s for an answer.
     ///
     /// Source: Purchasely fact sheet, section 3. The spacing is *inferred*: the fourth power of the
@@ -33,11 +40,8 @@ package struct RetrySchedule: Hashable, Sendable {
 
     /// The wait before the attempt of that number, counted from 1; nil when there is none.
     package func delay(beforeAttempt number: Int) -> Duration? {
-        switch number {
-        case 1: .zero
-        case 2...attemptCountMax: delays[number - 2]
-        default: nil
-        }
+        if number == 1 { return .zero }
+        return delays.indices.contains(number - 2) ? delays[number - 2] : nil
     }
 
     package func isSuccess(_ status: Int) -> Bool { successes.contains(status) }
