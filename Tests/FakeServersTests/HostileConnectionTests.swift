@@ -1,0 +1,169 @@
+import Conformance
+import FakeServers
+import Providers
+import Replay
+import Testing
+
+/// What reaches the port is not what a client library would send; the others go on all the same.
+@Suite("Hostile connections", .serialized)
+struct HostileConnectionTests {
+    private static let parties: [Exchange.Party] = [
+        .revenueCat, .oneSignal, .firebase, .purchasely, .despia,
+    ]
+
+    private func with(
+        _ party: Exchange.Party,
+        idleMax: Duration = .seconds(60),
+        _ body: (Int) async throws -> Void
+    ) async throws {
+        let world = FakeWorld(
+            journalBytesMax: 64 << 20,
+            revenueCatKey: nil,
+            oneSignalKey: nil,
+            wallClock: { Instant(milliseconds: 1_790_000_000_000) }
+        )
+        let server = try await FakeServer(party, world: world, idleMax: idleMax)
+        try await body(server.port)
+        // Whatever happened before: a decent client is answered.
+        let client = BackendClient(base: server.baseURL, laneCount: 1)
+        let outcome = await client.send(HTTPMessage.Request("GET", "/"), within: .seconds(60))
+        guard case .answered = outcome else {
+            Issue.record("the fake \(party) is gone: \(outcome)")
+            return
+        }
+        await client.close()
+        await server.stop()
+    }
+
+    private static let broken: [(name: String, bytes: [UInt8])] = [
+        ("no HTTP", Array("\u{16}\u{3}\u{1}\u{2}nonsense\r\n\r\n".utf8)),
+        ("empty", []),
+        ("half a head", Array("POST /notifications HTTP/1.1\r\nhost: x\r\ncontent-le".utf8)),
+        (
+            "truncated body",
+            Array("POST /notifications HTTP/1.1\r\nhost: x\r\ncontent-length: 900\r\n\r\n{".utf8)
+        ),
+        (
+            "broken chunks",
+            Array(
+                ("POST /x HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
+                    + "zz\r\nhello\r\n0\r\n\r\n").utf8
+            )
+        ),
+        (
+            "a chunk that never comes",
+            Array(
+                ("POST /x HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
+                    + "ffffff\r\nhello").utf8
+            )
+        ),
+        (
+            "two lengths",
+            Array(
+                ("POST /x HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n"
+                    + "hello").utf8
+            )
+        ),
+        ("no UTF-8 in the path", Array("GET /".utf8) + [0xff, 0xfe] + Array(" HTTP/1.1\r\n\r\n".utf8)),
+        (
+            "a head without end",
+            Array("GET / HTTP/1.1\r\n".utf8)
+                + Array(repeatElement(Array("x-filler: aaaaaaaaaaaaaaaa\r\n".utf8), count: 8000))
+                .flatMap { $0 }
+        ),
+        (
+            "no UTF-8 in the body",
+            Array("POST /notifications HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\n".utf8)
+                + [0xff, 0xfe, 0xfd, 0xfc]
+        ),
+    ]
+
+    @Test("a broken request is answered or closed", arguments: parties)
+    func closesBroken(party: Exchange.Party) async throws {
+        try await with(party) { port in
+            for (name, bytes) in Self.broken {
+                let connection = try RawConnection(port: port)
+                connection.send(bytes)
+                connection.finish()
+                let answer = connection.read()
+                #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 "), "\(name): \(answer.prefix(60))")
+                #expect(!answer.hasPrefix("HTTP/1.1 5"), "\(name): \(answer.prefix(60))")
+            }
+        }
+    }
+
+    @Test("a body beyond the bound is refused", arguments: parties)
+    func refusesOversized(party: Exchange.Party) async throws {
+        try await with(party) { port in
+            let connection = try RawConnection(port: port)
+            let size = 16 << 20
+            connection.send("POST /x HTTP/1.1\r\nhost: x\r\ncontent-length: \(size)\r\n\r\n")
+            let chunk = [UInt8](repeating: 0x20, count: 1 << 20)
+            for _ in 0..<16 where connection.send(chunk) < chunk.count { break }
+            connection.finish()
+            let answer = connection.read()
+            #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 413"), "\(answer.prefix(60))")
+        }
+    }
+
+    @Test func `who sends too slowly, and who sends nothing, is let go`() async throws {
+        try await with(.oneSignal, idleMax: .milliseconds(300)) { port in
+            let silent = try RawConnection(port: port)
+            let slow = try RawConnection(port: port)
+            slow.send("POST /notifications HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{")
+            // Both reads end because the fake closes; if it did not, the socket's own limit would
+            // end them after a minute, and the next expectation says so.
+            let clock = ContinuousClock()
+            let start = clock.now
+            _ = silent.read()
+            _ = slow.read()
+            #expect(clock.now - start < .seconds(50))
+        }
+    }
+
+    @Test func `a thousand idle connections hold nobody up`() async throws {
+        try await with(.oneSignal) { port in
+            var held: [RawConnection] = []
+            for _ in 0..<1000 { held.append(try RawConnection(port: port)) }
+            let client = BackendClient(base: "http://127.0.0.1:\(port)", laneCount: 1)
+            let outcome = await client.send(HTTPMessage.Request("GET", "/"), within: .seconds(60))
+            await client.close()
+            guard case .answered = outcome else {
+                Issue.record("\(outcome)")
+                return
+            }
+            #expect(held.count == 1000)
+        }
+    }
+
+    @Test func `a client that never reads holds nobody up`() async throws {
+        try await with(.despia) { port in
+            // Fill the record, so that an answer is larger than any socket's buffer.
+            let filler = try RawConnection(port: port)
+            let command = JSONValue.object([
+                "command": .string("x://" + String(repeating: "y", count: 20_000))
+            ]).text
+            for _ in 0..<300 {
+                filler.send(
+                    "POST /bridge HTTP/1.1\r\nhost: x\r\ncontent-length: \(command.utf8.count)\r\n\r\n"
+                        + command
+                )
+                _ = filler.read(until: "}")
+            }
+            let deaf = try RawConnection(port: port)
+            for _ in 0..<50 { deaf.send("GET /log?limit=1000 HTTP/1.1\r\nhost: x\r\n\r\n") }
+            let client = BackendClient(base: "http://127.0.0.1:\(port)", laneCount: 1)
+            for _ in 0..<20 {
+                let outcome = await client.send(
+                    HTTPMessage.Request("GET", "/device"),
+                    within: .seconds(60)
+                )
+                guard case .answered = outcome else {
+                    Issue.record("\(outcome)")
+                    break
+                }
+            }
+            await client.close()
+        }
+    }
+}
