@@ -22,12 +22,18 @@ enum Benchmarks {
             try await bareLoop(arguments[2])
             return
         }
+        if arguments.count == 2, arguments[1] == "bare-server" {
+            try await ServingBenchmark.bareServer()
+            return
+        }
         let folder = URL(fileURLWithPath: arguments[0]).deletingLastPathComponent()
         let assay = folder.appendingPathComponent("assay").path
         print("cores                              \(ProcessInfo.processInfo.activeProcessorCount)")
         try show("--version, cold", times(20) { try run(assay, ["--version"]) })
         judging()
         journal()
+        millionEntries()
+        try ServingBenchmark.run(assay: assay, own: arguments[0])
         try await simpleCases(assay: assay, own: arguments[0])
         let start = "exec '\(assay)' backend --port {{port}} --data '{{data}}'"
         try show(
@@ -36,11 +42,11 @@ enum Benchmarks {
         )
     }
 
-    private static func print(_ text: String) {
+    static func print(_ text: String) {
         FileHandle.standardOutput.write(Data((text + "\n").utf8))
     }
 
-    private static func show(_ name: String, _ samples: [Double]) {
+    static func show(_ name: String, _ samples: [Double]) {
         let sorted = samples.sorted()
         func text(_ value: Double) -> String { String(format: "%9.2f", value * 1000) }
         let label = name.padding(toLength: 34, withPad: " ", startingAt: 0)
@@ -55,7 +61,7 @@ enum Benchmarks {
         return try (0..<count).map { _ in seconds(try clock.measure(body)) }
     }
 
-    private static func seconds(_ duration: Duration) -> Double {
+    static func seconds(_ duration: Duration) -> Double {
         Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
     }
 
@@ -195,13 +201,39 @@ enum Benchmarks {
             )
             journal.complete(
                 number,
-                .answered(HTTPMessage.Response(200, json: ["id": "x", "external_id": nil])),
+                .answered(HTTPMessage.Response(200, json: ["id": "x", "external_id": .null])),
                 at: 1
             )
         }
         let counted = journal.byteCount / count - body.count
         let resident = (residentBytes() - before) / count - body.count
         print("journal beyond the body            \(counted) bytes counted, \(resident) resident")
+    }
+
+    /// A bounded journal through a million exchanges: what it holds stays what it held.
+    private static func millionEntries() {
+        let bound = 64 << 20
+        var journal = Journal(bytesMax: bound)
+        let body = [UInt8](repeating: 0x20, count: 650)
+        let before = residentBytes()
+        var resident: [Int] = []
+        for number in 1...1_000_000 {
+            var exchange = Exchange(
+                from: .backend,
+                to: .oneSignal,
+                namespace: "",
+                purpose: .call,
+                at: Instant(milliseconds: 0),
+                request: HTTPMessage.Request("POST", "/notifications", body: body)
+            )
+            exchange.outcome = .answered(HTTPMessage.Response(200, json: ["id": "x"]))
+            _ = journal.append(exchange)
+            if number % 250_000 == 0 { resident.append((residentBytes() - before) >> 20) }
+        }
+        print(
+            "a million entries, bound 64 MiB    \(journal.byteCount >> 20) MiB counted, resident at "
+                + "each quarter \(resident.map(String.init).joined(separator: ", ")) MiB"
+        )
     }
 
     private static func residentBytes() -> Int {

@@ -92,7 +92,9 @@ package struct Services: Hashable, Codable, Sendable {
     /// The device reads its purchases where the store keeps them.
     private mutating func despiaReply(_ request: HTTPMessage.Request, _ now: Instant) -> Reply {
         revenueCat.advance(to: now)
-        despia.refreshHistory { revenueCat.purchase(withTransaction: $0) } isActive: {
+        despia.refreshHistory {
+            revenueCat.purchase(withTransaction: $0)
+        } isActive: {
             $0.isActive(at: now)
         }
         return despia.respond(to: request, at: now)

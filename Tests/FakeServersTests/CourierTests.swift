@@ -144,7 +144,9 @@ struct CourierTests {
                 _ = await courier.flush("")
             }
             #expect(
-                receiver.types == ["INITIAL_PURCHASE", "BILLING_ISSUE", "CANCELLATION", "EXPIRATION"]
+                receiver.types == [
+                    "INITIAL_PURCHASE", "BILLING_ISSUE", "CANCELLATION", "EXPIRATION",
+                ]
             )
         }
     }
@@ -170,7 +172,8 @@ struct CourierTests {
                 }
                 _ = await courier.advance("", to: nil)
             }
-            let pair = order == .activateFirst ? ["ACTIVATE", "DEACTIVATE"] : ["DEACTIVATE", "ACTIVATE"]
+            let pair =
+                order == .activateFirst ? ["ACTIVATE", "DEACTIVATE"] : ["DEACTIVATE", "ACTIVATE"]
             #expect(receiver.types == ["ACTIVATE"] + pair)
         }
     }
@@ -224,15 +227,19 @@ struct CourierTests {
             }
             #expect(count == 1)
             _ = await courier.flush("")
-            #expect(world.edit("") { services, now in
-                services.queue.resend("unknown", to: nil, at: now)
-            } == 0)
+            #expect(
+                world.edit("") { services, now in
+                    services.queue.resend("unknown", to: nil, at: now)
+                } == 0
+            )
         }
         #expect(receiver.types.count == 2)
         #expect(Set(receiver.bodies).count == 1)
     }
 
-    @Test func `a customer with a OneSignal id gets tags, and the call is in the journal`() async throws {
+    @Test func `a customer with a OneSignal id gets tags, and the call is in the journal`()
+        async throws
+    {
         let world = world()
         let receiver = Receiver(clock: clock(world))
         try await with(world, receiver) { courier in
@@ -257,7 +264,8 @@ struct CourierTests {
             buy(world)
             _ = await courier.flush("")
         }
-        let tags = world.read("") { services, _ in services.oneSignal.tags(of: "external_id", "ada") }
+        let tags = world.read("") { services, _ in services.oneSignal.tags(of: "external_id", "ada")
+        }
         #expect(tags??["subscription_status"] == "active")
         #expect(tags??["last_event_type"] == "initial_purchase")
         let calls = world.journal.read { $0.exchanges }.filter { $0.to == .oneSignal }

@@ -64,7 +64,10 @@ struct HostileConnectionTests {
                     + "hello").utf8
             )
         ),
-        ("no UTF-8 in the path", Array("GET /".utf8) + [0xff, 0xfe] + Array(" HTTP/1.1\r\n\r\n".utf8)),
+        (
+            "no UTF-8 in the path",
+            Array("GET /".utf8) + [0xff, 0xfe] + Array(" HTTP/1.1\r\n\r\n".utf8)
+        ),
         (
             "a head without end",
             Array("GET / HTTP/1.1\r\n".utf8)
@@ -86,7 +89,10 @@ struct HostileConnectionTests {
                 connection.send(bytes)
                 connection.finish()
                 let answer = connection.read()
-                #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 "), "\(name): \(answer.prefix(60))")
+                #expect(
+                    answer.isEmpty || answer.hasPrefix("HTTP/1.1 "),
+                    "\(name): \(answer.prefix(60))"
+                )
                 #expect(!answer.hasPrefix("HTTP/1.1 5"), "\(name): \(answer.prefix(60))")
             }
         }

@@ -28,14 +28,23 @@ struct DespiaTests {
     @Test(
         "a command is split at the first marks and nothing is lost",
         arguments: [
-            ("setvault://?key=a&value=b&locked=true", "setvault", "", ["key", "value", "locked"], 0),
-            ("revenuecat://purchase?external_id=u&product=g:p", "revenuecat", "purchase",
-                ["external_id", "product"], 0),
-            ("setvault://?key=a&value=x&locked=true&locked=false", "setvault", "",
-                ["key", "value", "locked", "locked"], 1),
+            (
+                "setvault://?key=a&value=b&locked=true", "setvault", "",
+                ["key", "value", "locked"], 0
+            ),
+            (
+                "revenuecat://purchase?external_id=u&product=g:p", "revenuecat", "purchase",
+                ["external_id", "product"], 0
+            ),
+            (
+                "setvault://?key=a&value=x&locked=true&locked=false", "setvault", "",
+                ["key", "value", "locked", "locked"], 1
+            ),
             ("setvault://?key=a&value=x & y", "setvault", "", ["key", "value", " y"], 2),
-            ("sendlocalpushmsg://push.send?s=5&msg=a&!#t&!#u", "sendlocalpushmsg",
-                "push.send", ["s and msg", "title", "url"], 0),
+            (
+                "sendlocalpushmsg://push.send?s=5&msg=a&!#t&!#u", "sendlocalpushmsg",
+                "push.send", ["s and msg", "title", "url"], 0
+            ),
             ("statusbarcolor://{1, 2, 3}", "statusbarcolor", "{1, 2, 3}", [], 0),
             ("nonsense://x?y=1", "nonsense", "x", ["y"], 1), ("no scheme", "", "no scheme", [], 1),
             ("", "", "", [], 1), ("://", "", "", [], 1), ("readvault://", "readvault", "", [], 0),
@@ -104,13 +113,19 @@ struct DespiaTests {
 
     @Test func `a purchase on the device is a purchase in the store, an event and a push target`() {
         var services = Services(seed: 1, revenueCatKey: nil, oneSignalKey: nil)
-        services.revenueCat.webhooks = [WebhookConfiguration(id: "main", url: "http://127.0.0.1:1/")]
+        services.revenueCat.webhooks = [
+            WebhookConfiguration(id: "main", url: "http://127.0.0.1:1/")
+        ]
         func send(_ method: String, _ path: String, _ body: JSONObject) -> JSONValue {
             let request = HTTPMessage.Request(method, path, body: JSONValue.object(body).bytes)
             let reply = services.respond(.despia, to: request, at: Self.now)
             return (try? JSONValue(parsing: reply.response.body)) ?? .null
         }
-        _ = send("POST", "/bridge", ["command": "revenuecat://launchPaywall?external_id=ada&offering=default"])
+        _ = send(
+            "POST",
+            "/bridge",
+            ["command": "revenuecat://launchPaywall?external_id=ada&offering=default"]
+        )
         #expect(send("GET", "/device", [:])["paywall"]?["open"] == true)
         let closed = send("POST", "/device/paywall/complete", ["product": "premium_yearly"])
         let called = (closed["replies"]?.array ?? []).compactMap { $0["name"]?.string }
@@ -177,7 +192,10 @@ struct DespiaTests {
 
     @Test func `every command stands in the record, to the letter`() {
         var state = DespiaState()
-        let hostile = ["setvault://?key=a&value=&locked=true", "\u{0}", "x://" + String(repeating: "y", count: 1000)]
+        let hostile = [
+            "setvault://?key=a&value=&locked=true", "\u{0}",
+            "x://" + String(repeating: "y", count: 1000),
+        ]
         for command in hostile { _ = bridge(&state, command) }
         let records = call(&state, "GET", "/log").body["records"]?.array ?? []
         #expect(records.compactMap { $0["text"]?.string } == hostile)

@@ -103,7 +103,8 @@ struct PurchaselyTests {
             .logIn,
             ["from": "6837C35A-949B-4489-B212-62F66ACA6CC2", "user": "ada"]
         )
-        let first = order == .activateFirst ? ["ACTIVATE", "DEACTIVATE"] : ["DEACTIVATE", "ACTIVATE"]
+        let first =
+            order == .activateFirst ? ["ACTIVATE", "DEACTIVATE"] : ["DEACTIVATE", "ACTIVATE"]
         #expect(names(events) == first + ["SUBSCRIPTION_TRANSFERRED", "SUBSCRIPTION_RECEIVED"])
         for event in events {
             let isLoser = event.name == "DEACTIVATE" || event.name == "SUBSCRIPTION_TRANSFERRED"

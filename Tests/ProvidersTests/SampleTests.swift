@@ -35,7 +35,10 @@ struct SampleCase: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 }
 
-@Suite("Bodies against the published ones", .enabled(if: Published.areThere, "samples are elsewhere"))
+@Suite(
+    "Bodies against the published ones",
+    .enabled(if: Published.areThere, "samples are elsewhere")
+)
 struct SampleTests {
     private static let now = Instant(milliseconds: 1_790_000_000_000)
     /// Deprecated, and null or filled at RevenueCat's will (fact sheet, section 2.5).
@@ -275,10 +278,13 @@ struct SampleTests {
                 $0.user = "bob"
             }
         ),
-        SampleCase(name: "uncancellation-empty_attributes", make: { state, now in
-            try after(.cancel)(&state, now)
-            try act(&state, .uncancel, now + .seconds(120))
-        }),
+        SampleCase(
+            name: "uncancellation-empty_attributes",
+            make: { state, now in
+                try after(.cancel)(&state, now)
+                try act(&state, .uncancel, now + .seconds(120))
+            }
+        ),
         SampleCase(
             name: "virtual_currency_transaction-purchase",
             make: after(.currency)
@@ -293,7 +299,10 @@ struct SampleTests {
         var state = RevenueCatState(key: nil)
         try sample.make(&state, Self.now)
         let type = published["type"]
-        let made = try #require(state.takeEvents().last { $0["type"] == type }, "no \(type?.text ?? "")")
+        let made = try #require(
+            state.takeEvents().last { $0["type"] == type },
+            "no \(type?.text ?? "")"
+        )
         let ours = Set(made.keys).subtracting(Self.sometimes)
         let theirs = Set(published.keys).subtracting(Self.sometimes)
         // An exception that is not needed any more is as wrong as one that is missing.
@@ -318,7 +327,8 @@ struct SampleTests {
     }
 
     @Test func `Purchasely's published signatures are ours`() throws {
-        let vectors = try Published.json("purchasely/signature_vectors.json")["vectors"]?.array ?? []
+        let vectors =
+            try Published.json("purchasely/signature_vectors.json")["vectors"]?.array ?? []
         #expect(vectors.count >= 5)
         for vector in vectors {
             let secret = try #require(vector["secret"]?.string)

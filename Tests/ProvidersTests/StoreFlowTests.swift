@@ -100,7 +100,9 @@ struct StoreFlowTests {
         _ = try shop.act(.purchase)
         _ = try shop.act(.cancel)
         #expect(names(try shop.act(.uncancel)) == ["UNCANCELLATION"])
-        #expect(shop.rest()["subscriptions"]?["premium_monthly"]?["unsubscribe_detected_at"] == .null)
+        #expect(
+            shop.rest()["subscriptions"]?["premium_monthly"]?["unsubscribe_detected_at"] == .null
+        )
         #expect(names(shop.pass(days: 31)) == ["RENEWAL"])
     }
 
@@ -239,7 +241,9 @@ struct StoreFlowTests {
         let shop = Shop()
         _ = try shop.act(.purchase)
         let refunded = try shop.act(.refund)
-        #expect(names(refunded) == ["CANCELLATION(CUSTOMER_SUPPORT)", "EXPIRATION(CUSTOMER_SUPPORT)"])
+        #expect(
+            names(refunded) == ["CANCELLATION(CUSTOMER_SUPPORT)", "EXPIRATION(CUSTOMER_SUPPORT)"]
+        )
         #expect(refunded[0]["price"] == .number(JSONNumber(-9.99)))
         let end = try #require(refunded[0]["expiration_at_ms"]?.int64)
         #expect(end <= refunded[0]["event_timestamp_ms"]?.int64 ?? 0)
@@ -321,7 +325,10 @@ struct StoreFlowTests {
         let converted = trial.pass(days: 8)
         #expect(names(converted) == ["RENEWAL"])
         #expect(converted[0]["is_trial_conversion"] == true)
-        #expect(converted[0]["period_type"] == "NORMAL" && converted[0]["price"] == .number(JSONNumber(9.99)))
+        #expect(
+            converted[0]["period_type"] == "NORMAL"
+                && converted[0]["price"] == .number(JSONNumber(9.99))
+        )
 
         let left = Shop()
         _ = try left.act(.purchase) { $0.period = "TRIAL" }
@@ -356,12 +363,16 @@ struct StoreFlowTests {
         #expect(bought[0]["expiration_at_ms"] == .null)
         #expect(shop.hasAccess())
         #expect(shop.pass(days: 4000).isEmpty)
-        #expect(names(try shop.act(.refund) { $0.product = "lifetime" })
-            == ["CANCELLATION(CUSTOMER_SUPPORT)"])
+        #expect(
+            names(try shop.act(.refund) { $0.product = "lifetime" })
+                == ["CANCELLATION(CUSTOMER_SUPPORT)"]
+        )
         #expect(shop.rest()["non_subscriptions"] == [:])
         #expect(!shop.hasAccess())
-        #expect(names(try shop.act(.reverseRefund) { $0.product = "lifetime" })
-            == ["REFUND_REVERSED"])
+        #expect(
+            names(try shop.act(.reverseRefund) { $0.product = "lifetime" })
+                == ["REFUND_REVERSED"]
+        )
         #expect(shop.hasAccess())
 
         let coins = Shop()
@@ -438,8 +449,10 @@ struct StoreFlowTests {
         #expect(shop.hasAccess("ada"))
         let named = Shop()
         _ = try named.act(.purchase, "web") { $0.store = "RC_BILLING" }
-        #expect(names(try named.act(.redeem, "ada") { $0.from = "web" })
-            == ["PURCHASE_REDEEMED", "TRANSFER"])
+        #expect(
+            names(try named.act(.redeem, "ada") { $0.from = "web" })
+                == ["PURCHASE_REDEEMED", "TRANSFER"]
+        )
         #expect(named.hasAccess("ada") && !named.hasAccess("web"))
     }
 
@@ -544,7 +557,8 @@ struct RevenueCatIdentityTests {
 
     @Test func `receipts say whose they are`() throws {
         let shop = Shop()
-        func post(_ user: String, _ token: String, _ more: JSONObject = [:]) -> HTTPMessage.Response {
+        func post(_ user: String, _ token: String, _ more: JSONObject = [:]) -> HTTPMessage.Response
+        {
             var body: JSONObject = [
                 "app_user_id": .string(user), "fetch_token": .string(token),
                 "product_id": "premium_monthly",

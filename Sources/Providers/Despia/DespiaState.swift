@@ -51,7 +51,8 @@ package struct DespiaState: Fake, Hashable, Codable {
     ) {
         for account in history.keys {
             history[account] = history[account]?.map { entry in
-                guard let id = entry["originalTransactionId"]?.string, let purchase = find(id) else {
+                guard let id = entry["originalTransactionId"]?.string, let purchase = find(id)
+                else {
                     return entry
                 }
                 var entry = entry
@@ -456,7 +457,8 @@ package struct DespiaState: Fake, Hashable, Codable {
     }
 
     /// A call of a page's function with these arguments.
-    private static func call(_ name: String, _ arguments: [JSONValue], _ delay: Int64) -> JSONValue {
+    private static func call(_ name: String, _ arguments: [JSONValue], _ delay: Int64) -> JSONValue
+    {
         [
             "kind": "callback", "name": .string(name), "arguments": .array(arguments),
             "delay": .integer(delay),
@@ -590,7 +592,9 @@ package struct DespiaState: Fake, Hashable, Codable {
         case "localcdn":
             return command.path == "query" ? [Self.variable("cdnItems", [], delay)] : []
         case "stripe":
-            return [Self.call("stripeEvent", [["method": "payment", "status": "completed"]], delay)]
+            return [
+                Self.call("stripeEvent", [["method": "payment", "status": "completed"]], delay)
+            ]
         case "location":
             let place: JSONValue = [
                 "latitude": .number(JSONNumber(52.52)), "longitude": .number(JSONNumber(13.4)),

@@ -145,7 +145,8 @@ package struct OneSignalState: Fake, Hashable {
     /// The app that a call names; made when it is not there and any app may be.
     func app(_ id: String?) throws(OneSignalError) -> OneSignalApp {
         guard let id = id?.lowercased(), Self.isUUID(id) else { throw .invalidApp }
-        guard settings.apps.isEmpty || settings.apps.contains(where: { $0.lowercased() == id }) else {
+        guard settings.apps.isEmpty || settings.apps.contains(where: { $0.lowercased() == id })
+        else {
             throw OneSignalError(404, "App with id: \(id) does not exist", confidence: .captured)
         }
         return apps[id] ?? OneSignalApp(appID: id)

@@ -1,0 +1,257 @@
+internal import Foundation
+internal import Hummingbird
+internal import Logging
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+/// `assay serve` from outside: how soon it answers, and how fast beside a server that does nothing.
+enum ServingBenchmark {
+    private static let connectionCount = 8
+    private static let requestCount = 4000
+
+    static func run(assay: String, own: String) throws {
+        let (port, control) = (freePort(), freePort())
+        let arguments =
+            [
+                "serve", "--quiet", "--listen", "onesignal=127.0.0.1:\(port)",
+                "--listen", "control=127.0.0.1:\(control)",
+            ]
+            + ["revenuecat", "firebase", "purchasely", "despia"].flatMap {
+                ["--listen", "\($0)=127.0.0.1:0"]
+            }
+        var starts: [Double] = []
+        for _ in 0..<10 {
+            let clock = ContinuousClock()
+            let begin = clock.now
+            let process = try spawn(assay, arguments)
+            let answer = firstAnswer(port: control, path: "/assay/v1/health")
+            starts.append(Benchmarks.seconds(clock.now - begin))
+            kill(process, SIGTERM)
+            wait(process)
+            guard answer.contains("{\"ok\":true}") else {
+                Benchmarks.print("the wrong answer: \(answer.prefix(200))")
+                return
+            }
+        }
+        Benchmarks.show("serve: exec to first answer", starts)
+        // Alternating, so that both meet the same minute.
+        var ours: [Load] = []
+        var bare: [Load] = []
+        for _ in 0..<5 {
+            let idle = try spawn(own, ["bare-server"], environment: ["BARE_PORT=\(port)"])
+            _ = firstAnswer(port: port, path: "/")
+            bare.append(load(port: port))
+            kill(idle, SIGKILL)
+            wait(idle)
+            let process = try spawn(assay, arguments)
+            _ = firstAnswer(port: control, path: "/assay/v1/health")
+            ours.append(load(port: port))
+            kill(process, SIGTERM)
+            wait(process)
+        }
+        let (mine, other) = (middle(ours), middle(bare))
+        Benchmarks.print("650-byte POST, bare server         \(other.text)")
+        Benchmarks.print("650-byte POST, OneSignal fake      \(mine.text)")
+        let share = String(format: "%.0f", 100 * mine.rate / other.rate)
+        Benchmarks.print("rate of the fake beside bare       \(share) %")
+    }
+
+    // MARK: Load
+
+    private struct Load: Sendable {
+        let rate: Double
+        let p99: Double
+
+        var text: String {
+            String(format: "%8.0f /s, p99 %.2f ms", rate, p99 * 1000)
+        }
+    }
+
+    private static func middle(_ loads: [Load]) -> Load {
+        loads.sorted { $0.rate < $1.rate }[loads.count / 2]
+    }
+
+    /// Keep-alive connections that each send one request after the other.
+    private static func load(port: Int) -> Load {
+        let body =
+            "{\"app_id\":\"a55a4000-0000-4000-8000-000000000000\",\"include_aliases\":"
+            + "{\"external_id\":[\"ada\"]},\"target_channel\":\"push\",\"contents\":{\"en\":\""
+            + String(repeating: "x", count: 496) + "\"}}"
+        let request =
+            "POST /notifications HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\ncontent-type: "
+            + "application/json\r\ncontent-length: \(body.utf8.count)\r\n\r\n" + body
+        let clock = ContinuousClock()
+        let begin = clock.now
+        let group = DispatchGroup()
+        let results = Results()
+        for _ in 0..<connectionCount {
+            group.enter()
+            Thread.detachNewThread {
+                results.add(client(port: port, request: Array(request.utf8)))
+                group.leave()
+            }
+        }
+        group.wait()
+        let elapsed = Benchmarks.seconds(clock.now - begin)
+        let sorted = results.all.sorted()
+        return Load(
+            rate: Double(sorted.count) / elapsed,
+            p99: sorted.isEmpty ? .infinity : sorted[sorted.count * 99 / 100]
+        )
+    }
+
+    private final class Results: @unchecked Sendable {
+        private let lock = NSLock()
+        private var times: [Double] = []
+
+        func add(_ more: [Double]) {
+            lock.lock()
+            times += more
+            lock.unlock()
+        }
+
+        var all: [Double] { times }
+    }
+
+    private static func client(port: Int, request: [UInt8]) -> [Double] {
+        let descriptor = connection(to: port)
+        guard descriptor >= 0 else { return [] }
+        defer { close(descriptor) }
+        let clock = ContinuousClock()
+        var times: [Double] = []
+        times.reserveCapacity(requestCount)
+        for _ in 0..<requestCount {
+            let begin = clock.now
+            guard send(descriptor, request, request.count, 0) == request.count else { break }
+            // Every answer here is small and comes in one piece.
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            guard recv(descriptor, &buffer, buffer.count, 0) > 0 else { break }
+            times.append(Benchmarks.seconds(clock.now - begin))
+        }
+        return times
+    }
+
+    // MARK: Processes and sockets
+
+    private static func spawn(
+        _ program: String,
+        _ arguments: [String],
+        environment extra: [String] = []
+    ) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for descriptor in [Int32(1), 2] {
+            posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0)
+        }
+        func words(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+            texts.map { strdup($0) } + [nil]
+        }
+        var command = words([program] + arguments)
+        var variables = words(
+            ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" } + extra
+        )
+        defer { for word in command + variables { free(word) } }
+        var process: pid_t = 0
+        guard posix_spawn(&process, program, &actions, nil, &command, &variables) == 0 else {
+            throw CocoaError(.executableNotLoadable)
+        }
+        return process
+    }
+
+    private static func wait(_ process: pid_t) {
+        var status: Int32 = 0
+        waitpid(process, &status, 0)
+    }
+
+    private static func connection(to port: Int) -> Int32 {
+        #if canImport(Glibc)
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        #else
+        let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #endif
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(UInt16(port)).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let status = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard status == 0 else {
+            close(descriptor)
+            return -1
+        }
+        return descriptor
+    }
+
+    /// Asks until somebody answers, for at most ten seconds.
+    private static func firstAnswer(port: Int, path: String) -> String {
+        let request = Array("GET \(path) HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\n\r\n".utf8)
+        let clock = ContinuousClock()
+        let end = clock.now + .seconds(10)
+        while clock.now < end {
+            let descriptor = connection(to: port)
+            guard descriptor >= 0 else {
+                sched_yield()
+                continue
+            }
+            defer { close(descriptor) }
+            guard send(descriptor, request, request.count, 0) == request.count else { continue }
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            if count > 0 { return String(decoding: buffer[..<count], as: UTF8.self) }
+        }
+        return ""
+    }
+
+    private static func freePort() -> Int {
+        #if canImport(Glibc)
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        #else
+        let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #endif
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                _ = bind(descriptor, $0, length)
+                _ = getsockname(descriptor, $0, &length)
+            }
+        }
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    // MARK: The server that does nothing
+
+    /// The same library, with the body read and a small answer, and nothing else.
+    static func bareServer() async throws {
+        let port = ProcessInfo.processInfo.environment["BARE_PORT"].flatMap { Int($0) } ?? 0
+        var logger = Logger(label: "bare")
+        logger.logLevel = .critical
+        let router = Router()
+        router.get("/") { _, _ in Response(status: .ok) }
+        router.post("notifications") { request, _ in
+            _ = try await request.body.collect(upTo: 1 << 20)
+            return Response(
+                status: .ok,
+                headers: [.contentType: "application/json"],
+                body: .init(byteBuffer: .init(string: "{\"id\":\"x\",\"external_id\":null}"))
+            )
+        }
+        let application = Application(
+            router: router,
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
+            logger: logger
+        )
+        try await application.run()
+    }
+}
