@@ -207,7 +207,7 @@ package final class Courier: Sendable {
 
     /// Moves the clock from moment to moment up to a time, delivering on the way.
     ///
-    /// - Parameter target: Where to stop; nil: as soon as no delivery waits any more.
+    /// Without a target it stops as soon as no delivery waits any more.
     package func advance(_ namespace: String, to target: Instant?) async -> Advance {
         let before = attemptCount(namespace)
         _ = await flush(namespace)

@@ -173,10 +173,10 @@ package final class FakeWorld: Sendable {
         }
     }
 
-    /// Changes a namespace's state and carries out what follows from the change.
+    /// Changes a namespace's state and carries out what follows from the change; nil when there is
+    /// no such namespace.
     ///
-    /// - Parameter notifies: Whether whoever waits for something to become due is told.
-    /// - Returns: Nil when there is no such namespace.
+    /// Whoever waits for something to become due is told, unless `notifies` is false.
     @discardableResult
     package func edit<Result: Sendable>(
         _ namespace: String,

@@ -158,8 +158,10 @@ package struct Services: Hashable, Codable, Sendable {
 
     // MARK: What follows
 
-    /// Carries what the providers want to tell to where it belongs: events to the webhooks, tags to
-    /// OneSignal, purchases of the devices to the store. To be called after every change.
+    /// Carries what the providers want to tell to where it belongs.
+    ///
+    /// Events go to the webhooks, tags to OneSignal, purchases of the devices to the store. To be
+    /// called after every change.
     package mutating func settle(at now: Instant) -> [InternalCall] {
         var calls: [InternalCall] = []
         for action in despia.takeActions() {

@@ -24,7 +24,7 @@ extension FirebaseState {
 
     /// An ID token and a refresh token for a user who signed in; notes the time at the user.
     ///
-    /// - Parameter authTime: Seconds of the sign-in; by default the user's last login.
+    /// `authTime` is the second of the sign-in, by default the user's last login.
     mutating func tokens(
         for user: FirebaseUser,
         provider: String,

@@ -8,7 +8,7 @@ package struct WebToken: Hashable, Sendable {
     /// What a signature covers.
     package let signedText: String
 
-    /// Reads the parts; nil when this is no token. Nothing is verified.
+    /// Reads the parts and verifies nothing; nil when this is no token.
     package init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let head = Self.object(parts[0]), let body = Self.object(parts[1]),

@@ -13,9 +13,9 @@ package struct PurchaselySettings: Hashable, Codable, Sendable {
     package var takes404 = false
     /// The old header beside the new one.
     package var sendsDeprecatedSignature = false
-    /// Only these events are sent; empty: all. The console toggles them one by one.
+    /// Only these events are sent, as the console toggles them; empty: all.
     package var events: [String] = []
-    /// Purchases without any identifier send nothing (section 6).
+    /// The console's currency, which names some of the members.
     package var currency = "EUR"
     package var bundleID = "com.example.app"
 

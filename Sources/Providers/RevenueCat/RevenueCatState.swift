@@ -112,8 +112,9 @@ package struct RevenueCatState: Fake, Hashable {
         for id in customer.ids where customerByID[id] == number { customerByID[id] = nil }
     }
 
-    /// Makes one customer of two; the older one's original id survives. No event is sent: a backend
-    /// learns of it from the next event's aliases (section 5.4).
+    /// Makes one customer of two; the older one's original id survives.
+    ///
+    /// No event is sent: a backend learns of it from the next event's aliases (section 5.4).
     mutating func merge(_ loser: Int, into winner: Int) {
         guard loser != winner, let gone = customers[loser], var kept = customers[winner] else {
             return
