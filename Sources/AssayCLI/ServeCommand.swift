@@ -98,9 +98,7 @@ struct ServeCommand: AsyncParsableCommand {
             world: world,
             courier: courier,
             version: assayVersion,
-            addresses: Dictionary(
-                uniqueKeysWithValues: open.servers.map { ($0.party.description, $0.baseURL) }
-            ),
+            servers: open.servers,
             allowedHosts: Set(allowHost)
         )
         open.control.open(control)

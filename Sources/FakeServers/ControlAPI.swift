@@ -33,20 +33,19 @@ package final class ControlAPI: Sendable {
     private let courier: Courier
     private let version: String
     private let allowedHosts: Set<String>
-    /// Base URL of each fake, by name.
-    private let addresses: [String: String]
+    private let servers: [FakeServer]
 
     package init(
         world: FakeWorld,
         courier: Courier,
         version: String,
-        addresses: [String: String],
+        servers: [FakeServer],
         allowedHosts: Set<String> = []
     ) {
         self.world = world
         self.courier = courier
         self.version = version
-        self.addresses = addresses
+        self.servers = servers
         self.allowedHosts = allowedHosts
     }
 
@@ -154,8 +153,8 @@ package final class ControlAPI: Sendable {
                 "assay": .string(version),
                 "fakes": .object(
                     JSONObject(
-                        members: addresses.sorted { $0.key < $1.key }.map {
-                            .init(key: $0.key, value: .string($0.value))
+                        members: servers.map {
+                            .init(key: $0.party.description, value: .string($0.baseURL))
                         }
                     )
                 ),
@@ -168,7 +167,7 @@ package final class ControlAPI: Sendable {
         case .journal: return try journal(call)
         case .journalStream: return .null
         case .clock, .setClock, .advance: return try await clock(route, call)
-        case .faults, .putFault, .deleteFaults: return try faults(route, call)
+        case .faults, .putFault, .deleteFaults: return try await faults(route, call)
         case .settings, .patchSettings: return try settings(route, call)
         case .webhooks, .putWebhook, .deleteWebhook, .purchaselyWebhook:
             return try webhooks(route, call)
@@ -412,9 +411,13 @@ package final class ControlAPI: Sendable {
 
     private static let providers = ["revenuecat", "onesignal", "firebase", "purchasely", "despia"]
 
-    private func faults(_ route: ControlRoute, _ call: Call) throws(Refusal) -> JSONValue {
+    private func faults(_ route: ControlRoute, _ call: Call) async throws(Refusal) -> JSONValue {
         switch route {
         case .putFault:
+            if let isRefusing = call.body["refused"]?.bool {
+                try await refuse(isRefusing, servers.filter { $0.party.description == call.value })
+                if call.body["answers"] == nil { break }
+            }
             guard Self.providers.contains(call.value) else {
                 throw Refusal(
                     404,
@@ -433,11 +436,14 @@ package final class ControlAPI: Sendable {
                 includesReads: call.body["reads"]?.bool ?? false
             )
             world.schedule(plan, namespace: call.namespace)
-        case .deleteFaults: world.heal(namespace: call.namespace)
+        case .deleteFaults:
+            world.heal(namespace: call.namespace)
+            try await refuse(false, servers)
         default: break
         }
         let plans = world.read(call.namespace) { services, _ in services.plans } ?? [:]
         return [
+            "refused": .strings(servers.filter(\.isRefusing).map(\.party.description)),
             "faults": .object(
                 JSONObject(
                     members: plans.sorted { $0.key < $1.key }.map { name, plan in
@@ -453,6 +459,17 @@ package final class ControlAPI: Sendable {
                 )
             )
         ]
+    }
+
+    /// A port belongs to every namespace: who refuses one refuses all.
+    private func refuse(_ isRefusing: Bool, _ servers: [FakeServer]) async throws(Refusal) {
+        for server in servers {
+            do throws(StartError) {
+                try await server.refuse(isRefusing)
+            } catch {
+                throw Refusal(409, error.description)
+            }
+        }
     }
 
     private static let answerNames: [(name: String, answer: ProviderPlan.Answer)] = [

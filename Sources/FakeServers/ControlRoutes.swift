@@ -161,6 +161,7 @@ enum ControlRoute: String, CaseIterable {
                         + "no-subscribers, invalid-aliases, or slow with a duration: slow 2s."
                 ),
                 ("permanent", "boolean", "The last answer stays in force."),
+                ("refused", "boolean", "Connections are refused, for every namespace."),
                 ("reads", "boolean", "Reads count too (default false: only calls that change)."),
             ]
         case .patchSettings:

@@ -4,10 +4,13 @@ internal import Providers
 /// A provider's fake on a port of its own.
 package final class FakeServer: Sendable {
     package let party: Exchange.Party
-    private let listener: HTTPHost
+    package let host: String
+    package let port: Int
+    private let world: FakeWorld
+    private let idleMax: Duration
+    /// None while connections are refused.
+    private let listener: Locked<HTTPHost?>
 
-    package var host: String { listener.host }
-    package var port: Int { listener.port }
     package var baseURL: String { "http://\(host):\(port)" }
 
     /// Opens the port; port 0 picks a free one.
@@ -19,7 +22,22 @@ package final class FakeServer: Sendable {
         idleMax: Duration = .seconds(60)
     ) async throws(StartError) {
         self.party = party
-        listener = try await HTTPHost(
+        self.world = world
+        self.idleMax = idleMax
+        let opened = try await Self.open(party, world, host, port, idleMax)
+        self.host = opened.host
+        self.port = opened.port
+        listener = Locked(opened)
+    }
+
+    private static func open(
+        _ party: Exchange.Party,
+        _ world: FakeWorld,
+        _ host: String,
+        _ port: Int,
+        _ idleMax: Duration
+    ) async throws(StartError) -> HTTPHost {
+        try await HTTPHost(
             name: "the fake \(party)",
             host: host,
             port: port,
@@ -31,7 +49,26 @@ package final class FakeServer: Sendable {
 
     /// Closes the port; calls that are going on are still answered.
     package func stop() async {
-        await listener.stop()
+        await take()?.stop()
+    }
+
+    private func take() -> HTTPHost? {
+        listener.withLock { listener in
+            defer { listener = nil }
+            return listener
+        }
+    }
+
+    package var isRefusing: Bool { listener.withLock { $0 == nil } }
+
+    /// Connections are refused from now on, or taken again, on the same port.
+    package func refuse(_ isRefusing: Bool) async throws(StartError) {
+        if isRefusing {
+            await take()?.close()
+        } else if self.isRefusing {
+            let opened = try await Self.open(party, world, host, port, idleMax)
+            listener.withLock { $0 = opened }
+        }
     }
 
     /// Asks the fake and writes the exchange down before a byte leaves.

@@ -42,6 +42,8 @@ final class HTTPHost: Sendable {
     let host: String
     let port: Int
     private let group: ServiceGroup
+    /// Ends when the port is closed.
+    private let ended: AsyncStream<Never>
 
     init(
         name: String,
@@ -75,8 +77,13 @@ final class HTTPHost: Sendable {
         )
         self.group = group
         let failure = Locked<String>("")
+        let (ended, end) = AsyncStream.makeStream(of: Never.self)
+        self.ended = ended
         Task {
-            defer { continuation.finish() }
+            defer {
+                continuation.finish()
+                end.finish()
+            }
             do {
                 try await group.run()
             } catch {
@@ -98,6 +105,18 @@ final class HTTPHost: Sendable {
     /// Closes the port; calls that are going on are still answered.
     func stop() async {
         await group.triggerGracefulShutdown()
+    }
+
+    /// Closes the port and waits until it is closed, but not for callers that are held for ever.
+    func close() async {
+        await group.triggerGracefulShutdown()
+        let ended = ended
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { for await _ in ended {} }
+            group.addTask { try? await Task.sleep(for: .seconds(2)) }
+            await group.next()
+            group.cancelAll()
+        }
     }
 }
 

@@ -145,6 +145,31 @@ class ControlAPI(unittest.TestCase):
             self.assertIn("after", line)
             self.assertNotIn("planted_secret", line)
 
+    def test_refused_connections(self):
+        fake = self.serving.urls["onesignal"]
+        session = requests.Session()
+        session.get(fake, timeout=30)
+        self.serving.control("PUT", "/faults/onesignal", {"refused": True})
+        for caller in [requests, session]:
+            with self.assertRaises(requests.ConnectionError):
+                caller.get(fake, timeout=30)
+        self.assertEqual(self.serving.control("GET", "/faults")["refused"], ["onesignal"])
+        self.serving.control("DELETE", "/faults", None)
+        self.assertEqual(session.get(fake, timeout=30).status_code, 404)
+
+    def test_read_faults(self):
+        rest = self.serving.urls["revenuecat"] + "/v1/subscribers/ada"
+        plan = {"answers": [503, 429, "half", "malformed"], "reads": True}
+        self.serving.control("PUT", "/faults/revenuecat", plan)
+        self.assertEqual(requests.get(rest, timeout=30).status_code, 503)
+        limited = requests.get(rest, timeout=30)
+        self.assertEqual((limited.status_code, limited.headers["Retry-After"]), (429, "1000"))
+        with self.assertRaises(requests.RequestException):
+            requests.get(rest, timeout=30)
+        with self.assertRaises(requests.RequestException):
+            requests.get(rest, timeout=30).json()
+        self.assertEqual(requests.get(rest, timeout=30).status_code, 200)
+
     def test_browsers_are_refused(self):
         url = self.serving.urls["control"]
         for headers in [{"Origin": "https://evil.example"}, {"Host": "evil.example"},

@@ -25,7 +25,10 @@ struct ExitCodeTests {
 
     @Test(
         "every command has help with an example",
-        arguments: ["verify", "demo", "send", "list", "explain", "lint", "mutants", "backend"]
+        arguments: [
+            "verify", "demo", "serve", "send", "resend", "list", "explain", "lint", "mutants",
+            "backend",
+        ]
     )
     func hasHelp(command: String) async throws {
         let result = try await Program.run([command, "--help"])
@@ -63,6 +66,19 @@ struct ExitCodeTests {
             (["lint", "nope.yaml"], "nope.yaml"), (["lint", "--schema", "x"], "none of contract"),
             (["mutants", "--defect", "no-dedup"], "did you mean 'no-dedupe'?"),
             (["backend", "--defect", "x"], "--list-defects"),
+            (["serve", "--listen", "mars=127.0.0.1:0"], "NAME=HOST:PORT with one of control,"),
+            (["serve", "--listen", "control=127.0.0.1:x"], "NAME=HOST:PORT"),
+            (["serve", "--webhook", "http://example.com/x"], "--allow-host example.com"),
+            (["serve", "--webhook", "nowhere"], "--webhook 'nowhere' is not a URL"),
+            (["serve", "--set", "firebase.tokenz=rs256"], "there are project, tokens"),
+            (["serve", "--set", "firebase.tokens=md5"], "'tokens' does not take"),
+            (["serve", "--set", "tokens"], "PROVIDER.SWITCH=VALUE"),
+            (["serve", "--set", "mars.x=1"], "'mars' has no switches"),
+            (["serve", "--firebase-project", "a/b"], "is no project id"),
+            (["serve", "--journal-max", "0"], "--journal-max takes"),
+            (["serve", "--import", "nope.json"], "cannot read --import 'nope.json'"),
+            (["serve", "--export-on-exit", "/proc/nope/x"], "cannot write --export-on-exit"),
+            (["resend", "x", "--control", "nowhere"], "--control 'nowhere' is not a URL"),
         ]
     )
     func refusesWrongUsage(arguments: [String], part: String) async throws {
@@ -70,6 +86,68 @@ struct ExitCodeTests {
         #expect(result.status == 2, "\(result)")
         #expect(result.errors.contains(part), "\(result.errors)")
         #expect(result.output.isEmpty)
+    }
+
+    /// Every fake on a free port, but one.
+    private static func serve(_ other: String) -> [String] {
+        ["serve", "--quiet"]
+            + ["control", "revenuecat", "onesignal", "firebase", "purchasely", "despia"].flatMap {
+                ["--listen", other.hasPrefix($0 + "=") ? other : "\($0)=127.0.0.1:0"]
+            }
+    }
+
+    @Test func `serve says which port is taken, keeps its state and ends on SIGTERM`() async throws
+    {
+        let folder = try TemporaryFolder()
+        let first = try Program(
+            Self.serve("") + ["--export-on-exit", folder.path + "/state.json"]
+        )
+        let clock = ContinuousClock()
+        let deadline = clock.now + .seconds(60)
+        while !first.outputSoFar.contains("control "), clock.now < deadline {
+            try await clock.sleep(for: .milliseconds(2))
+        }
+        let lines = first.outputSoFar.split(separator: "\n")
+        let port = try #require(
+            lines.first { $0.hasPrefix("onesignal") }?.split(separator: ":").last.flatMap {
+                Int($0)
+            }
+        )
+        let second = try await Program.run(Self.serve("onesignal=127.0.0.1:\(port)"))
+        #expect(second.status == 2)
+        #expect(second.errors.contains("cannot open 127.0.0.1:\(port) for the fake onesignal"))
+        #expect(second.errors.contains("--listen"))
+        first.signal(SIGTERM)
+        let result = await first.wait()
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(folder.read("state.json")?.contains("\"services\"") == true)
+    }
+
+    @Test(
+        "a state that cannot be read is exit 3 with its place",
+        arguments: [
+            ("{", "line 1, column 2"), ("[]", "was not written by assay serve"),
+            ("{\"assay\": 2, \"kind\": \"services\", \"namespaces\": {}}", "format 2"),
+            (
+                "{\"assay\": 1, \"kind\": \"services\", \"namespaces\": {\"\": {\"clock\": 5}}}",
+                "at /"
+            ),
+        ]
+    )
+    func refusesBadState(text: String, part: String) async throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(text, to: "state.json")
+        let result = try await Program.run(Self.serve("") + ["--import", path])
+        #expect(result.status == 3, "\(result)")
+        #expect(result.errors.contains(part), "\(result.errors)")
+    }
+
+    @Test func `resend and send without anybody there are exit 6`() async throws {
+        for command in [["resend", "x"], ["send", "RENEWAL"]] {
+            let result = try await Program.run(command + ["--control", "http://127.0.0.1:1"])
+            #expect(result.status == 6)
+            #expect(result.errors.contains("assay serve"))
+        }
     }
 
     @Test func `a report that cannot be written is told before the run`() async throws {

@@ -61,6 +61,11 @@ package struct Program: Sendable {
         kill(process.processIdentifier, number)
     }
 
+    /// What it has written to stdout so far.
+    package var outputSoFar: String {
+        (try? String(contentsOf: output, encoding: .utf8)) ?? ""
+    }
+
     /// What it has written to stderr so far.
     package var errorsSoFar: String {
         (try? String(contentsOf: errors, encoding: .utf8)) ?? ""
