@@ -457,7 +457,7 @@ package final class ControlAPI: Sendable {
                         )
                     }
                 )
-            )
+            ),
         ]
     }
 

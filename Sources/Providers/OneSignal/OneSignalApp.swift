@@ -1,6 +1,6 @@
 package import Conformance
 
-/// Everything one OneSignal app knows: users, subscriptions and notifications.
+/// The people and devices that one OneSignal app knows.
 package struct OneSignalApp: Hashable, Codable, Sendable {
     /// A person with aliases, properties and devices (fact sheet, section 7).
     package struct User: Hashable, Codable, Sendable {
@@ -67,27 +67,6 @@ package struct OneSignalApp: Hashable, Codable, Sendable {
         }
     }
 
-    package struct Notification: Hashable, Codable, Sendable {
-        package let id: String
-        package let body: JSONObject
-        package let queued: Instant
-        /// When it is sent; nil for a date that this fake cannot read.
-        package let sendAfter: Instant?
-        package var isCanceled = false
-        package let successful: Int64
-        package let failed: Int64
-        /// Reached devices by the platform's name in `platform_delivery_stats`.
-        package let platforms: [String: Int64]
-
-        package func isSent(at now: Instant) -> Bool { !isCanceled && now >= (sendAfter ?? queued) }
-    }
-
-    /// The first answer to a keyed request, replayed within the window (section 5).
-    package struct Stored: Hashable, Codable, Sendable {
-        package let body: JSONValue
-        package let at: Instant
-    }
-
     package static let subscriptionsMax = 20
     package let appID: String
     package private(set) var users: [String: User] = [:]
@@ -96,10 +75,6 @@ package struct OneSignalApp: Hashable, Codable, Sendable {
     package private(set) var subscriptions: [String: Subscription] = [:]
     /// Keys are `type|token`.
     private var subscriptionByToken: [String: String] = [:]
-    package var notifications: [String: Notification] = [:]
-    /// Ids of notifications, oldest first.
-    package var notificationOrder: [String] = []
-    package var results: [String: Stored] = [:]
 
     package init(appID: String) {
         self.appID = appID

@@ -52,15 +52,19 @@ extension OneSignalState {
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> Answer {
         let body = call.body
-        var app = try app(body["app_id"]?.string)
+        let app = try app(body["app_id"]?.string)
         let target = Target(body)
-        if let key = target.key, let stored = app.results[key],
-            call.now - stored.at < Self.replayWindow
+        if let key = target.key,
+            let stored = notifications[app.appID]?.result(
+                of: key,
+                at: call.now,
+                within: Self.replayWindow
+            )
         {
             return (
                 HTTPMessage.Response(
                     200,
-                    json: stored.body,
+                    json: stored,
                     fields: [HTTPMessage.Field("Idempotent-Replayed", "true")]
                 ), .documented
             )
@@ -87,19 +91,23 @@ extension OneSignalState {
         }
         if !invalid.members.isEmpty { answer["errors"] = .object(invalid) }
         if let key = target.key {
-            app.results[key] = OneSignalApp.Stored(body: .object(answer), at: call.now)
+            notifications[app.appID, default: NotificationLog()].keep(
+                .object(answer),
+                of: key,
+                at: call.now
+            )
         }
-        app.notifications[id] = OneSignalApp.Notification(
-            id: id,
-            body: body,
-            queued: call.now,
-            sendAfter: due,
-            successful: reached.count,
-            failed: reached.failed,
-            platforms: reached.platforms
+        notifications[app.appID, default: NotificationLog()].add(
+            NotificationLog.Notification(
+                id: id,
+                body: body,
+                queued: call.now,
+                sendAfter: due,
+                successful: reached.count,
+                failed: reached.failed,
+                platforms: reached.platforms
+            )
         )
-        app.notificationOrder.append(id)
-        apps[app.appID] = app
         let everyone = target.segments.isEmpty ? [] : ["everyone"]
         effects.append(
             Effect(
@@ -321,7 +329,9 @@ extension OneSignalState {
 
     func viewNotification(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let app = try app(call.query("app_id"))
-        guard let found = app.notifications[call.path[1]], !Self.isPurged(found, call.now) else {
+        guard let found = notifications[app.appID]?.notifications[call.path[1]],
+            !Self.isPurged(found, call.now)
+        else {
             throw .notificationMissing
         }
         return HTTPMessage.Response(200, json: .object(Self.shown(found, app, at: call.now)))
@@ -335,8 +345,7 @@ extension OneSignalState {
         let kind = call.query("kind")
         let all =
             kind == nil || kind == "1"
-            ? app.notificationOrder.reversed().compactMap { app.notifications[$0] }
-                .filter { !Self.isPurged($0, call.now) } : []
+            ? (notifications[app.appID]?.all ?? []).filter { !Self.isPurged($0, call.now) } : []
         let page = all.dropFirst(offset).prefix(limit)
         return HTTPMessage.Response(
             200,
@@ -354,12 +363,12 @@ extension OneSignalState {
     }
 
     /// Notifications of the API are gone after thirty days (section 6).
-    private static func isPurged(_ found: OneSignalApp.Notification, _ now: Instant) -> Bool {
+    private static func isPurged(_ found: NotificationLog.Notification, _ now: Instant) -> Bool {
         now - found.queued > .seconds(30 * 86_400)
     }
 
     private static func shown(
-        _ notification: OneSignalApp.Notification,
+        _ notification: NotificationLog.Notification,
         _ app: OneSignalApp,
         at now: Instant
     ) -> JSONObject {
@@ -402,8 +411,10 @@ extension OneSignalState {
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HTTPMessage.Response {
-        var app = try app(call.query("app_id"))
-        guard var found = app.notifications[call.path[1]] else { throw .notificationMissing }
+        let app = try app(call.query("app_id"))
+        guard var found = notifications[app.appID]?.notifications[call.path[1]] else {
+            throw .notificationMissing
+        }
         guard !found.isCanceled, !found.isSent(at: call.now) else {
             throw OneSignalError(
                 400,
@@ -412,8 +423,7 @@ extension OneSignalState {
             )
         }
         found.isCanceled = true
-        app.notifications[found.id] = found
-        apps[app.appID] = app
+        notifications[app.appID]?.update(found)
         effects.append(
             Effect(
                 kind: "onesignal.cancel",

@@ -25,6 +25,7 @@ package struct OneSignalState: Fake, Hashable {
     /// A key that is not given is not demanded.
     package var key: Secret?
     var apps: [String: OneSignalApp] = [:]
+    var notifications: [String: NotificationLog] = [:]
     var ids: IDSource
     /// Times of recent calls, by what is limited.
     private var recent: [String: [Instant]] = [:]
@@ -169,6 +170,6 @@ package struct OneSignalState: Fake, Hashable {
 extension OneSignalState: Codable {
     /// Keys of the service stay outside: they are configuration, and secret.
     private enum CodingKeys: String, CodingKey {
-        case settings, apps, ids, recent
+        case settings, apps, notifications, ids, recent
     }
 }
