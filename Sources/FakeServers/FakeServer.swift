@@ -95,7 +95,7 @@ package final class FakeServer: Sendable {
             to: party,
             namespace: reply.namespace,
             purpose: .call,
-            at: world.clock(of: reply.namespace),
+            at: reply.at,
             request: request
         )
         exchange.outcome = outcome

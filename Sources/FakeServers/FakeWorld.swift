@@ -1,5 +1,6 @@
 package import Conformance
 package import Providers
+internal import Synchronization
 
 /// All providers of one process behind one journal, one value of state for each namespace.
 ///
@@ -16,6 +17,8 @@ package final class FakeWorld: Sendable {
 
     package let journal: LiveJournal
     private let state: Locked<State>
+    /// Whether any id was ever told to a namespace; without one no request needs to be searched.
+    private let hasIDs = Atomic<Bool>(false)
     private let wallClock: @Sendable () -> Instant
     private let revenueCatKey: Secret?
     private let oneSignalKey: Secret?
@@ -66,6 +69,7 @@ package final class FakeWorld: Sendable {
             if state.spaces[namespace] == nil { state.spaces[namespace] = fresh }
             for id in ids { state.namespaceByID[id] = namespace }
         }
+        if !ids.isEmpty { hasIDs.store(true, ordering: .relaxed) }
     }
 
     package func ids(of namespace: String) -> [String] {
@@ -230,9 +234,9 @@ package final class FakeWorld: Sendable {
     /// A run's calls are answered in real time, as the backend's own clock is real.
     func respond(_ party: Exchange.Party, to request: HTTPMessage.Request) -> Reply {
         let wall = wallClock()
-        let hasIDs = state.withLock { !$0.namespaceByID.isEmpty }
-        let candidates = hasIDs ? Self.candidates(request) : []
         let wanted = request[field: "x-assay-namespace"]
+        let hasIDs = hasIDs.load(ordering: .relaxed)
+        let candidates = hasIDs ? Self.candidates(request) : []
         var calls: [Services.InternalCall] = []
         var isChange = false
         let reply = state.withLock { state in
@@ -252,6 +256,7 @@ package final class FakeWorld: Sendable {
                 isChange = true
             }
             reply.namespace = namespace
+            reply.at = state.labels[namespace] ?? now
             return reply
         }
         for call in calls { write(call, reply.namespace) }
@@ -322,6 +327,7 @@ package final class FakeWorld: Sendable {
             if state.spaces[""] == nil { state.spaces[""] = fresh }
             state.namespaceByID = ids
         }
+        if !ids.isEmpty { hasIDs.store(true, ordering: .relaxed) }
     }
 
     private static func place(_ error: DecodingError) -> String {

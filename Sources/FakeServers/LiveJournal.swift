@@ -1,4 +1,5 @@
 package import Conformance
+internal import Synchronization
 
 /// The journal while a run is going on: many writers, one order.
 ///
@@ -14,6 +15,7 @@ package final class LiveJournal: Sendable {
 
     private let storage: Locked<Journal>
     private let followers = Locked(Followers())
+    private let followerCount = Atomic<Int>(0)
     private let origin: ContinuousClock.Instant
 
     package init(bytesMax: Int) {
@@ -31,7 +33,8 @@ package final class LiveJournal: Sendable {
     package func begin(_ exchange: Exchange) -> Int {
         var exchange = exchange
         exchange.invoked = elapsed
-        return storage.withLock { $0.append(exchange) }
+        let entry = Journal.Entry(exchange)
+        return storage.withLock { $0.append(entry) }
     }
 
     package func complete(
@@ -52,10 +55,13 @@ package final class LiveJournal: Sendable {
         var exchange = exchange
         exchange.invoked = invoked
         exchange.completed = elapsed
-        tell(storage.withLock { $0.append(exchange) })
+        let entry = Journal.Entry(exchange)
+        tell(storage.withLock { $0.append(entry) })
     }
 
     private func tell(_ sequence: Int) {
+        // Almost always nobody follows; that is known without a lock.
+        guard followerCount.load(ordering: .relaxed) > 0 else { return }
         followers.withLock { followers in
             for stream in followers.streams.values { stream.yield(sequence) }
         }
@@ -76,8 +82,10 @@ package final class LiveJournal: Sendable {
             followers.streams[followers.next] = continuation
             return followers.next
         }
+        followerCount.add(1, ordering: .relaxed)
         continuation.onTermination = { [weak self] _ in
             self?.followers.withLock { $0.streams[number] = nil }
+            self?.followerCount.subtract(1, ordering: .relaxed)
         }
         return stream
     }

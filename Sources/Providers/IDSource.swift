@@ -18,11 +18,25 @@ package struct IDSource: Hashable, Codable, Sendable {
 
     /// A version 4 UUID in lower case.
     package mutating func uuid() -> String {
-        var bytes = Array(hex(32).utf8)
-        bytes[12] = UInt8(ascii: "4")
-        bytes[16] = UInt8(ascii: "a")
-        for position in [20, 16, 12, 8] { bytes.insert(UInt8(ascii: "-"), at: position) }
-        return String(decoding: bytes, as: UTF8.self)
+        let digits = Array("0123456789abcdef".utf8)
+        var words = [generator.next(), generator.next()]
+        return String(unsafeUninitializedCapacity: 36) { buffer in
+            var nibble = 0
+            for position in 0..<36 {
+                if position == 8 || position == 13 || position == 18 || position == 23 {
+                    buffer[position] = UInt8(ascii: "-")
+                    continue
+                }
+                let word = nibble < 16 ? 0 : 1
+                var digit = digits[Int(words[word] & 15)]
+                words[word] >>= 4
+                if position == 14 { digit = UInt8(ascii: "4") }
+                if position == 19 { digit = UInt8(ascii: "a") }
+                buffer[position] = digit
+                nibble += 1
+            }
+            return 36
+        }
     }
 
     package mutating func draw(_ count: Int, from alphabet: String) -> String {

@@ -25,6 +25,8 @@ package struct Reply: Hashable, Sendable {
     package var effects: [Effect]
     /// The run whose ids the request named; empty when it named none.
     package var namespace: String
+    /// When, on that run's clock.
+    package var at = Instant(milliseconds: 0)
 
     package init(
         _ response: HTTPMessage.Response,

@@ -48,7 +48,8 @@ struct LayoutTests {
                 "FakeServers",
                 [
                     "Conformance", "Providers", "HTTPTypes", "Hummingbird", "Logging", "NIOCore",
-                    "ServiceLifecycle", "NIOConcurrencyHelpers", "Glibc", "Darwin",
+                    "ServiceLifecycle", "NIOConcurrencyHelpers", "Synchronization", "Glibc",
+                    "Darwin",
                 ]
             ),
             (

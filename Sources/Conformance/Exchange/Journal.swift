@@ -26,15 +26,27 @@ package struct Journal: Sendable {
     /// The number that the next invocation will get.
     package var nextSequence: Int { first + count }
 
+    /// An exchange in the form in which it is stored; made by whoever writes it, so that others who
+    /// share the journal do not wait for that.
+    package struct Entry: Sendable {
+        fileprivate var packed: PackedExchange
+
+        package init(_ exchange: Exchange) {
+            packed = PackedExchange(exchange)
+        }
+    }
+
     /// Writes an invocation and gives it its number.
-    package mutating func append(_ exchange: Exchange) -> Int {
-        var numbered = exchange
-        numbered.sequence = nextSequence
-        let packed = PackedExchange(numbered)
+    package mutating func append(_ exchange: Exchange) -> Int { append(Entry(exchange)) }
+
+    package mutating func append(_ entry: Entry) -> Int {
+        var packed = entry.packed
+        let sequence = nextSequence
+        packed.sequence = Int32(clamping: sequence)
         byteCount += packed.byteCount
         entries.append(packed)
         trim()
-        return numbered.sequence
+        return sequence
     }
 
     /// Writes a completion; one that belongs to a forgotten entry is dropped with it.
