@@ -78,6 +78,8 @@ package final class FakeServer: Sendable {
         _ world: FakeWorld
     ) async throws -> HTTPHost.Answer {
         let invoked = world.journal.elapsed
+        var request = request
+        request.readBody()
         let reply = world.respond(party, to: request)
         let outcome: Exchange.Outcome =
             switch reply.manner {

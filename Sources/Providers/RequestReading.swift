@@ -24,11 +24,17 @@ extension HTTPMessage.Request {
     ///
     /// Duplicate keys are kept, the last one counts, as the services' own parsers do.
     package func json(depthMax: Int = 64) throws(JSONError) -> JSONValue? {
+        if let parsedBody { return parsedBody }
         guard body.contains(where: { $0 > 0x20 }) else { return nil }
         return try JSONValue(
             parsing: body,
             options: .init(depthMax: depthMax, duplicateKeys: .keep)
         )
+    }
+
+    /// Reads the body ahead of time, so that nobody who holds a lock has to.
+    package mutating func readBody() {
+        if body.first == UInt8(ascii: "{") { parsedBody = try? json() }
     }
 
     /// The body as a JSON object; empty for no body, nil with the reason when it is something else.

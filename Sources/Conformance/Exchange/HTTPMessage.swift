@@ -16,6 +16,8 @@ package enum HTTPMessage {
         package var target: String
         package var fields: [Field]
         package var body: [UInt8]
+        /// The body as JSON, when whoever received it has read it already.
+        package var parsedBody: JSONValue?
 
         package init(
             _ method: String,

@@ -154,9 +154,22 @@ package struct OneSignalState: Fake, Hashable {
     }
 
     static func isUUID(_ text: String) -> Bool {
-        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        return parts.map(\.utf8.count) == [8, 4, 4, 4, 12]
-            && parts.joined().allSatisfy { $0.isASCII && $0.isHexDigit }
+        var position = 0
+        for byte in text.utf8 {
+            switch (position, byte) {
+            case (8, UInt8(ascii: "-")), (13, UInt8(ascii: "-")), (18, UInt8(ascii: "-")),
+                (23, UInt8(ascii: "-")):
+                break
+            case (8, _), (13, _), (18, _), (23, _): return false
+            case (_, UInt8(ascii: "0")...UInt8(ascii: "9")),
+                (_, UInt8(ascii: "a")...UInt8(ascii: "f")),
+                (_, UInt8(ascii: "A")...UInt8(ascii: "F")):
+                break
+            default: return false
+            }
+            position += 1
+        }
+        return position == 36
     }
 
     // MARK: For reports
