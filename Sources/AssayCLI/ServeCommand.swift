@@ -287,7 +287,10 @@ struct ServeCommand: AsyncParsableCommand {
         let style = Terminal.style(for: STDERR_FILENO)
         for await number in world.journal.follow() {
             guard let exchange = world.journal.read({ $0.exchange(number) }) else { continue }
-            let time = exchange.at.preciseText.dropFirst(11).dropLast()
+            // On a clock that was moved the day matters as well.
+            let text = exchange.at.preciseText.dropLast()
+            let isToday = text.prefix(10) == SuiteRun.now().preciseText.prefix(10)
+            let time = isToday ? text.dropFirst(11) : text.dropFirst(5)
             let outcome: String =
                 switch exchange.outcome {
                 case .answered(let response):
