@@ -58,18 +58,7 @@ extension HTTPMessage.Request {
     package var pathSegments: [String]? {
         var segments: [String] = []
         for part in path.split(separator: "/") {
-            var bytes: [UInt8] = []
-            var rest = Array(part.utf8)[...]
-            while let byte = rest.popFirst() {
-                if byte == UInt8(ascii: "%"), rest.count >= 2,
-                    let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-                {
-                    bytes.append(value)
-                    rest = rest.dropFirst(2)
-                } else {
-                    bytes.append(byte)
-                }
-            }
+            let bytes = FormText.bytes(part, plusIsBlank: false)
             guard let segment = String(validating: bytes, as: UTF8.self) else { return nil }
             segments.append(segment)
         }

@@ -70,8 +70,13 @@ package enum FormText {
         }
     }
 
-    /// Percent signs that introduce no two hex digits stand for themselves.
+    /// Bytes that are no UTF-8 are replaced.
     package static func decoded(_ text: some StringProtocol, plusIsBlank: Bool = true) -> String {
+        String(decoding: bytes(text, plusIsBlank: plusIsBlank), as: UTF8.self)
+    }
+
+    /// Percent signs that introduce no two hex digits stand for themselves.
+    package static func bytes(_ text: some StringProtocol, plusIsBlank: Bool) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while let byte = rest.popFirst() {
@@ -84,6 +89,6 @@ package enum FormText {
                 bytes.append(plusIsBlank && byte == UInt8(ascii: "+") ? 0x20 : byte)
             }
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return bytes
     }
 }
