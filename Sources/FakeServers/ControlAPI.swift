@@ -483,6 +483,9 @@ package final class ControlAPI: Sendable {
         if let text = value.string {
             if let known = answerNames.first(where: { $0.name == text }) { return known.answer }
             let words = text.split(separator: " ").map(String.init)
+            if words.count >= 2, words[0] == "code" {
+                return .code(words.dropFirst().joined(separator: " "))
+            }
             if words.count == 2, words[0] == "slow", let span = Duration(contractText: words[1]) {
                 return .slow(span.milliseconds)
             }
@@ -490,6 +493,7 @@ package final class ControlAPI: Sendable {
         throw Refusal(
             400,
             "\(value.text) is no answer; there is a status from 200 to 599, slow 2s, "
+                + "code QUOTA_EXCEEDED (Firebase), "
                 + answerNames.map(\.name).joined(separator: ", ")
         )
     }
@@ -498,6 +502,7 @@ package final class ControlAPI: Sendable {
         switch answer {
         case .status(let status): .integer(Int64(status))
         case .slow(let milliseconds): .string("slow \(milliseconds)ms")
+        case .code(let code): .string("code \(code)")
         default: .string(answerNames.first { $0.answer == answer }?.name ?? "ok")
         }
     }

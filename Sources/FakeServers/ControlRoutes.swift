@@ -158,7 +158,8 @@ enum ControlRoute: String, CaseIterable {
                 (
                     "answers", "array",
                     "For each next call: a status, ok, reset, lose-answer, never, half, malformed, "
-                        + "no-subscribers, invalid-aliases, or slow with a duration: slow 2s."
+                        + "no-subscribers, invalid-aliases, slow with a duration: slow 2s, or one of Firebase's "
+                        + "codes: code QUOTA_EXCEEDED."
                 ),
                 ("permanent", "boolean", "The last answer stays in force."),
                 ("refused", "boolean", "Connections are refused, for every namespace."),

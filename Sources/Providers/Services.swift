@@ -63,6 +63,8 @@ package struct Services: Hashable, Codable, Sendable {
         let planned = planned(party, request)
         switch planned {
         case .status(let status): return failure(party, status, request)
+        case .code(let code) where party == .firebase:
+            return Reply(FirebaseError.coded(code), .documented, of: party.description)
         case .reset: return Reply(Self.none, .inferred, of: party.description, manner: .reset)
         case .never: return Reply(Self.none, .inferred, of: party.description, manner: .never)
         default: break

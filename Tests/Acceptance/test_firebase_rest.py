@@ -16,9 +16,9 @@ AUDIENCE = (
     "google.identity.identitytoolkit.v1.IdentityToolkit"
 )
 
-# Codes that only production can give, because they depend on what the fake has not: other Google
-# projects, quotas of the whole service, an identity provider's nonce, a password policy.
-OUT_OF_REACH = {
+# Codes that no call can provoke, because they depend on what the fake has not: other Google projects,
+# quotas of the whole service, an identity provider's nonce, a password policy. They come by a fault.
+BY_FAULT = {
     "CREDENTIAL_MISMATCH",
     "MISSING_OR_INVALID_NONCE",
     "PASSWORD_DOES_NOT_MEET_REQUIREMENTS",
@@ -793,8 +793,15 @@ class FirebaseREST(unittest.TestCase):
         self.assertIs(changed["signIn"]["allowDuplicateEmails"], True)
         self.assertIs(changed["emailPrivacyConfig"]["enableImprovedEmailPrivacy"], False)
 
-    def test_zz_every_reachable_code_was_seen(self):
-        self.assertEqual(sorted(ALL_CODES - OUT_OF_REACH - type(self).codes), [])
+    def test_codes_by_fault(self):
+        for code in sorted(BY_FAULT):
+            plan = {"answers": [f"code {code} : by plan"]}
+            self.serving.control("PUT", "/faults/firebase", plan)
+            self.fails(self.user("signUp", {}), code, text="by plan")
+        self.assertIn("idToken", self.anonymous())
+
+    def test_zz_every_code_was_seen(self):
+        self.assertEqual(sorted(ALL_CODES - type(self).codes), [])
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 calls, what that client cannot say: the legacy routes and every error body."""
 
 import json
-import pathlib
+import os
 import unittest
 import uuid
 
@@ -30,6 +30,9 @@ SAMPLES = ROOT.parent / "shared" / "samples" / "onesignal"
 
 
 def sample(name):
+    # The published bodies lie beside the repository; CI has them and must not do without.
+    if not SAMPLES.exists() and not os.environ.get("CI"):
+        raise unittest.SkipTest("the published samples are not beside the repository")
     return json.loads((SAMPLES / f"{name}.json").read_text())
 
 

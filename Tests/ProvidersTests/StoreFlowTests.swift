@@ -302,6 +302,17 @@ struct StoreFlowTests {
         #expect(!shared.hasAccess("ada"))
     }
 
+    @Test func `REST may lag behind the webhook`() throws {
+        let shop = Shop()
+        shop.services.revenueCat.settings.restLagSeconds = 60
+        _ = try shop.act(.setAttributes)
+        _ = shop.pass(seconds: 120)
+        #expect(names(try shop.act(.purchase)) == ["INITIAL_PURCHASE"])
+        #expect(!shop.hasAccess(), "the event is out, REST does not show it yet")
+        _ = shop.pass(seconds: 61)
+        #expect(shop.hasAccess())
+    }
+
     @Test func `what happens twice or at no such store is refused`() throws {
         let shop = Shop()
         _ = try shop.act(.purchase)

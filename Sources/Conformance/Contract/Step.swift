@@ -191,6 +191,9 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
         case malformed
         /// The effect takes place and the connection is cut in the middle of the answer's body.
         case half
+        /// Firebase's 400 with this code, for codes that depend on what a fake has not: quotas,
+        /// other projects, policies.
+        case code(String)
         /// The effect takes place and the answer comes after this many milliseconds.
         case slow(Int64)
     }

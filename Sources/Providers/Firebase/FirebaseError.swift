@@ -94,6 +94,11 @@ package struct FirebaseError: Error, Hashable, Sendable {
         }
     }
 
+    /// The answer with a code of the list in section 5, and text after ` : ` where it has some.
+    package static func coded(_ message: String) -> HTTPMessage.Response {
+        FirebaseError(message).response
+    }
+
     package var response: HTTPMessage.Response {
         var error: JSONObject = [
             "code": .integer(Int64(status)),
