@@ -102,7 +102,7 @@ package struct StoreAction: Hashable, Codable, Sendable {
     private static let fields: Set<String> = [
         "user", "from", "product", "newProduct", "store", "environment", "period", "reason",
         "offering", "offerCode", "entitlement", "duration", "grace", "by", "when", "approved",
-        "amount", "variant", "type", "attributes", "namespace", "settle",
+        "amount", "variant", "type", "attributes", "price", "currency", "namespace", "settle",
     ]
 
     /// Reads what the control API takes.
@@ -161,6 +161,8 @@ package struct StoreAction: Hashable, Codable, Sendable {
             }
             isAtPeriodEnd = when == "period-end"
         }
+        currency = try text("currency")
+        if case .number(let number)? = body["price"] { price = number.double }
         isApproved = body["approved"]?.bool ?? false
         amount = body["amount"]?.int64 ?? amount
         variant = try text("variant") ?? variant
