@@ -318,20 +318,27 @@ package final class ControlAPI: Sendable {
         let (lines, continuation) = AsyncStream.makeStream(of: String.self)
         let task = Task {
             var seen = after
+            // Entries that were there and had not ended; they come later, with a lower number.
+            var unfinished: Set<Int> = []
             // First what is there, then what comes.
             while true {
                 let page = journal.read {
                     $0.page(after: seen, limit: 500, where: filter.passes)
                 }
-                for exchange in page.exchanges where exchange.completed != nil {
-                    continuation.yield(JournalLine.value(exchange).text)
+                for exchange in page.exchanges {
+                    if exchange.completed == nil {
+                        unfinished.insert(exchange.sequence)
+                    } else {
+                        continuation.yield(JournalLine.value(exchange).text)
+                    }
                 }
                 guard page.last > seen else { break }
                 seen = page.last
             }
             for await number in numbers {
                 let exchange = journal.read { $0.exchange(number) }
-                guard let exchange, number > seen, filter.passes(exchange) else { continue }
+                let isNew = number > seen || unfinished.remove(number) != nil
+                guard let exchange, isNew, filter.passes(exchange) else { continue }
                 continuation.yield(JournalLine.value(exchange).text)
             }
             continuation.finish()

@@ -48,7 +48,8 @@ package final class Courier: Sendable {
 
     /// Delivers what is due, then waits for the next moment or a change, until cancelled.
     package func run() async {
-        await withTaskGroup(of: Void.self) { group in
+        // Discarding: a server that runs for weeks must not keep what its tasks left behind.
+        await withDiscardingTaskGroup { group in
             var alarm: Task<Void, Never>?
             ring.yield()
             for await _ in bell {

@@ -253,7 +253,7 @@ package final class FakeWorld: Sendable {
             // Only these two set off something elsewhere.
             if party == .revenueCat || party == .despia {
                 calls = services.settle(at: now)
-                isChange = true
+                isChange = request.method != "GET"
             }
             reply.namespace = namespace
             reply.at = state.labels[namespace] ?? now
