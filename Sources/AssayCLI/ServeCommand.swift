@@ -58,8 +58,11 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(name: .long, help: "The key OneSignal demands (ONESIGNAL_API_KEY).")
     var onesignalKey: String?
 
-    @Option(name: .long, help: "The Firebase project of callers with an API key only.")
-    var firebaseProject = "demo-project"
+    @Option(
+        name: .long,
+        help: "The Firebase project of callers with an API key only (demo-project)."
+    )
+    var firebaseProject: String?
 
     @Flag(name: .long, help: "Firebase as in production: signed tokens, expiry, limits.")
     var firebaseProduction = false
@@ -136,7 +139,7 @@ struct ServeCommand: AsyncParsableCommand {
         if let path = self.import { try load(path, into: world) }
         let isProduction = firebaseProduction
         let project = firebaseProject
-        guard !project.isEmpty, !project.contains("/") else {
+        if let project, project.isEmpty || project.contains("/") {
             throw Failure(.usage, "--firebase-project '\(project)' is no project id")
         }
         let hook = try webhook.map {
@@ -155,7 +158,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
         world.edit("") { services, _ in
             if isProduction { services.firebase.settings = .production }
-            services.firebase.settings.project = project
+            if let project { services.firebase.settings.project = project }
             if let hook {
                 services.revenueCat.webhooks.removeAll { $0.id == hook.id }
                 services.revenueCat.webhooks.append(hook)
