@@ -51,9 +51,11 @@ final class Outbox: Sendable {
         // Defect: no-dedupe and its relatives
         let isOwn = !defects.isDisjoint(with: Defect.withOwnKeys)
         let key = isOwn ? UUID().uuidString.lowercased() : key(for: event.id)
+        // Defect: outbox-in-memory, which also collects for a moment, as such queues do
+        let batchWait: Int64 = defects.contains(.outboxInMemory) ? 400 : 0
         try db.execute(
             sql: "INSERT INTO outbox (key, recipient, text, dueAt) VALUES (?, ?, ?, ?)",
-            arguments: [key, recipient, text, Store.now()]
+            arguments: [key, recipient, text, Store.now() + batchWait]
         )
     }
 
