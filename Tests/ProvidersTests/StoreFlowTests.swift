@@ -488,6 +488,46 @@ struct StoreFlowTests {
     }
 }
 
+@Suite("RevenueCat's OneSignal integration")
+struct OneSignalIntegrationTests {
+    private func tags(_ shop: Shop, _ event: JSONObject?) throws -> JSONObject {
+        let sent = try #require(event)
+        let call = try #require(shop.services.revenueCat.oneSignalCall(for: sent))
+        let body = try JSONValue(parsing: call.body)
+        return try #require((body["properties"]?["tags"] ?? body["tags"])?.object)
+    }
+
+    @Test func `tags are the documented ones, times in seconds`() throws {
+        let shop = Shop()
+        _ = try shop.act(.setAttributes) { $0.attributes["$onesignalUserId"] = "os-1" }
+        let bought = try shop.act(.purchase)
+        let tags = try tags(shop, bought.first)
+        #expect(tags["active_subscription"] == "true")
+        #expect(tags["subscription_status"] == "active")
+        #expect(tags["entitlement_ids"] == "premium")
+        #expect(tags["app_user_id"] == "ada" && tags["product_id"] == "premium_monthly")
+        let milliseconds = try #require(bought.first?["expiration_at_ms"]?.int64)
+        #expect(tags["expiration_at"]?.int64 == milliseconds / 1000)
+        _ = try shop.act(.cancel)
+        let ended = try self.tags(shop, shop.pass(days: 31).first)
+        #expect(ended["active_subscription"] == "false")
+        #expect(ended["subscription_status"] == "expired")
+        #expect(ended["product_id"] == nil, "the sample of an expiration leaves the others alone")
+    }
+
+    @Test func `each id has its own call, and without one there is none`() throws {
+        let shop = Shop()
+        let silent = try #require(shop.act(.purchase, "bob").first)
+        #expect(shop.services.revenueCat.oneSignalCall(for: silent) == nil)
+        _ = try shop.act(.setAttributes) { $0.attributes["$onesignalId"] = "player-1" }
+        let bought = try #require(shop.act(.purchase).first)
+        let call = shop.services.revenueCat.oneSignalCall(for: bought)
+        #expect(call?.method == "PUT" && call?.path == "/api/v1/players/player-1")
+        let moved = try #require(shop.act(.transfer, "bob") { $0.from = "ada" }.first)
+        #expect(shop.services.revenueCat.oneSignalCall(for: moved) == nil)
+    }
+}
+
 @Suite("Identity at RevenueCat")
 struct RevenueCatIdentityTests {
     private static let anonymous = "$RCAnonymousID:00000000000000000000000000000001"
