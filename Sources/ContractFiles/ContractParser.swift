@@ -4,21 +4,32 @@ package import Conformance
 package enum ContractParser {
     /// The keys at the top of a contract file; the schema lists the same.
     package static let keys = [
-        "contract", "title", "clause", "level", "source", "needs", "variants", "given", "steps",
-        "expect",
+        "contract", "title", "clause", "level", "source", "needs", "variants", "crash-points",
+        "orders", "vary", "given", "steps", "expect",
     ]
 
     /// The keys of a delivery; the schema lists the same.
     package static let deliveryKeys = [
-        "deliver", "event", "body", "raw", "cut-body-at", "repeats", "set", "remove", "padding",
-        "nesting", "times", "together", "at", "along", "lose-answers", "cut-requests", "hang-ups",
-        "authorization", "signature", "answers",
+        "deliver", "event", "purchasely", "body", "raw", "cut-body-at", "repeats", "set", "remove",
+        "padding", "nesting", "times", "together", "at", "along", "lose-answers", "cut-requests",
+        "hang-ups", "authorization", "signature", "answers", "dropped", "to",
     ]
 
     /// The keys of an event; the schema lists the same.
     package static let eventKeys = [
         "type", "user", "known-by", "from", "to", "product", "new-product", "store", "environment",
         "period", "reason", "time", "purchased", "expires", "grace",
+    ]
+
+    /// The keys of a Purchasely event; the schema lists the same.
+    package static let purchaselyKeys = [
+        "name", "user", "anonymous", "plan", "previous-plan", "subscription", "purchase-type",
+        "store", "environment", "status", "other", "time", "purchased", "expires", "renews",
+    ]
+
+    /// The keys of a call; the schema lists the same.
+    package static let callKeys = [
+        "call", "route", "user", "account", "with", "token", "answers",
     ]
 
     /// All variants, or every error that was found.
@@ -100,6 +111,8 @@ package struct ContractErrors: Error, Hashable, Sendable, CustomStringConvertibl
 struct VariantParser {
     var reader: NodeReader
     private var deliveries: [String] = []
+    private var providers: [String: Exchange.Party] = [:]
+    private var calls: [String] = []
 
     init(reader: NodeReader) {
         self.reader = reader
@@ -128,8 +141,10 @@ struct VariantParser {
         }
         let given = (fields["given"].map { reader.sequence($0) } ?? []).compactMap { step($0) }
         let steps = (required("steps").map { reader.sequence($0) } ?? []).compactMap { step($0) }
+        let search = search(fields)
         let expectation = required("expect").map { self.expectation($0) }
         guard let expectation else { return nil }
+        check(search, steps, at: root.location)
         return Contract(
             id: id,
             variant: variant,
@@ -139,8 +154,9 @@ struct VariantParser {
             source: source,
             needs: needs,
             given: given,
-            steps: steps,
+            steps: withCrashes(steps),
             expectation: expectation,
+            search: search,
             location: root.location
         )
     }
@@ -161,9 +177,78 @@ struct VariantParser {
         return text
     }
 
+    // MARK: Searches
+
+    private mutating func search(_ fields: [String: LocatedNode]) -> Search? {
+        if let node = fields["crash-points"] {
+            return .crashPoints(
+                reader.sequence(node).compactMap { node -> CrashFault? in
+                    reader.choice(node, "fault")
+                }
+            )
+        }
+        if let node = fields["orders"] {
+            if node.json.int64 != nil { return .orders(sampleSize: reader.count(node, in: 2...200)) }
+            return reader.word(node, "choice of orders (or a number)", among: ["every"])
+                .map { _ in .orders(sampleSize: 40) }
+        }
+        guard let node = fields["vary"] else { return nil }
+        let parts = reader.mapping(node, allowed: ["what", "times"])
+        guard let what = parts["what"] else {
+            reader.fail(.missingKey("what", of: "'vary'"), at: node.location)
+            return nil
+        }
+        let variation: Variation? = reader.choice(what, "variation")
+        let times = parts["times"].map { reader.count($0, in: 1...200) } ?? 12
+        return variation.map { .generated($0, count: times) }
+    }
+
+    private mutating func check(_ search: Search?, _ steps: [Step], at location: SourceLocation) {
+        let events = steps.count { step in
+            guard case .deliver(let delivery) = step else { return false }
+            if case .repeats = delivery.subject { return false }
+            return true
+        }
+        switch search {
+        case .orders where events < 2:
+            reader.fail(
+                .conflict(
+                    "one event has only one order",
+                    remedy: "Deliver at least two events in 'steps'."
+                ),
+                at: location
+            )
+        case .generated where events != 1:
+            reader.fail(
+                .conflict(
+                    "'vary' varies one event, and 'steps' delivers \(events)",
+                    remedy: "Move the other deliveries to 'given'."
+                ),
+                at: location
+            )
+        default: break
+        }
+    }
+
+    /// Restarts that say `during` belong to the delivery they name.
+    private var crashes: [String: Crash] = [:]
+
+    private func withCrashes(_ steps: [Step]) -> [Step] {
+        steps.map { step in
+            guard case .deliver(var delivery) = step, let crash = crashes[delivery.name] else {
+                return step
+            }
+            delivery.crash = crash
+            return .deliver(delivery)
+        }
+    }
+
     // MARK: Steps
 
-    static let stepKeys = ["register", "deliver", "restart", "onesignal"]
+    static let stepKeys = [
+        "register", "deliver", "call", "together", "restart", "onesignal", "revenuecat", "firebase",
+        "revoke", "disable", "account",
+    ]
 
     private mutating func step(_ node: LocatedNode) -> Step? {
         guard let entries = reader.entries(node) else { return nil }
@@ -185,13 +270,101 @@ struct VariantParser {
             return userName(kind.value).map(Step.register)
         case "restart":
             _ = reader.mapping(node, allowed: ["restart"])
-            let signal: Restart.Signal? = reader.choice(kind.value, "signal")
-            return signal.map { .restart(Restart(signal: $0)) }
-        case "onesignal":
-            _ = reader.mapping(node, allowed: ["onesignal"])
+            return restart(kind.value)
+        case "firebase":
+            _ = reader.mapping(node, allowed: ["firebase"])
+            if case .scalar = kind.value.content {
+                return reader.word(kind.value, "change at Firebase", among: ["rotate-keys"])
+                    .map { _ in .rotateKeys }
+            }
             return .provider(providerPlan(kind.key, kind.value))
+        case "onesignal", "revenuecat":
+            _ = reader.mapping(node, allowed: [kind.key])
+            return .provider(providerPlan(kind.key, kind.value))
+        case "revoke", "disable":
+            _ = reader.mapping(node, allowed: [kind.key])
+            let change = Step.AccountChange(rawValue: kind.key) ?? .revoke
+            return userName(kind.value).map { .account(user: $0, change) }
+        case "account":
+            _ = reader.mapping(node, allowed: ["account"])
+            return userName(kind.value).map(Step.createAccount)
+        case "call": return call(node).map { .call([$0]) }
+        case "together":
+            _ = reader.mapping(node, allowed: ["together"])
+            return .call(reader.sequence(kind.value).compactMap { call($0) })
         default: return delivery(node).map(Step.deliver)
         }
+    }
+
+    /// `KILL`, or a mapping that says when, or in which time zone the backend comes back.
+    private mutating func restart(_ node: LocatedNode) -> Step? {
+        guard case .mapping = node.content else {
+            let signal: Restart.Signal? = reader.choice(node, "signal")
+            return signal.map { .restart(Restart(signal: $0)) }
+        }
+        let fields = reader.mapping(node, allowed: ["signal", "during", "moment", "time-zone"])
+        let signal: Restart.Signal = fields["signal"].flatMap { reader.choice($0, "signal") } ?? .kill
+        let zone = fields["time-zone"].flatMap { reader.text($0) }
+        guard let during = fields["during"] else {
+            return .restart(Restart(signal: signal, timeZone: zone))
+        }
+        guard let name = reader.text(during) else { return nil }
+        guard deliveries.contains(name) else {
+            reader.fail(.unknownDelivery(name, known: deliveries), at: during.location)
+            return nil
+        }
+        crashes[name] = Crash(
+            signal: signal,
+            moment: fields["moment"].flatMap { reader.choice($0, "moment") } ?? .sent
+        )
+        return nil
+    }
+
+    private mutating func call(_ node: LocatedNode) -> Call? {
+        let fields = reader.mapping(node, allowed: ContractParser.callKeys)
+        guard let nameNode = fields["call"], let name = reader.text(nameNode) else {
+            reader.fail(.missingKey("call", of: "a call"), at: node.location)
+            return nil
+        }
+        if calls.contains(name) { reader.fail(.duplicateDelivery(name), at: nameNode.location) }
+        calls.append(name)
+        guard let routeNode = fields["route"] else {
+            reader.fail(.missingKey("route", of: "a call"), at: node.location)
+            return nil
+        }
+        guard let route: Call.Route = reader.choice(routeNode, "route") else { return nil }
+        var call = Call(name: name, route: route)
+        call.user = fields["user"].flatMap { userName($0) }
+        call.account = fields["account"].flatMap { userName($0) }
+        for entry in fields["with"].flatMap({ reader.entries($0) }) ?? [] {
+            guard Call.valueNames.contains(entry.key) else {
+                reader.fail(
+                    .unknownKey(entry.key, allowed: Call.valueNames),
+                    at: entry.keyLocation
+                )
+                continue
+            }
+            guard case .scalar(let text, _) = entry.value.content else { continue }
+            call.values[entry.key] = .some(entry.value.json.isNull ? nil : text)
+        }
+        if let token = fields["token"] { call.token = self.token(token) }
+        if route == .protected, call.token == nil { call.token = TokenSpec() }
+        call.answers = fields["answers"].flatMap { answers($0) }
+        return call
+    }
+
+    private mutating func token(_ node: LocatedNode) -> TokenSpec {
+        var spec = TokenSpec()
+        let fields = reader.mapping(node, allowed: ["kind", "signing", "claims", "raw"])
+        if let kind = fields["kind"] { spec.kind = reader.choice(kind, "kind of token") ?? .idToken }
+        if let signing = fields["signing"] {
+            spec.signing = reader.choice(signing, "signing") ?? .genuine
+        }
+        for entry in fields["claims"].flatMap({ reader.entries($0) }) ?? [] {
+            spec.claims[entry.key] = .some(entry.value.json.isNull ? nil : entry.value.json)
+        }
+        if let raw = fields["raw"], case .scalar(let text, _) = raw.content { spec.raw = text }
+        return spec
     }
 
     private mutating func userName(_ node: LocatedNode) -> String? {
@@ -207,7 +380,10 @@ struct VariantParser {
     }
 
     private mutating func providerPlan(_ provider: String, _ node: LocatedNode) -> ProviderPlan {
-        let fields = reader.mapping(node, allowed: ["answers", "lose-answer-of", "forever"])
+        let fields = reader.mapping(
+            node,
+            allowed: ["answers", "lose-answer-of", "forever", "reads"]
+        )
         var answers = (fields["answers"].map { reader.sequence($0) } ?? []).compactMap {
             providerAnswer($0)
         }
@@ -222,13 +398,17 @@ struct VariantParser {
         return ProviderPlan(
             provider: provider,
             answers: answers,
-            isPermanent: fields["forever"].map { reader.flag($0) } ?? false
+            isPermanent: fields["forever"].map { reader.flag($0) } ?? false,
+            // Backends only read from these two.
+            includesReads: provider != "onesignal"
+                || (fields["reads"].map { reader.flag($0) } ?? false)
         )
     }
 
     static let providerAnswers: [String: ProviderPlan.Answer] = [
         "ok": .asUsual, "no-subscribers": .noSubscribers, "invalid-aliases": .invalidAliases,
         "reset": .reset, "lose-answer": .loseAnswer, "never": .never, "malformed": .malformed,
+        "half": .half, "slow": .slow(1500),
     ]
 
     private mutating func providerAnswer(_ node: LocatedNode) -> ProviderPlan.Answer? {
@@ -247,6 +427,17 @@ struct VariantParser {
         defer { deliveries.append(name) }
         guard let subject = subject(fields, of: node) else { return nil }
         var delivery = Delivery(name: name, subject: subject)
+        switch subject {
+        case .purchasely: delivery.provider = .purchasely
+        case .repeats(let name): delivery.provider = providers[name] ?? .revenueCat
+        case .event, .body, .raw:
+            if let to = fields["to"] {
+                let name = reader.word(to, "webhook", among: ["revenuecat", "purchasely"])
+                delivery.provider = name == "purchasely" ? .purchasely : .revenueCat
+            }
+        }
+        providers[name] = delivery.provider
+        delivery.isDropped = fields["dropped"].map { reader.flag($0) } ?? false
         delivery.edits = edits(fields)
         if let padding = fields["padding"] {
             delivery.paddingKilobytes = reader.count(padding, in: 1...8192)
@@ -296,7 +487,7 @@ struct VariantParser {
         _ fields: [String: LocatedNode],
         of node: LocatedNode
     ) -> Delivery.Subject? {
-        let given = ["event", "body", "raw", "repeats"].filter { fields[$0] != nil }
+        let given = ["event", "purchasely", "body", "raw", "repeats"].filter { fields[$0] != nil }
         guard given.count == 1 else {
             // A misspelt key has been reported already.
             if given.isEmpty, reader.errors.contains(where: { $0.isUnknownKey(in: node) }) {
@@ -306,7 +497,7 @@ struct VariantParser {
                 .conflict(
                     given.isEmpty
                         ? "a delivery needs something to deliver"
-                        : "a delivery has one of event, body, raw and repeats, not several",
+                        : "a delivery has one of event, purchasely, body, raw and repeats, not several",
                     remedy: "Add 'event: {type: INITIAL_PURCHASE, user: ada}', or one of body, "
                         + "raw, repeats."
                 ),
@@ -320,6 +511,9 @@ struct VariantParser {
                 return .raw(.truncated(spec, percent: reader.count(cut, in: 1...99)))
             }
             return .event(spec)
+        }
+        if let event = fields["purchasely"] {
+            return purchaselySpec(event).map(Delivery.Subject.purchasely)
         }
         if let body = fields["body"] { return .body(body.json) }
         if let raw = fields["raw"] {
@@ -416,10 +610,52 @@ struct VariantParser {
         return spec
     }
 
+    private mutating func purchaselySpec(_ node: LocatedNode) -> PurchaselySpec? {
+        let fields = reader.mapping(node, allowed: ContractParser.purchaselyKeys)
+        guard let nameNode = fields["name"], let name = reader.text(nameNode) else {
+            reader.fail(.missingKey("name", of: "a Purchasely event"), at: node.location)
+            return nil
+        }
+        if !PurchaselySpec.names.contains(name), !name.hasPrefix("FUTURE_") {
+            reader.fail(
+                .unknownValue(name, what: "event name", allowed: PurchaselySpec.names),
+                at: nameNode.location
+            )
+        }
+        guard let userNode = fields["user"], let user = userName(userNode) else {
+            reader.fail(.missingKey("user", of: "a Purchasely event"), at: node.location)
+            return nil
+        }
+        var spec = PurchaselySpec(name: name, user: user)
+        spec.isAnonymous = fields["anonymous"].map { reader.flag($0) } ?? false
+        spec.plan = fields["plan"].flatMap { reader.text($0) } ?? spec.plan
+        spec.previousPlan = fields["previous-plan"].flatMap { reader.text($0) }
+        spec.subscription = fields["subscription"].flatMap { reader.text($0) } ?? spec.subscription
+        if let type = fields["purchase-type"] {
+            spec.purchaseType =
+                reader.word(type, "purchase type", among: PurchaselySpec.purchaseTypes) ?? ""
+        }
+        if let store = fields["store"] {
+            spec.store = reader.word(store, "store", among: PurchaselySpec.stores) ?? ""
+        }
+        if let environment = fields["environment"] {
+            let names = ["PRODUCTION", "SANDBOX"]
+            spec.environment = reader.word(environment, "environment", among: names) ?? ""
+        }
+        spec.status = fields["status"].flatMap { reader.text($0) }
+        spec.other = fields["other"].flatMap { userName($0) }
+        spec.time = fields["time"].flatMap { reader.duration($0) } ?? .zero
+        spec.purchased = fields["purchased"].flatMap { reader.duration($0) }
+        spec.expires = fields["expires"].flatMap { reader.duration($0) }
+        spec.renews = fields["renews"].flatMap { reader.duration($0) }
+        return spec
+    }
+
     // MARK: Expectation
 
     static let expectationKeys = [
-        "answers", "within", "like", "compare", "effects", "state", "overlap",
+        "answers", "within", "like", "compare", "effects", "state", "overlap", "ids", "alike",
+        "race", "secrets", "key-fetches", "watch",
     ]
 
     private mutating func expectation(_ node: LocatedNode) -> Expectation {
@@ -435,12 +671,35 @@ struct VariantParser {
             expectation.relationLocation = like.location
         }
         if let compare = fields["compare"] {
-            expectation.compared = Set(
-                reader.sequence(compare).compactMap { node -> Expectation.Aspect? in
-                    reader.choice(node, "aspect")
-                }
+            compared(compare, &expectation)
+        }
+        for entry in fields["ids"].flatMap({ reader.entries($0) }) ?? [] {
+            guard calls.contains(entry.key) else {
+                reader.fail(.unknownKey(entry.key, allowed: calls), at: entry.keyLocation)
+                continue
+            }
+            guard let user = userName(entry.value) else { continue }
+            expectation.calls.append(
+                CallExpectation(call: entry.key, user: user, location: entry.value.location)
             )
         }
+        if let alike = fields["alike"] { expectation.alike = callNames(alike) }
+        if let node = fields["race"] {
+            let parts = reader.mapping(node, allowed: ["calls", "winners"])
+            expectation.race = RaceExpectation(
+                calls: parts["calls"].map { callNames($0) } ?? [],
+                winnerCount: parts["winners"].map { reader.count($0, in: 0...64) } ?? 1,
+                location: node.location
+            )
+        }
+        if let secrets = fields["secrets"] {
+            expectation.hidesSecrets = reader.word(secrets, "wish", among: ["hidden"]) != nil
+        }
+        if let node = fields["key-fetches"] {
+            let parts = reader.mapping(node, allowed: ["at-most"])
+            expectation.keyFetchesMax = parts["at-most"].map { reader.count($0, in: 0...100) }
+        }
+        expectation.watch = fields["watch"].flatMap { reader.duration($0) }
         for effect in fields["effects"].map({ reader.sequence($0) }) ?? [] {
             if let effect = self.effect(effect) { expectation.effects.append(effect) }
         }
@@ -448,13 +707,35 @@ struct VariantParser {
         if let overlap = fields["overlap"] {
             expectation.overlapMin = reader.count(overlap, in: 2...256)
         }
-        if ["answers", "like", "effects", "state"].allSatisfy({ fields[$0] == nil }) {
+        if ["answers", "like", "effects", "state", "ids", "race"].allSatisfy({ fields[$0] == nil }) {
             reader.fail(
                 .conflict("this contract expects nothing", remedy: "Add 'answers: 200'."),
                 at: node.location
             )
         }
         return expectation
+    }
+
+    /// `state`, `fields`, `effects`, or the names of mapped fields.
+    private mutating func compared(_ node: LocatedNode, _ expectation: inout Expectation) {
+        expectation.compared = []
+        let aspects = Expectation.Aspect.allCases.map(\.rawValue)
+        for element in reader.sequence(node) {
+            let word = reader.word(element, "aspect", among: aspects + Profile.Reading.names)
+            guard let word else { continue }
+            if let aspect = Expectation.Aspect(rawValue: word) {
+                expectation.compared.insert(aspect)
+            } else {
+                expectation.compared.insert(.fields)
+                expectation.comparedFields.append(word)
+            }
+        }
+    }
+
+    private mutating func callNames(_ node: LocatedNode) -> [String] {
+        reader.sequence(node).compactMap { element in
+            reader.word(element, "call", among: calls)
+        }
     }
 
     private mutating func answers(_ node: LocatedNode) -> AnswerExpectation? {
@@ -464,29 +745,46 @@ struct VariantParser {
         if node.json.int64 != nil { return .statuses([reader.count(node, in: 100...599)]) }
         let words: [String: AnswerExpectation] = [
             "refused": .refused, "rejected": .rejected, "answered": .answered,
-            "anything": .anything,
+            "anything": .anything, "success": .success, "denied": .denied, "conflict": .conflict,
         ]
         return reader.word(node, "answer (or a status)", among: words.keys.sorted())
             .flatMap { words[$0] }
     }
 
     private mutating func effect(_ node: LocatedNode) -> EffectExpectation? {
-        let fields = reader.mapping(node, allowed: ["onesignal", "to", "count", "key"])
+        let fields = reader.mapping(
+            node,
+            allowed: [
+                "onesignal", "to", "count", "key", "address", "unlike", "attempts", "pace",
+            ]
+        )
         guard let kindNode = fields["onesignal"] else {
             reader.fail(.missingKey("onesignal", of: "an effect"), at: node.location)
             return nil
         }
-        let kind = reader.word(kindNode, "effect", among: ["notification"]) ?? ""
+        let kind = reader.word(kindNode, "effect", among: ["notification", "tags"]) ?? ""
+        let isClosed = fields["count"] != nil
         var effect = EffectExpectation(
             kind: "onesignal.\(kind)",
             user: fields["to"].flatMap { userName($0) },
-            countMin: 1,
+            countMin: isClosed || fields["unlike"] == nil && kind != "tags" ? 1 : 0,
             countMax: nil,
             hasSteadyKey: false,
             location: (fields["count"] ?? node).location
         )
         if let key = fields["key"] {
             effect.hasSteadyKey = reader.word(key, "key", among: ["steady"]) != nil
+        }
+        if let address = fields["address"] {
+            effect.isPersonal = reader.word(address, "address", among: ["personal"]) != nil
+        }
+        effect.unlike = fields["unlike"].flatMap { userName($0) }
+        if let attempts = fields["attempts"] {
+            let bounds = reader.mapping(attempts, allowed: ["at-most"])
+            effect.attemptsMax = bounds["at-most"].map { reader.count($0, in: 0...1000) }
+        }
+        if let pace = fields["pace"] {
+            effect.obeysRetryAfter = reader.word(pace, "pace", among: ["retry-after"]) != nil
         }
         if let count = fields["count"] {
             if case .mapping = count.content {
@@ -526,6 +824,7 @@ struct VariantParser {
         guard case .scalar(let text, _) = node.content, text.hasPrefix("{{"), text.hasSuffix("}}")
         else { return }
         let name = text.dropFirst(2).dropLast(2)
+        if name.hasPrefix("account.") { return }
         let delivery = name.split(separator: ".", maxSplits: 1).first.map(String.init) ?? ""
         if !deliveries.contains(delivery) {
             reader.fail(

@@ -5,7 +5,7 @@ package enum ProfileParser {
     /// The keys at the top of a profile; the schema lists the same.
     package static let keys = [
         "assay", "target", "start", "endpoints", "secrets", "users", "probes", "accounts",
-        "products", "entitlement", "features", "known-failing", "patience",
+        "products", "entitlement", "features", "known-failing", "patience", "firebase-project",
     ]
 
     package static func parse(
@@ -28,6 +28,13 @@ package enum ProfileParser {
     private struct Reader {
         var reader: NodeReader
         let environment: [String: String]
+        /// The profile names the route by which an app announces its user.
+        private var hasRegister = false
+
+        init(reader: NodeReader, environment: [String: String]) {
+            self.reader = reader
+            self.environment = environment
+        }
 
         mutating func profile(_ root: LocatedNode) -> Profile {
             var profile = Profile()
@@ -44,9 +51,18 @@ package enum ProfileParser {
             }
             profile.target = fields["target"].flatMap { reader.text($0) }
             if let node = fields["start"] { profile.start = start(node) }
-            if let node = fields["endpoints"] { endpoints(node, &profile) }
+            if let node = fields["endpoints"] {
+                endpoints(node, &profile)
+                if case .mapping(let entries) = node.content {
+                    hasRegister = entries.contains { $0.key == "register" }
+                }
+            }
             if let node = fields["secrets"] { secrets(node, &profile) }
             if let node = fields["users"] { users(node, &profile) }
+            if let node = fields["accounts"] { accounts(node, &profile) }
+            if let text = fields["firebase-project"].flatMap({ reader.text($0) }) {
+                profile.firebaseProject = text
+            }
             if let node = fields["probes"] { profile.probes = probes(node) }
             if let node = fields["products"] {
                 for entry in reader.entries(node) ?? [] {
@@ -131,12 +147,60 @@ package enum ProfileParser {
             return Profile.Endpoint(method: words[0], path: words[1])
         }
 
+        /// The endpoints a profile may name.
+        private static let endpointNames =
+            ["revenuecat-webhook", "purchasely-webhook"] + Call.Route.allCases.map(\.rawValue)
+
         private mutating func endpoints(_ node: LocatedNode, _ profile: inout Profile) {
-            let allowed = ["revenuecat-webhook", "purchasely-webhook", "register", "login"]
-            for (name, value) in reader.mapping(node, allowed: allowed) {
-                if let endpoint = endpoint(value, method: "POST") {
+            for (name, value) in reader.mapping(node, allowed: Self.endpointNames) {
+                let usual = profile.endpoints[name]
+                if case .mapping = value.content {
+                    if let endpoint = request(value, known: Self.callTemplates) {
+                        profile.endpoints[name] = endpoint
+                    }
+                } else if let endpoint = endpoint(value, method: name == "protected" ? "GET" : "POST") {
                     profile.endpoints[name] = endpoint
+                    // A path alone keeps the guide's body and answer.
+                    profile.endpoints[name]?.body = usual?.body
+                    profile.endpoints[name]?.answerID = usual?.answerID
+                    profile.endpoints[name]?.answerProof = usual?.answerProof
                 }
+            }
+        }
+
+        private static let callTemplates = Call.valueNames + ["account"]
+
+        /// `{post: /path, body: {…}, id: /pointer, proof: /pointer}`.
+        private mutating func request(
+            _ node: LocatedNode,
+            known: [String]
+        ) -> Profile.Endpoint? {
+            let methods = ["get", "post", "put", "patch", "delete"]
+            let parts = reader.mapping(node, allowed: methods + ["body", "id", "proof"])
+            guard let method = methods.first(where: { parts[$0] != nil }),
+                let pathNode = parts[method], let path = reader.text(pathNode)
+            else {
+                reader.fail(.missingKey("post", of: "a request"), at: node.location)
+                return nil
+            }
+            check(path, known: known, at: pathNode.location)
+            if let body = parts["body"] { checkLeaves(body, known: known) }
+            var endpoint = Profile.Endpoint(
+                method: method.uppercased(),
+                path: path,
+                body: parts["body"]?.json
+            )
+            endpoint.answerID = parts["id"].flatMap { reader.pointer($0) }
+            endpoint.answerProof = parts["proof"].flatMap { reader.pointer($0) }
+            return endpoint
+        }
+
+        private mutating func checkLeaves(_ node: LocatedNode, known: [String]) {
+            switch node.content {
+            case .scalar(let text, _): check(text, known: known, at: node.location)
+            case .sequence(let nodes): for node in nodes { checkLeaves(node, known: known) }
+            case .mapping(let entries):
+                for entry in entries { checkLeaves(entry.value, known: known) }
             }
         }
 
@@ -189,24 +253,37 @@ package enum ProfileParser {
                 _ = reader.word(create, "way to create users", among: ["register"])
                 return
             }
-            let methods = ["post", "put"]
-            let parts = reader.mapping(create, allowed: methods + ["body", "id", "command"])
-            if let command = parts["command"] {
-                profile.creation = .command(words(command, known: ["id", "device"]))
+            guard let creation = self.creation(create, known: Self.creationTemplates) else {
                 return
             }
-            guard let method = methods.first(where: { parts[$0] != nil }),
-                let pathNode = parts[method], let path = reader.text(pathNode)
-            else {
-                reader.fail(.missingKey("post", of: "'create'"), at: create.location)
+            profile.creation = creation
+            // Its users come another way, so the guide's route is not assumed to exist.
+            if !hasRegister { profile.endpoints["register"] = nil }
+        }
+
+        private static let creationTemplates = ["id", "device", "platform", "source", "timestamp"]
+
+        private mutating func accounts(_ node: LocatedNode, _ profile: inout Profile) {
+            let fields = reader.mapping(node, allowed: ["create"])
+            guard let create = fields["create"] else {
+                reader.fail(.missingKey("create", of: "'accounts'"), at: node.location)
                 return
             }
-            check(path, known: ["id", "device"], at: pathNode.location)
-            profile.creation = .request(
-                Profile.Endpoint(method: method.uppercased(), path: path),
-                body: parts["body"]?.json,
-                id: parts["id"].flatMap { reader.pointer($0) }
-            )
+            profile.accountCreation = creation(create, known: ["account", "password"])
+        }
+
+        /// A request, or `command: [...]`.
+        private mutating func creation(
+            _ node: LocatedNode,
+            known: [String]
+        ) -> Profile.UserCreation? {
+            if case .mapping(let entries) = node.content,
+                let command = entries.first(where: { $0.key == "command" })
+            {
+                _ = reader.mapping(node, allowed: ["command"])
+                return .command(words(command.value, known: known))
+            }
+            return request(node, known: known).map(Profile.UserCreation.request)
         }
 
         private mutating func words(_ node: LocatedNode, known: [String]) -> [String] {

@@ -53,6 +53,7 @@ package enum JournalLine {
         case .call: "call"
         case .sentinel: "sentinel"
         case .restart(let text): "restart: \(text)"
+        case .appCall(let name): "call: \(name)"
         }
     }
 

@@ -15,6 +15,74 @@ package final class BackendClient: Sendable {
         case cutRequest
         /// The whole request is sent, then the connection is closed before the answer.
         case hangUp
+        /// The body stops after this share of it, in percent, until the gate opens.
+        case held(Gate, percent: Int)
+    }
+
+    /// Holds bodies back until it is opened, and tells when they have come that far.
+    package final class Gate: Hashable, Sendable {
+        private struct State {
+            var isOpen = false
+            /// The held bodies break off instead of going on.
+            var isBroken = false
+            var heldCount = 0
+            var waiting: [CheckedContinuation<Bool, Never>] = []
+            var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        }
+
+        private let state = Locked(State())
+
+        package init() {}
+
+        /// Lets every body go on, or breaks them off.
+        package func open(breaking: Bool = false) {
+            let (waiting, watchers) = state.withLock { state in
+                state.isOpen = true
+                state.isBroken = breaking
+                defer {
+                    state.waiting = []
+                    state.watchers = []
+                }
+                return (state.waiting, state.watchers)
+            }
+            for continuation in waiting { continuation.resume(returning: !breaking) }
+            for watcher in watchers { watcher.continuation.resume() }
+        }
+
+        /// Waits until so many bodies are held, or the gate is opened.
+        package func reached(_ count: Int) async {
+            await withCheckedContinuation { continuation in
+                let isReached = state.withLock { state in
+                    if state.isOpen || state.heldCount >= count { return true }
+                    state.watchers.append((count, continuation))
+                    return false
+                }
+                if isReached { continuation.resume() }
+            }
+        }
+
+        /// Waits until the gate is open.
+        package func opened() async { await reached(.max) }
+
+        /// Whether the body may go on, once the gate is open.
+        func pass() async -> Bool {
+            await withCheckedContinuation { continuation in
+                let (answer, reached) = state.withLock {
+                    state -> (Bool?, [CheckedContinuation<Void, Never>]) in
+                    state.heldCount += 1
+                    let reached = state.watchers.filter { $0.count <= state.heldCount }
+                    state.watchers.removeAll { $0.count <= state.heldCount }
+                    if state.isOpen { return (!state.isBroken, reached.map(\.continuation)) }
+                    state.waiting.append(continuation)
+                    return (nil, reached.map(\.continuation))
+                }
+                for watcher in reached { watcher.resume() }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        }
+
+        package static func == (left: Gate, right: Gate) -> Bool { left === right }
+        package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
     }
 
     /// The largest answer that is read; a larger one counts as no complete answer.
@@ -92,6 +160,19 @@ package final class BackendClient: Sendable {
                 BrokenBody(bytes: request.body),
                 length: .known(Int64(request.body.count))
             )
+        case .held(let gate, let percent):
+            // At least one byte stays back, so that nobody can begin before the gate opens.
+            let count = min(request.body.count * percent / 100, request.body.count - 1)
+            message.body = .stream(
+                HeldBody(
+                    gate: gate,
+                    parts: [
+                        Array(request.body.prefix(max(0, count))),
+                        Array(request.body.dropFirst(max(0, count))),
+                    ]
+                ),
+                length: .known(Int64(request.body.count))
+            )
         }
         do {
             let deadline = ContinuousClock.now + within
@@ -113,7 +194,7 @@ package final class BackendClient: Sendable {
             switch disturbance {
             case .cutRequest: return .requestCut
             case .hangUp: return .answerLost(nil)
-            case .none: return Self.failure(error, within)
+            case .none, .held: return Self.failure(error, within)
             }
         }
     }
@@ -157,6 +238,33 @@ package final class BackendClient: Sendable {
             return .failed(.closed, "no answer: \(error)")
         }
     }
+}
+
+/// A body in two parts with a gate between them.
+private struct HeldBody: AsyncSequence, Sendable {
+    typealias Element = ByteBuffer
+
+    let gate: BackendClient.Gate
+    let parts: [[UInt8]]
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let gate: BackendClient.Gate
+        var parts: [[UInt8]]
+        var isFirst = true
+
+        mutating func next() async throws -> ByteBuffer? {
+            guard let part = parts.first else { return nil }
+            parts.removeFirst()
+            if isFirst {
+                isFirst = false
+            } else if !(await gate.pass()) {
+                throw BrokenBody.Break()
+            }
+            return ByteBuffer(bytes: part)
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(gate: gate, parts: parts) }
 }
 
 /// A body that is sent as far as it goes and then fails, which closes the connection.

@@ -18,6 +18,7 @@ package final class BackendProcess: Sendable {
 
     private struct State {
         var process: pid_t = 0
+        var timeZone: String?
         var exitText: String?
     }
 
@@ -30,6 +31,12 @@ package final class BackendProcess: Sendable {
         self.command = command
         self.environment = environment
         self.outputPath = outputPath
+    }
+
+    /// The time zone of the next launch; nil is the one that Assay runs in.
+    package var timeZone: String? {
+        get { state.withLock { $0.timeZone } }
+        set { state.withLock { $0.timeZone = newValue } }
     }
 
     package func launch() throws(StartError) {
@@ -60,6 +67,7 @@ package final class BackendProcess: Sendable {
         )
         var merged = ProcessInfo.processInfo.environment
         merged.merge(environment) { $1 }
+        if let timeZone = state.withLock({ $0.timeZone }) { merged["TZ"] = timeZone }
         let words = ["/bin/sh", "-c", command]
         let pairs = merged.map { "\($0.key)=\($0.value)" }
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
@@ -81,7 +89,7 @@ package final class BackendProcess: Sendable {
                 description: "cannot start '\(command)': \(String(cString: strerror(result)))"
             )
         }
-        state.withLock { $0 = State(process: process) }
+        state.withLock { $0 = State(process: process, timeZone: $0.timeZone) }
     }
 
     /// How the process ended, when it has ended by itself; nil while it runs.

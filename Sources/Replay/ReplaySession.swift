@@ -1,6 +1,7 @@
 package import Conformance
 package import FakeServers
 internal import Foundation
+internal import Providers
 
 #if canImport(Glibc)
 internal import Glibc
@@ -33,6 +34,7 @@ package final class ReplaySession: Sendable {
     package static let fixedAddresses: [Exchange.Party: Address] = [
         .revenueCat: Address(host: "127.0.0.1", port: 9310),
         .oneSignal: Address(host: "127.0.0.1", port: 9320),
+        .firebase: Address(host: "127.0.0.1", port: 9099),
     ]
 
     package let world: FakeWorld
@@ -63,7 +65,13 @@ package final class ReplaySession: Sendable {
             }
         )
         var servers: [FakeServer] = []
-        for party in [Exchange.Party.revenueCat, .oneSignal] {
+        let isSigned = profile.obstacle(to: .signedTokens) == nil
+        if isSigned {
+            world.edit("") { services, _ in services.firebase.settings.tokens = .rs256 }
+        }
+        var parties = [Exchange.Party.revenueCat, .oneSignal]
+        if profile.obstacle(to: .firebase) == nil { parties.append(.firebase) }
+        for party in parties {
             let address = addresses[party] ?? Address(host: "127.0.0.1", port: 0)
             do throws(StartError) {
                 servers.append(
@@ -92,7 +100,11 @@ package final class ReplaySession: Sendable {
             )
             var process: BackendProcess?
             if let start = profile.start {
-                var environment = Self.standardEnvironment(values)
+                var environment = Self.standardEnvironment(
+                    values,
+                    project: profile.firebaseProject,
+                    isSigned: isSigned
+                )
                 for (name, text) in start.environment {
                     environment[name] = try TextTemplate.fill(text, values)
                 }
@@ -148,7 +160,24 @@ package final class ReplaySession: Sendable {
     }
 
     /// The usual names, offered even when a profile names none.
-    private static func standardEnvironment(_ values: [String: String]) -> [String: String] {
+    private static func standardEnvironment(
+        _ values: [String: String],
+        project: String,
+        isSigned: Bool
+    ) -> [String: String] {
+        let firebase = values["fake.firebase"]
+        let host = firebase.map { String($0.drop { $0 != "/" }.dropFirst(2)) }
+        let account = "securetoken@system.gserviceaccount.com"
+        let keys: [(String, String?)] =
+            isSigned
+            ? [
+                ("FIREBASE_JWKS_URL", firebase.map { "\($0)/service_accounts/v1/jwk/\(account)" }),
+                (
+                    "FIREBASE_CERTS_URL",
+                    firebase.map { "\($0)/robot/v1/metadata/x509/\(account)" }
+                ),
+                ("FIREBASE_AUTH_BASE", firebase),
+            ] : [("FIREBASE_AUTH_EMULATOR_HOST", host)]
         let pairs: [(String, String?)] = [
             ("PORT", values["port"]),
             ("DATA_DIR", values["data"]),
@@ -159,7 +188,10 @@ package final class ReplaySession: Sendable {
             ("REVENUECAT_API_KEY", values["secret.revenuecat-key"]),
             ("REVENUECAT_WEBHOOK_AUTH", values["secret.revenuecat-authorization"]),
             ("REVENUECAT_WEBHOOK_SECRET", values["secret.revenuecat-signing"]),
-        ]
+            ("PURCHASELY_WEBHOOK_SECRET", values["secret.purchasely-signing"]),
+            ("FIREBASE_PROJECT_ID", firebase == nil ? nil : project),
+            ("GCLOUD_PROJECT", firebase == nil ? nil : project),
+        ] + keys
         return Dictionary(
             uniqueKeysWithValues: pairs.compactMap { name, value in
                 value.flatMap { $0.isEmpty ? nil : (name, $0) }

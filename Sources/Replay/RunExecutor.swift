@@ -9,6 +9,9 @@ package final class RunExecutor: Sendable {
     let profile: Profile
     let sender: WebhookSender
     let webhookMethod: String
+    let purchaselySender: PurchaselySender
+    /// A key that nobody publishes, for forged tokens; made when it is first needed.
+    private let stranger = Locked<SigningKey?>(nil)
     /// The moment that relative times in contracts count from; the same for every run of a suite,
     /// so that a case and its twin carry equal dates.
     let base: Instant
@@ -25,6 +28,27 @@ package final class RunExecutor: Sendable {
             authorization: profile.secrets[.revenueCatAuthorization],
             signingKey: profile.secrets[.revenueCatSigning]
         )
+        let purchasely = profile.endpoints["purchasely-webhook"]
+        purchaselySender = PurchaselySender(
+            method: purchasely?.method ?? "POST",
+            path: purchasely?.path ?? "/",
+            secret: profile.secrets[.purchaselySigning]
+        )
+    }
+
+    /// Writes tokens as Firebase would right now.
+    var forge: TokenForge {
+        let keys = world.edit("") { services, now in services.firebase.signers(at: now) }
+        let stranger = stranger.withLock { key in
+            if key == nil, keys?.token != nil { key = try? SigningKey(at: world.now) }
+            return key
+        }
+        return TokenForge(
+            project: profile.firebaseProject,
+            key: keys?.token,
+            cookieKey: keys?.cookie,
+            stranger: stranger
+        )
     }
 
     /// What a run accumulates while it goes on.
@@ -38,6 +62,12 @@ package final class RunExecutor: Sendable {
         /// Events that have not happened in the model yet, oldest first.
         var upcoming: [(time: Duration, body: JSONValue)] = []
         var trouble: RunRecord.Trouble?
+        /// What proves that an id is the device's own, by user, and by `{{call.proof}}`.
+        var proofs: [String: String] = [:]
+        /// Kills the backend at a stated call and starts it again.
+        var killer: Task<Bool, Never>?
+        var isSerialised = false
+        var latency: Duration = .milliseconds(5)
     }
 
     /// Runs the plan and, when it observes, settles and probes.
@@ -51,17 +81,28 @@ package final class RunExecutor: Sendable {
         verdict: @Sendable (RunRecord) -> Prospect
     ) async -> RunRecord {
         var progress = open(plan, name)
+        progress.latency = sight.latency
         let began = world.now
+        startKiller(plan, &progress)
         for step in plan.steps {
             await carryOut(step, plan, within: within, &progress)
             if progress.trouble != nil || Task.isCancelled { break }
         }
+        progress.killer?.cancel()
+        let isSerialised = progress.isSerialised
         func record(_ settling: RunRecord.Settling) -> RunRecord {
-            let exchanges = world.journal.read {
+            var exchanges = world.journal.read {
                 $0.exchanges(in: name, from: progress.firstSequence)
             }
+            if plan.needsSolitude {
+                // Fetches of keys name nobody; while nobody else runs, they are this run's.
+                exchanges += world.journal.read {
+                    $0.exchanges(in: "", from: progress.firstSequence)
+                }.filter { $0.from == .backend }
+                exchanges.sort { $0.sequence < $1.sequence }
+            }
             let isComplete = world.journal.read { $0.isComplete(since: progress.firstSequence) }
-            return RunRecord(
+            var record = RunRecord(
                 plan: plan,
                 namespace: progress.namespace,
                 base: base,
@@ -71,9 +112,11 @@ package final class RunExecutor: Sendable {
                 settling: settling,
                 trouble: progress.trouble ?? (isComplete ? nil : .journalGap)
             )
+            record.isSerialised = isSerialised
+            return record
         }
         guard plan.observes, progress.trouble == nil, !Task.isCancelled else {
-            world.heal(namespace: name)
+            await tidyUp(plan, name)
             return record(.notNeeded)
         }
         let settling = await settle(progress, sight)
@@ -82,8 +125,26 @@ package final class RunExecutor: Sendable {
         result = await wait(for: result, plan, progress, sight, verdict: verdict) {
             record(settling)
         }
-        world.heal(namespace: name)
+        if let watch = plan.watch {
+            await lookOn(for: watch)
+            result = record(.window(watch))
+        }
+        await tidyUp(plan, name)
         return result
+    }
+
+    /// Lets real time pass in which something forbidden could happen; the record names how much.
+    private func lookOn(for watch: Duration) async {
+        try? await ContinuousClock().sleep(for: watch)
+    }
+
+    /// Undoes what the plan did to the world that runs share.
+    private func tidyUp(_ plan: RunPlan, _ name: String) async {
+        world.heal(namespace: name)
+        if plan.needsSolitude { world.heal(namespace: "") }
+        guard let process = backend.process, process.timeZone != nil else { return }
+        process.timeZone = nil
+        try? await backend.restart(.terminate)
     }
 
     /// Whether waiting longer could change the verdict.
@@ -105,9 +166,9 @@ package final class RunExecutor: Sendable {
         // a later event has been seen to take effect, and stragglers have little time left.
         let isDisturbed = plan.steps.contains {
             switch $0 {
-            case .provider, .restart: true
+            case .provider, .restart, .killAtCall: true
             case .deliver(let delivery): delivery.disturbedCount > 0
-            case .register: false
+            case .register, .createAccount, .call, .rotateKeys, .account: false
             }
         }
         let short = min(profile.patience, max(.seconds(1), sight.latency * 20))
@@ -150,7 +211,9 @@ package final class RunExecutor: Sendable {
         let factory = factory(progress.namespace)
         for delivery in plan.deliveries {
             guard case .event(let spec) = delivery.subject else { continue }
-            progress.upcoming.append((spec.time, factory.body(spec, name: delivery.name)))
+            // What the event says, REST says: the model sees the body as it is sent.
+            let body = factory.body(spec, name: delivery.name)
+            progress.upcoming.append((spec.time, body))
         }
         progress.upcoming.sort { $0.time < $1.time }
         introduce(plan.users, progress)
@@ -191,8 +254,35 @@ package final class RunExecutor: Sendable {
                     isGone ? .backendGone(text) : .registrationFailed(user: user, text)
             }
             introduce(plan.users, progress)
+        case .createAccount(let account):
+            if let text = await createAccount(account, &progress) {
+                progress.trouble = .registrationFailed(user: "account " + account, text)
+            }
         case .provider(let providerPlan):
             world.schedule(providerPlan, namespace: progress.namespace.name)
+            // Fetches of keys name nobody.
+            if providerPlan.provider == "firebase" { world.schedule(providerPlan, namespace: "") }
+        case .call(let calls):
+            seed(calls, progress)
+            await make(calls, &progress)
+        case .rotateKeys:
+            world.edit("") { services, now in services.firebase.rotateKeys(at: now) }
+        case .account(let user, let change):
+            let id = progress.namespace.id(of: user)
+            let project = profile.firebaseProject
+            world.edit(progress.namespace.name) { services, now in
+                services.firebase.seed(
+                    FirebaseUser(localID: id, created: now),
+                    project: project,
+                    at: now
+                )
+                services.firebase.change(id, change, project: project, at: now)
+            }
+        case .killAtCall:
+            if await progress.killer?.value != true, !Task.isCancelled {
+                progress.trouble = .disturbanceMissed("the backend did not make that call")
+            }
+            progress.killer = nil
         case .deliver(let delivery):
             await deliver(delivery, within: within, &progress)
         case .restart(let restart):
@@ -200,7 +290,49 @@ package final class RunExecutor: Sendable {
         }
     }
 
+    /// Backends that look a session up find its user.
+    private func seed(_ calls: [Call], _ progress: Progress) {
+        for call in calls where call.route == .protected {
+            guard let id = call.user.map(progress.namespace.id(of:)) else { continue }
+            world.edit(progress.namespace.name) { services, now in
+                services.firebase.seed(
+                    FirebaseUser(localID: id, created: now),
+                    project: profile.firebaseProject,
+                    at: now
+                )
+            }
+        }
+    }
+
+    // MARK: Stops
+
+    /// Waits beside the steps for the call at which the backend is to die.
+    private func startKiller(_ plan: RunPlan, _ progress: inout Progress) {
+        for case .killAtCall(let party, let position) in plan.steps {
+            let (name, first) = (progress.namespace.name, progress.firstSequence)
+            let patience = profile.patience
+            let snapshot = progress
+            progress.killer = Task {
+                let clock = ContinuousClock()
+                let deadline = clock.now + patience
+                while clock.now < deadline, !Task.isCancelled {
+                    let calls = self.world.journal.read { $0.exchanges(in: name, from: first) }
+                        .filter { $0.from == .backend && $0.to.description == party }
+                    if calls.count >= position {
+                        self.world.heal(namespace: name)
+                        var progress = snapshot
+                        await self.restart(Restart(signal: .kill), &progress)
+                        return progress.trouble == nil
+                    }
+                    try? await clock.sleep(for: .milliseconds(1))
+                }
+                return false
+            }
+        }
+    }
+
     private func restart(_ restart: Restart, _ progress: inout Progress) async {
+        if let zone = restart.timeZone { backend.process?.timeZone = zone }
         let sequence = world.journal.begin(
             exchange(
                 .assay,
@@ -243,6 +375,7 @@ package final class RunExecutor: Sendable {
     ) async {
         progress.now = progress.now + delivery.delay
         let body = self.body(of: delivery, &progress)
+        if delivery.isDropped { return }
         if case .repeats = delivery.subject {} else { progress.bodies[delivery.name] = body }
         if delivery.isTogether {
             await deliverTogether(delivery, body, within: within, &progress)
@@ -262,10 +395,16 @@ package final class RunExecutor: Sendable {
         within: Duration,
         _ progress: inout Progress
     ) async {
-        let schedule = RetrySchedule.revenueCat
+        let schedule: RetrySchedule =
+            delivery.provider == .purchasely ? .purchasely(takes404: false) : .revenueCat
         for number in 1...schedule.attemptCountMax {
             guard let delay = schedule.delay(beforeAttempt: number) else { return }
             progress.now = progress.now + delay
+            if number == 1, let crash = delivery.crash {
+                let isOver = await attempt(delivery, body, crashing: crash, within, &progress)
+                if isOver || progress.trouble != nil { return }
+                continue
+            }
             let disturbance: Disturbed =
                 switch number {
                 case ...delivery.requestsCut: .requestCut
@@ -283,12 +422,19 @@ package final class RunExecutor: Sendable {
             if case .answered(let response) = outcome, schedule.isSuccess(response.status) {
                 return
             }
-            if await isGone(outcome, &progress) || Task.isCancelled { return }
+            if let killer = progress.killer {
+                // The next attempt is minutes away; by then the backend is up again.
+                if await killer.value == false { return }
+            } else if await isGone(outcome, &progress) {
+                return
+            }
+            if Task.isCancelled { return }
             // Minutes lie between two attempts, so whatever the first began is over by then.
             if disturbance != .none { await awaitQuiet(progress, nil) }
         }
     }
 
+    /// All copies are sent but for their last byte; then the last bytes go out together.
     private func deliverTogether(
         _ delivery: Delivery,
         _ body: [UInt8],
@@ -299,28 +445,104 @@ package final class RunExecutor: Sendable {
         let first = (progress.attemptCounts[delivery.name] ?? 0) + 1
         progress.attemptCounts[delivery.name] = first + delivery.times - 1
         world.setClock(of: progress.namespace.name, to: progress.now)
+        let gate = BackendClient.Gate()
+        let request = request(delivery, body)
         let snapshot = progress
-        await withTaskGroup(of: Void.self) { group in
+        let sequences = Locked<[Int]>([])
+        let isSerialised = await withTaskGroup(of: Void.self) { group in
             for index in 0..<delivery.times {
                 group.addTask {
-                    let request = self.request(delivery, body)
-                    let sequence = self.world.journal.begin(
-                        self.exchange(
-                            .revenueCat,
+                    let outcome = await self.backend.client.send(
+                        request,
+                        lane: index,
+                        within: within,
+                        disturbance: .held(gate, percent: 100)
+                    )
+                    // An answer before the gate opened belongs to an attempt all the same.
+                    await gate.opened()
+                    let sequence = sequences.withLock { $0[index] }
+                    self.world.journal.complete(sequence, outcome)
+                }
+            }
+            await gate.reached(delivery.times)
+            let isSerialised = !(await answersOthers(lane: delivery.times))
+            sequences.withLock { sequences in
+                sequences = (0..<delivery.times).map { index in
+                    world.journal.begin(
+                        exchange(
+                            delivery.provider,
                             .delivery(name: delivery.name, attempt: first + index),
                             request,
                             snapshot
                         )
                     )
-                    let outcome = await self.backend.client.send(
-                        request,
-                        lane: index,
-                        within: within
-                    )
-                    self.world.journal.complete(sequence, outcome)
                 }
             }
+            gate.open()
+            await group.waitForAll()
+            return isSerialised
         }
+        progress.isSerialised = progress.isSerialised || isSerialised
+    }
+
+    /// Whether the backend answers somebody else while it waits for the rest of other requests.
+    private func answersOthers(lane: Int) async -> Bool {
+        let outcome = await backend.client.send(
+            HTTPMessage.Request("GET", backend.readyPath),
+            lane: lane,
+            within: .seconds(2)
+        )
+        if case .answered = outcome { return true }
+        return false
+    }
+
+    /// The first attempt, during which the backend is stopped and started again; whether the
+    /// sender takes the event for delivered.
+    private func attempt(
+        _ delivery: Delivery,
+        _ body: [UInt8],
+        crashing crash: Crash,
+        _ within: Duration,
+        _ progress: inout Progress
+    ) async -> Bool {
+        progress.attemptCounts[delivery.name] = 1
+        world.setClock(of: progress.namespace.name, to: progress.now)
+        let request = request(delivery, body)
+        let sequence = world.journal.begin(
+            exchange(
+                delivery.provider,
+                .delivery(name: delivery.name, attempt: 1),
+                request,
+                progress
+            )
+        )
+        let gate = BackendClient.Gate()
+        let percent = crash.moment == .halfSent ? 50 : 100
+        async let sending = backend.client.send(
+            request,
+            lane: 1,
+            within: within,
+            disturbance: .held(gate, percent: percent)
+        )
+        await gate.reached(1)
+        if crash.moment != .halfSent { gate.open() }
+        if crash.moment == .working {
+            try? await ContinuousClock().sleep(for: progress.latency / 2)
+        }
+        if crash.moment == .answered { _ = await sending }
+        await restart(Restart(signal: crash.signal), &progress)
+        if crash.moment == .halfSent { gate.open(breaking: true) }
+        let outcome = await sending
+        if crash.moment == .halfSent {
+            world.journal.complete(sequence, .requestCut)
+            return false
+        }
+        guard case .answered(let response) = outcome, response.status == 200 else {
+            world.journal.complete(sequence, .answerLost(nil))
+            return false
+        }
+        world.journal.complete(sequence, outcome)
+        return true
     }
 
     private enum Disturbed { case none, requestCut, hangUp, answerLost }
@@ -338,7 +560,7 @@ package final class RunExecutor: Sendable {
         let request = request(delivery, body)
         let sequence = world.journal.begin(
             exchange(
-                .revenueCat,
+                delivery.provider,
                 .delivery(name: delivery.name, attempt: number),
                 request,
                 progress
@@ -360,7 +582,14 @@ package final class RunExecutor: Sendable {
     }
 
     private func request(_ delivery: Delivery, _ body: [UInt8]) -> HTTPMessage.Request {
-        sender.request(
+        if delivery.provider == .purchasely {
+            return purchaselySender.request(
+                body: body,
+                at: world.now,
+                signature: delivery.signature
+            )
+        }
+        return sender.request(
             method: webhookMethod,
             body: body,
             at: world.now,
@@ -378,6 +607,21 @@ package final class RunExecutor: Sendable {
 
     // MARK: Bodies
 
+    /// The body of the contract's first event, in a namespace that nobody uses.
+    func sampleBody(of contract: Contract) -> JSONValue? {
+        let namespace = Namespace(name: "sample", idForm: profile.idForm)
+        for case .deliver(let delivery) in contract.steps {
+            switch delivery.subject {
+            case .event(let spec): return factory(namespace).body(spec, name: delivery.name)
+            case .purchasely(let spec):
+                return PurchaselyEventFactory(namespace: namespace, base: base)
+                    .body(spec, name: delivery.name)
+            case .body, .raw, .repeats: continue
+            }
+        }
+        return nil
+    }
+
     private func body(of delivery: Delivery, _ progress: inout Progress) -> [UInt8] {
         let factory = factory(progress.namespace)
         switch delivery.subject {
@@ -392,6 +636,10 @@ package final class RunExecutor: Sendable {
                 world.apply(next.body, namespace: progress.namespace.name)
                 progress.upcoming.removeFirst()
             }
+            return Self.edited(body, delivery, progress.namespace, base).bytes
+        case .purchasely(let spec):
+            let body = PurchaselyEventFactory(namespace: progress.namespace, base: base)
+                .body(spec, name: delivery.name)
             return Self.edited(body, delivery, progress.namespace, base).bytes
         case .body(let value):
             return Self.edited(value, delivery, progress.namespace, base).bytes
@@ -409,19 +657,43 @@ package final class RunExecutor: Sendable {
         _ base: Instant
     ) -> JSONValue {
         var body = body
+        let isFlat = delivery.provider == .purchasely
         for edit in delivery.edits {
             body.set(edit.pointer, to: edit.value.map { filled($0, namespace, base) })
         }
         if delivery.paddingKilobytes > 0 {
             let text = String(repeating: "x", count: delivery.paddingKilobytes << 10)
-            body.set(JSONPointer(tokens: ["event", "assay_padding"]), to: .string(text))
+            let place = (isFlat ? [] : ["event"]) + ["assay_padding"]
+            body.set(JSONPointer(tokens: place), to: .string(text))
         }
         if delivery.nesting > 0 {
             let nested = (0..<delivery.nesting).reduce(JSONValue.null) { inner, _ in .array([inner])
             }
-            body.set(JSONPointer(tokens: ["event", "assay_nesting"]), to: nested)
+            let place = (isFlat ? [] : ["event"]) + ["assay_nesting"]
+            body.set(JSONPointer(tokens: place), to: nested)
+        }
+        if delivery.shufflesKeys {
+            var generator = SeededGenerator(seed: 0, text: namespace.name + delivery.name)
+            body = shuffled(body, &generator)
         }
         return body.mapLeaves { filled($0, namespace, base) }
+    }
+
+    private static func shuffled(
+        _ value: JSONValue,
+        _ generator: inout SeededGenerator
+    ) -> JSONValue {
+        switch value {
+        case .object(let object):
+            var members = object.members
+            for index in members.indices {
+                members[index].value = shuffled(members[index].value, &generator)
+            }
+            return .object(JSONObject(members: members.shuffled(using: &generator)))
+        case .array(let elements):
+            return .array(elements.map { shuffled($0, &generator) })
+        case .null, .bool, .number, .string: return value
+        }
     }
 
     /// `{{user.ada}}` and `{{now+30d}}` in a body; other text stays as it is.

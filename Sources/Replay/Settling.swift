@@ -75,6 +75,10 @@ extension RunExecutor {
         guard case .answered(let response) = outcome, (200..<300).contains(response.status)
         else { return nil }
         var sight = RunRecord.Sight(seesEffects: false, seesState: false, latency: .zero)
+        sight.readsSubscribers = world.journal.read {
+            $0.exchanges(in: name, from: progress.firstSequence)
+                .contains { $0.from == .backend && $0.to == .revenueCat }
+        }
         var pause: Duration = .milliseconds(1)
         while true {
             if expected.seesEffects, !sight.seesEffects {

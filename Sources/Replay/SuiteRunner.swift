@@ -9,6 +9,8 @@ package final class SuiteRunner: Sendable {
         /// Makes ids unique on a backend that keeps its data; not part of the seed.
         package var nonce: String
         package var knownFailures: KnownFailures
+        /// Only this variant of the generated ones.
+        package var variant: String?
 
         package init(seed: UInt64, jobs: Int, nonce: String, knownFailures: KnownFailures) {
             self.seed = seed
@@ -61,7 +63,13 @@ package final class SuiteRunner: Sendable {
     /// Runs all cases and returns their results in the order given; after a cancellation, the
     /// cases that did not finish are `notRun`.
     package func run(_ contracts: [Contract]) async -> [CaseResult] {
-        let plans = contracts.map(CasePlan.init)
+        var sight = RunRecord.Sight(seesEffects: false, seesState: false, latency: .milliseconds(5))
+        let runnable = contracts.map { CasePlan($0) }.filter { obstacle($0) == nil }
+        if runnable.contains(where: { $0.subject.observes }) {
+            sight = await calibrate()
+            report(.calibrated(sight))
+        }
+        let plans = await expanded(contracts, sight)
         var results = [CaseResult?](repeating: nil, count: plans.count)
         func finish(_ index: Int, _ result: CaseResult) {
             let done = state.withLock {
@@ -77,16 +85,11 @@ package final class SuiteRunner: Sendable {
         for (index, plan) in plans.enumerated() {
             if let result = obstacle(plan) {
                 finish(index, result)
-            } else if plan.subject.hasRestart {
+            } else if plan.subject.needsSolitude {
                 alone.append(index)
             } else {
                 shared.append(index)
             }
-        }
-        var sight = RunRecord.Sight(seesEffects: false, seesState: false, latency: .milliseconds(5))
-        if (shared + alone).contains(where: { plans[$0].subject.observes }) {
-            sight = await calibrate()
-            report(.calibrated(sight))
         }
         var generator = SeededGenerator(seed: options.seed)
         shared.shuffle(using: &generator)
@@ -116,6 +119,26 @@ package final class SuiteRunner: Sendable {
             result
                 ?? CaseResult(contract: plan.contract, verdict: .notRun, note: "interrupted")
         }
+    }
+
+    /// The plans in the order of the contracts, with one for each crash point of those that ask for
+    /// crash points.
+    private func expanded(_ contracts: [Contract], _ sight: RunRecord.Sight) async -> [CasePlan] {
+        var plans: [CasePlan] = []
+        for contract in contracts {
+            let plan = CasePlan(contract)
+            guard case .crashPoints(let faults) = contract.search, obstacle(plan) == nil,
+                !Task.isCancelled, let golden = await twins(plan, sight).first
+            else {
+                plans.append(plan)
+                continue
+            }
+            let points = CasePlan.crashPoints(in: golden, faults: faults)
+            // Without a single call there is one case, and the disturbance rule says why.
+            plans += points.isEmpty ? [plan] : points.map { plan.disturbed(at: $0) }
+        }
+        guard let wanted = options.variant else { return plans }
+        return plans.filter { $0.contract.caseID == wanted || $0.contract.search != nil }
     }
 
     /// Two plain purchases show what of this backend can be seen from outside, and how fast.
@@ -182,7 +205,143 @@ package final class SuiteRunner: Sendable {
         }
     }
 
+    /// One case, or the whole search that it stands for.
     private func run(_ plan: CasePlan, _ sight: RunRecord.Sight) async -> CaseResult {
+        switch plan.contract.search {
+        case .orders(let size): await runOrders(plan, size, sight)
+        case .generated(let variation, let count):
+            await runVariations(plan, variation, count, sight)
+        case .crashPoints:
+            // The golden run made no call that could be disturbed.
+            inconclusive(
+                plan,
+                Finding(
+                    .disturbanceMissed,
+                    expected: "calls to providers in the golden run, to disturb each of them",
+                    actual: "none was made"
+                )
+            )
+        case nil: await runOnce(plan, sight)
+        }
+    }
+
+    private func inconclusive(_ plan: CasePlan, _ finding: Finding) -> CaseResult {
+        CaseResult(
+            contract: plan.contract,
+            verdict: .inconclusive,
+            findings: [finding],
+            note: finding.actual
+        )
+    }
+
+    /// Every order, the smallest reorderings first, until one breaks the case.
+    private func runOrders(
+        _ plan: CasePlan,
+        _ size: Int,
+        _ sight: RunRecord.Sight
+    ) async -> CaseResult {
+        let events = plan.contract.steps.compactMap { step -> String? in
+            if case .deliver(let delivery) = step { delivery.name } else { nil }
+        }
+        var generator = SeededGenerator(seed: options.seed, text: plan.contract.id)
+        let orders = Order.orders(of: events.count, sampleSize: size, generator: &generator)
+        var last: CaseResult?
+        var seconds = 0.0
+        for (index, order) in orders.enumerated() {
+            if Task.isCancelled { break }
+            var result = await runOnce(plan.reordered(order), sight)
+            seconds += result.seconds
+            result.seconds = seconds
+            result.runCount = index + 1
+            result.contract = plan.contract
+            last = result
+            guard result.verdict != .passed else { continue }
+            let names = order.map { events[$0] }.joined(separator: ", ")
+            let exchanges = Order.inversions(order)
+            result.note =
+                "smallest reordering that breaks it: \(names) (\(exchanges) "
+                + "exchange\(exchanges == 1 ? "" : "s") of neighbours; \(index + 1) of "
+                + "\(orders.count) orders tried)"
+            return result
+        }
+        return last ?? inconclusive(plan, .init(.setupFailed, expected: "an order", actual: "none"))
+    }
+
+    /// Variation after variation until one fails, which is then made as small as it gets.
+    private func runVariations(
+        _ plan: CasePlan,
+        _ variation: Variation,
+        _ count: Int,
+        _ sight: RunRecord.Sight
+    ) async -> CaseResult {
+        let random = SeededGenerator(seed: options.seed, text: plan.contract.id)
+        guard let body = executor.sampleBody(of: plan.contract) else {
+            return await runOnce(plan, sight)
+        }
+        var generator = VariationGenerator(variation, body: body, random: random)
+        var last: CaseResult?
+        var seconds = 0.0
+        for index in 0..<count {
+            if Task.isCancelled { break }
+            let (edits, shuffles) = generator.next()
+            var result = await runOnce(plan.varied(edits, shufflesKeys: shuffles), sight)
+            seconds += result.seconds
+            result.seconds = seconds
+            result.runCount = index + 1
+            if result.verdict == .failed {
+                return await shrunk(result, plan, edits, shuffles, sight)
+            }
+            result.contract = plan.contract
+            last = result
+            if result.verdict != .passed { return result }
+        }
+        return last ?? inconclusive(plan, .init(.setupFailed, expected: "a run", actual: "none"))
+    }
+
+    /// So many runs may be spent on making a failing event smaller.
+    private static let shrinkCountMax = 40
+
+    private func shrunk(
+        _ first: CaseResult,
+        _ plan: CasePlan,
+        _ edits: [Delivery.Edit],
+        _ shuffles: Bool,
+        _ sight: RunRecord.Sight
+    ) async -> CaseResult {
+        var best = first
+        var smallest = edits
+        var runCount = first.runCount ?? 1
+        var isSmaller = true
+        while isSmaller, !Task.isCancelled {
+            isSmaller = false
+            for candidate in VariationGenerator.smaller(smallest) {
+                guard runCount < (first.runCount ?? 1) + Self.shrinkCountMax else { break }
+                runCount += 1
+                let result = await runOnce(plan.varied(candidate, shufflesKeys: shuffles), sight)
+                best.seconds += result.seconds
+                guard result.verdict == .failed, result.findings.first?.code == best.findings.first?.code
+                else { continue }
+                let seconds = best.seconds
+                best = result
+                best.seconds = seconds
+                smallest = candidate
+                isSmaller = true
+                break
+            }
+        }
+        best.runCount = runCount
+        var found = plan.varied(smallest, shufflesKeys: shuffles).contract
+        found.title = plan.contract.title + " (found by variation)"
+        best.found = found
+        best.contract = plan.contract
+        let places = smallest.map { "\($0.pointer) = \($0.value?.text.prefix(40) ?? "absent")" }
+        best.note =
+            "smallest event that breaks it: "
+            + (places.isEmpty ? "another order of keys" : places.joined(separator: ", "))
+        return best
+    }
+
+    private func runOnce(_ plan: CasePlan, _ sight: RunRecord.Sight) async -> CaseResult {
         let clock = ContinuousClock()
         let start = clock.now
         report(.started(plan.contract.caseID))
@@ -220,7 +379,9 @@ package final class SuiteRunner: Sendable {
             )
             return Judge.mayImprove(Judge.judge(evidence).findings) ? .mayImprove : .settled
         }
-        if let exit = executor.backend.process?.exitText { subject.backendExit = exit }
+        if let exit = executor.backend.process?.exitText, !plan.subject.hasRestart {
+            subject.backendExit = exit
+        }
         var (verdict, findings) = Judge.judge(evidence(subject, twins))
         if let twinPlan = plan.twin, Judge.dependsOnVolatility(findings) {
             // Before anybody is blamed: does one more twin differ in the same place?
@@ -305,6 +466,14 @@ package final class SuiteRunner: Sendable {
 
     /// The result of a case that cannot be run here; nil when it can.
     private func obstacle(_ plan: CasePlan) -> CaseResult? {
+        if let text = unmapped(plan.contract) {
+            return CaseResult(
+                contract: plan.contract,
+                verdict: .notRun,
+                note: text,
+                isDeclaredUnsupported: true
+            )
+        }
         for feature in plan.contract.allNeeds {
             if let text = profile.obstacle(to: feature) {
                 return CaseResult(
@@ -315,6 +484,14 @@ package final class SuiteRunner: Sendable {
                 )
             }
         }
+        if plan.subject.hasRestart, profile.unsupported.contains(.restart) {
+            return CaseResult(
+                contract: plan.contract,
+                verdict: .notRun,
+                note: profile.obstacle(to: .restart),
+                isDeclaredUnsupported: true
+            )
+        }
         guard plan.subject.hasRestart, executor.backend.process == nil else { return nil }
         return CaseResult(
             contract: plan.contract,
@@ -322,6 +499,18 @@ package final class SuiteRunner: Sendable {
             note: "only a backend that Assay starts can be restarted; use --start, or declare "
                 + "'features: {except: [restart]}'"
         )
+    }
+
+    /// Fields of a state are optional: a case that asks only for such as no probe maps does not run.
+    private func unmapped(_ contract: Contract) -> String? {
+        let wanted =
+            contract.expectation.states.flatMap(\.fields).map(\.name).filter { $0 != "exists" }
+            + (contract.expectation.compared.contains(.effects)
+                ? [] : contract.expectation.comparedFields)
+        guard !wanted.isEmpty, profile.probes.contains(where: { !$0.readings.isEmpty }),
+            !wanted.contains(where: { profile.probe(reading: $0) != nil })
+        else { return nil }
+        return "no probe maps '\(wanted[0])'; add it under 'probes: … read:' in assay.yaml"
     }
 
     private func withKnownFailures(_ result: CaseResult) -> CaseResult {

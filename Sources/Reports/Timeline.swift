@@ -51,6 +51,7 @@ package struct Timeline: Sendable {
         case .probe(let name, let user): "probe \(name) of \(user)"
         case .sentinel: "sentinel"
         case .restart(let text): text
+        case .appCall(let name): name
         case .call:
             exchange.effects.isEmpty
                 ? "call" : exchange.effects.map(\.kind).joined(separator: ", ")

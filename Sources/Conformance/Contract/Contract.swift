@@ -1,6 +1,6 @@
 /// What is given, what is sent and what must follow: one variant of one contract file.
-package struct Contract: Hashable, Sendable {
-    package enum Level: String, Hashable, Sendable, CaseIterable, Comparable {
+package struct Contract: Hashable, Codable, Sendable {
+    package enum Level: String, Hashable, Codable, Sendable, CaseIterable, Comparable {
         case must, should, may
 
         package static func < (left: Level, right: Level) -> Bool {
@@ -22,6 +22,8 @@ package struct Contract: Hashable, Sendable {
     package var given: [Step]
     package var steps: [Step]
     package var expectation: Expectation
+    /// The contract stands for many runs.
+    package var search: Search?
     package var location: SourceLocation
 
     package init(
@@ -35,6 +37,7 @@ package struct Contract: Hashable, Sendable {
         given: [Step],
         steps: [Step],
         expectation: Expectation,
+        search: Search? = nil,
         location: SourceLocation
     ) {
         self.id = id
@@ -47,6 +50,7 @@ package struct Contract: Hashable, Sendable {
         self.given = given
         self.steps = steps
         self.expectation = expectation
+        self.search = search
         self.location = location
     }
 
@@ -57,6 +61,27 @@ package struct Contract: Hashable, Sendable {
     package var allNeeds: [Feature] {
         let fields = expectation.states.flatMap(\.fields).map(\.name)
         var all = needs
+        for step in given + steps {
+            switch step {
+            case .deliver(let delivery) where delivery.provider == .purchasely:
+                all.append(.purchasely)
+            case .call(let calls):
+                for call in calls {
+                    switch call.route {
+                    case .register: all.append(.register)
+                    case .login: all.append(.login)
+                    case .protected: all.append(.firebase)
+                    case .reconcile: all.append(.reconcile)
+                    }
+                }
+            case .restart, .killAtCall: all.append(.restart)
+            case .deliver(let delivery) where delivery.crash != nil: all.append(.restart)
+            case .provider(let plan) where plan.provider == "revenuecat":
+                all.append(.subscriberReads)
+            case .createAccount: all.append(.login)
+            case .register, .provider, .deliver, .rotateKeys, .account: break
+            }
+        }
         if fields.contains("exists") { all.append(.users) }
         let comparesState =
             expectation.relation != nil && !expectation.compared.contains(.effects)
@@ -72,24 +97,24 @@ package struct Contract: Hashable, Sendable {
         }
         for step in given + steps {
             switch step {
-            case .register(let user): add(user)
-            case .deliver(let delivery):
-                if case .event(let spec) = delivery.subject {
-                    for user in spec.users { add(user) }
-                }
-            case .provider, .restart: break
+            case .register(let user), .account(let user, _): add(user)
+            case .deliver(let delivery): for user in delivery.users { add(user) }
+            case .call(let calls): for call in calls { call.user.map(add) }
+            case .provider, .restart, .rotateKeys, .killAtCall, .createAccount: break
             }
         }
         for state in expectation.states { add(state.user) }
         for effect in expectation.effects {
             if let user = effect.user { add(user) }
+            if let user = effect.unlike { add(user) }
         }
+        for expected in expectation.calls { add(expected.user) }
         return names
     }
 }
 
 /// What a backend may or may not have; a profile says so under `features`.
-package enum Feature: String, Hashable, Sendable, CaseIterable {
+package enum Feature: String, Hashable, Codable, Sendable, CaseIterable {
     /// It sends pushes through OneSignal.
     case push
     /// It demands RevenueCat's Authorization value.
@@ -104,6 +129,24 @@ package enum Feature: String, Hashable, Sendable, CaseIterable {
     case subscription
     /// It creates users that only a webhook has named.
     case safetyNet = "safety-net"
+    /// A route of its own accepts Firebase ID tokens.
     case firebase
+    /// It verifies the tokens' signatures, so it does not run against the emulator.
+    case signedTokens = "signed-tokens"
+    /// It asks Firebase whether a session was revoked.
+    case revocation
+    /// The protected route is for people with an account, not for anonymous sessions.
+    case realAccounts = "real-accounts"
+    /// It takes Purchasely's webhook.
     case purchasely
+    /// It demands Purchasely's signature.
+    case purchaselySignature = "purchasely-signature"
+    /// It has a route by which an app announces its user.
+    case register
+    /// It has accounts that claim and recover ids.
+    case login
+    /// It reads RevenueCat's REST API when an event comes.
+    case subscriberReads = "subscriber-reads"
+    /// It can be told to compare its state with RevenueCat's.
+    case reconcile
 }

@@ -1,17 +1,25 @@
 /// How to reach one backend and how to look at it: the file `assay.yaml`, read.
 package struct Profile: Hashable, Sendable {
-    package struct Endpoint: Hashable, Sendable {
+    package struct Endpoint: Hashable, Codable, Sendable {
         package var method: String
         /// A path, with `{{id}}` where a user id belongs.
         package var path: String
+        /// What is sent, with the templates of `Call.valueNames`; a field whose value is left out
+        /// is left out.
+        package var body: JSONValue?
+        /// Where the answer names the user's id.
+        package var answerID: JSONPointer?
+        /// Where the answer holds what proves later that the id is the device's own.
+        package var answerProof: JSONPointer?
 
-        package init(method: String, path: String) {
+        package init(method: String, path: String, body: JSONValue? = nil) {
             self.method = method
             self.path = path
+            self.body = body
         }
     }
 
-    package struct Start: Hashable, Sendable {
+    package struct Start: Hashable, Codable, Sendable {
         package var command: String
         package var ready: Endpoint
         package var environment: [String: String]
@@ -23,7 +31,7 @@ package struct Profile: Hashable, Sendable {
         }
     }
 
-    package enum SecretName: String, Hashable, Sendable, CaseIterable {
+    package enum SecretName: String, Hashable, Codable, Sendable, CaseIterable {
         case revenueCatAuthorization = "revenuecat-authorization"
         case revenueCatSigning = "revenuecat-signing"
         case revenueCatKey = "revenuecat-key"
@@ -32,23 +40,23 @@ package struct Profile: Hashable, Sendable {
     }
 
     /// The form of user ids that the backend accepts.
-    package enum IDForm: String, Hashable, Sendable, CaseIterable {
+    package enum IDForm: String, Hashable, Codable, Sendable, CaseIterable {
         case string, uuid, integer, firebase
     }
 
     /// How a user comes to exist before a case.
-    package enum UserCreation: Hashable, Sendable {
+    package enum UserCreation: Hashable, Codable, Sendable {
         /// The guide's register endpoint with the guide's body.
         case register
         /// A request of the backend's own; the id may come out of its answer.
-        case request(Endpoint, body: JSONValue?, id: JSONPointer?)
+        case request(Endpoint)
         /// A program of the user's own, run with `{{id}}` filled in.
         case command([String])
     }
 
     /// A read-only look at one user's state.
-    package struct Probe: Hashable, Sendable {
-        package enum Source: Hashable, Sendable {
+    package struct Probe: Hashable, Codable, Sendable {
+        package enum Source: Hashable, Codable, Sendable {
             case get(String)
             case command([String])
         }
@@ -73,8 +81,8 @@ package struct Profile: Hashable, Sendable {
     }
 
     /// Where a probe's answer holds a field, and what its value means there.
-    package struct Reading: Hashable, Sendable {
-        package enum Meaning: Hashable, Sendable {
+    package struct Reading: Hashable, Codable, Sendable {
+        package enum Meaning: Hashable, Codable, Sendable {
             /// The value itself.
             case value
             /// True when the value is one of these.
@@ -96,17 +104,26 @@ package struct Profile: Hashable, Sendable {
         /// The names that a profile may map, as the architecture lists them.
         package static let names = [
             "access", "product", "expires", "billing-issue", "will-renew", "refunded",
-            "pending-product", "environment",
+            "pending-product", "environment", "anonymous", "account", "source",
+        ]
+
+        /// Fields that are true or false.
+        package static let flags = [
+            "access", "billing-issue", "will-renew", "refunded", "anonymous",
         ]
     }
 
     package var target: String?
     package var start: Start?
     package var endpoints: [String: Endpoint]
-    package var secrets: [SecretName: Secret]
+    package var secrets: [SecretName: Secret] = [:]
     package var idForm: IDForm
     package var creation: UserCreation
     package var probes: [Probe]
+    /// How an account comes to exist that a login can use.
+    package var accountCreation: UserCreation?
+    /// The Firebase project whose tokens the protected route accepts.
+    package var firebaseProject = "assay-project"
     /// Store product ids by the names that contracts use; a name without one stands for itself.
     package var products: [String: String]
     /// The entitlement identifier that the products unlock.
@@ -120,10 +137,25 @@ package struct Profile: Hashable, Sendable {
     package init() {
         endpoints = [
             "revenuecat-webhook": Endpoint(method: "POST", path: "/api/webhooks/revenuecat"),
-            "purchasely-webhook": Endpoint(method: "POST", path: "/api/webhooks/purchasely"),
-            "register": Endpoint(method: "POST", path: "/api/user/register"),
-            "login": Endpoint(method: "POST", path: "/api/user/login"),
+            "register": Endpoint(
+                method: "POST",
+                path: "/api/user/register",
+                body: [
+                    "appUserId": "{{id}}", "deviceId": "{{device}}", "platform": "{{platform}}",
+                    "source": "{{source}}", "timestamp": "{{timestamp}}",
+                ]
+            ),
+            "login": Endpoint(
+                method: "POST",
+                path: "/api/user/login",
+                body: [
+                    "accountId": "{{account}}", "currentAppUserId": "{{id}}",
+                    "credentials": ["password": "{{password}}"], "deviceToken": "{{proof}}",
+                ]
+            ),
         ]
+        endpoints["register"]?.answerProof = JSONPointer("/deviceToken")
+        endpoints["login"]?.answerID = JSONPointer("/appUserId")
         secrets = [
             .revenueCatAuthorization: Secret("Bearer assay-test-token"),
             .oneSignalKey: Secret("os_v2_app_assay"),
@@ -134,7 +166,7 @@ package struct Profile: Hashable, Sendable {
         probes = []
         products = [:]
         entitlement = "premium"
-        unsupported = [.firebase, .purchasely]
+        unsupported = []
         patience = .seconds(10)
     }
 
@@ -151,12 +183,34 @@ package struct Profile: Hashable, Sendable {
         if unsupported.contains(feature) {
             return "the profile declares '\(feature.rawValue)' unsupported"
         }
+        func missing(_ endpoint: String) -> String? {
+            endpoints[endpoint] == nil
+                ? "the profile names no endpoint '\(endpoint)'" : nil
+        }
         switch feature {
         case .authorization where secrets[.revenueCatAuthorization]?.isEmpty ?? true:
             return "the profile gives no secret 'revenuecat-authorization'"
         case .signature where secrets[.revenueCatSigning]?.isEmpty ?? true:
             return "the profile gives no secret 'revenuecat-signing'"
+        case .purchaselySignature where secrets[.purchaselySigning]?.isEmpty ?? true:
+            return "the profile gives no secret 'purchasely-signing'"
+        case .purchasely, .purchaselySignature: return missing("purchasely-webhook")
+        case .firebase, .signedTokens, .revocation, .realAccounts: return missing("protected")
+        case .reconcile: return missing("reconcile")
+        case .register: return missing("register")
+        case .login:
+            return missing("login")
+                ?? (accountCreation == nil
+                    ? "the profile does not say how 'accounts' are created" : nil)
         default: return nil
         }
+    }
+}
+
+extension Profile: Codable {
+    /// Secrets stay outside: judging needs none of them.
+    private enum CodingKeys: String, CodingKey {
+        case target, start, endpoints, idForm, creation, probes, accountCreation, firebaseProject
+        case products, entitlement, unsupported, knownFailingPath, patience
     }
 }

@@ -1,5 +1,5 @@
 /// A place in a file that a person can open: path, line and column (both from 1), and the line.
-package struct SourceLocation: Hashable, Sendable, CustomStringConvertible {
+package struct SourceLocation: Hashable, Codable, Sendable, CustomStringConvertible {
     package let path: String
     package let line: Int
     package let column: Int

@@ -1,18 +1,34 @@
 /// One thing that happens to the backend, or to the world around it.
-package enum Step: Hashable, Sendable {
+package enum Step: Hashable, Codable, Sendable {
     /// The app announces this user, the way the profile says.
     case register(user: String)
+    /// Somebody made this account, by which people sign in.
+    case createAccount(String)
     case deliver(Delivery)
+    /// Requests of the app; several are released at the same moment.
+    case call([Call])
     /// The named provider answers the backend's next calls as planned.
     case provider(ProviderPlan)
     case restart(Restart)
+    /// Firebase signs with a new key from now on; the old one stays published.
+    case rotateKeys
+    /// While the steps before it go on, the backend is killed at that call to a provider, and
+    /// started again; positions count from 1.
+    case killAtCall(party: String, position: Int)
+    /// The user's sessions are revoked, or the user is disabled, at Firebase.
+    case account(user: String, AccountChange)
+
+    package enum AccountChange: String, Hashable, Codable, Sendable, CaseIterable {
+        case revoke, disable
+    }
 }
 
 /// An event handed to the backend, once or more often, undisturbed or not.
-package struct Delivery: Hashable, Sendable {
-    package enum Subject: Hashable, Sendable {
+package struct Delivery: Hashable, Codable, Sendable {
+    package enum Subject: Hashable, Codable, Sendable {
         /// The provider's factory fills in a realistic body.
         case event(EventSpec)
+        case purchasely(PurchaselySpec)
         /// A body of the contract's own, with templates.
         case body(JSONValue)
         /// Bytes that need not be JSON.
@@ -21,14 +37,14 @@ package struct Delivery: Hashable, Sendable {
         case repeats(String)
     }
 
-    package enum RawBody: Hashable, Sendable {
+    package enum RawBody: Hashable, Codable, Sendable {
         case text(String)
         /// The event's bytes, cut after this share of them, in percent.
         case truncated(EventSpec, percent: Int)
     }
 
     /// What the sender puts in `Authorization`; RevenueCat sends the configured text verbatim.
-    package enum Authorization: String, Hashable, Sendable, CaseIterable {
+    package enum Authorization: String, Hashable, Codable, Sendable, CaseIterable {
         case configured
         case missing
         case empty
@@ -47,7 +63,7 @@ package struct Delivery: Hashable, Sendable {
     }
 
     /// What the sender puts in `X-RevenueCat-Webhook-Signature`.
-    package enum Signature: String, Hashable, Sendable, CaseIterable {
+    package enum Signature: String, Hashable, Codable, Sendable, CaseIterable {
         case configured
         case missing
         /// Made with another key.
@@ -59,10 +75,12 @@ package struct Delivery: Hashable, Sendable {
         /// A fresh time in front of a signature made for an older one.
         case refreshed
         case malformed
+        /// Purchasely's header of old alone, which does not cover the body.
+        case deprecatedOnly = "deprecated-only"
     }
 
     /// An edit of the body after the factory made it; nil removes.
-    package struct Edit: Hashable, Sendable {
+    package struct Edit: Hashable, Codable, Sendable {
         package let pointer: JSONPointer
         package let value: JSONValue?
 
@@ -74,6 +92,8 @@ package struct Delivery: Hashable, Sendable {
 
     package var name: String
     package var subject: Subject
+    /// Whose webhook it is.
+    package var provider = Exchange.Party.revenueCat
     package var edits: [Edit] = []
     /// A field that grows the body: this many kilobytes of text under an unknown key.
     package var paddingKilobytes = 0
@@ -96,6 +116,12 @@ package struct Delivery: Hashable, Sendable {
     package var signature: Signature = .configured
     /// Overrides the contract's `answers` for this delivery.
     package var answers: AnswerExpectation?
+    /// The backend is stopped and started again while the first attempt is under way.
+    package var crash: Crash?
+    /// Keys and nested keys in another order than the factory drew.
+    package var shufflesKeys = false
+    /// Reported to nobody: the event took place, and its delivery never did.
+    package var isDropped = false
 
     package init(name: String, subject: Subject) {
         self.name = name
@@ -103,13 +129,55 @@ package struct Delivery: Hashable, Sendable {
     }
 
     /// How many first attempts do not reach their end by plan.
-    package var disturbedCount: Int { answersLost + requestsCut + hangUps }
+    package var disturbedCount: Int { answersLost + requestsCut + hangUps + (crash == nil ? 0 : 1) }
+
+    /// The users that the event names.
+    package var users: [String] {
+        switch subject {
+        case .event(let spec): spec.users
+        case .purchasely(let spec): spec.users
+        case .raw(.truncated(let spec, _)): spec.users
+        case .body, .raw(.text), .repeats: []
+        }
+    }
+
+    /// When the event happened, relative to the start of the run.
+    package var time: Duration {
+        switch subject {
+        case .event(let spec), .raw(.truncated(let spec, _)): spec.time
+        case .purchasely(let spec): spec.time
+        case .body, .raw(.text), .repeats: .zero
+        }
+    }
+}
+
+/// A stop of the backend in the middle of a delivery.
+package struct Crash: Hashable, Codable, Sendable {
+    /// How far the delivery has come.
+    package enum Moment: String, Hashable, Codable, Sendable, CaseIterable {
+        /// Half of the request is out.
+        case halfSent = "half-sent"
+        /// All of the request is out.
+        case sent
+        /// Half of the time has passed that the backend usually takes.
+        case working
+        /// The answer is there.
+        case answered
+    }
+
+    package var signal: Restart.Signal
+    package var moment: Moment
+
+    package init(signal: Restart.Signal, moment: Moment) {
+        self.signal = signal
+        self.moment = moment
+    }
 }
 
 /// What the event says; the provider's factory knows how its bodies say it.
-package struct EventSpec: Hashable, Sendable {
+package struct EventSpec: Hashable, Codable, Sendable {
     /// Under which of its ids an event names a customer.
-    package enum KnownBy: String, Hashable, Sendable, CaseIterable {
+    package enum KnownBy: String, Hashable, Codable, Sendable, CaseIterable {
         /// `app_user_id` is the registered id.
         case appUserID = "app_user_id"
         /// `app_user_id` is an anonymous id; the registered one stands in `aliases` alone.
@@ -227,15 +295,18 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
 }
 
 /// The backend is stopped and started again on the same data.
-package struct Restart: Hashable, Sendable {
-    package enum Signal: String, Hashable, Sendable, CaseIterable {
+package struct Restart: Hashable, Codable, Sendable {
+    package enum Signal: String, Hashable, Codable, Sendable, CaseIterable {
         case kill = "KILL"
         case terminate = "TERM"
     }
 
     package var signal: Signal
+    /// The backend comes back in this time zone, by the variable `TZ`; nil leaves it alone.
+    package var timeZone: String?
 
-    package init(signal: Signal) {
+    package init(signal: Signal, timeZone: String? = nil) {
         self.signal = signal
+        self.timeZone = timeZone
     }
 }

@@ -1,7 +1,7 @@
 /// One request with its answer or its failure: who spoke to whom, when, and what it did.
-package struct Exchange: Hashable, Sendable {
+package struct Exchange: Hashable, Codable, Sendable {
     /// Who takes part in a run.
-    package enum Party: UInt8, Hashable, Sendable, CaseIterable, CustomStringConvertible {
+    package enum Party: UInt8, Hashable, Codable, Sendable, CaseIterable, CustomStringConvertible {
         case backend, app, assay, revenueCat, oneSignal, firebase, purchasely, despia
 
         package var description: String {
@@ -19,10 +19,12 @@ package struct Exchange: Hashable, Sendable {
     }
 
     /// Why the exchange took place.
-    package enum Purpose: Hashable, Sendable {
+    package enum Purpose: Hashable, Codable, Sendable {
         /// One attempt to hand the named event to the backend; attempts count from 1.
         case delivery(name: String, attempt: Int)
         case registration(user: String)
+        /// The app's call of that name to a route of the backend's own.
+        case appCall(String)
         /// A read-only look at the named user's state.
         case probe(name: String, user: String)
         /// A call that the backend made on its own account.
@@ -33,7 +35,7 @@ package struct Exchange: Hashable, Sendable {
         case restart(String)
     }
 
-    package enum Outcome: Hashable, Sendable {
+    package enum Outcome: Hashable, Codable, Sendable {
         case pending
         case answered(HTTPMessage.Response)
         /// The answer arrived at the wire but, by plan, never reached the sender.
@@ -44,7 +46,7 @@ package struct Exchange: Hashable, Sendable {
         case failed(Failure, String)
     }
 
-    package enum Failure: UInt8, Hashable, Sendable {
+    package enum Failure: UInt8, Hashable, Codable, Sendable {
         case refused, closed, timedOut, malformed
     }
 
@@ -98,7 +100,7 @@ package struct Exchange: Hashable, Sendable {
 }
 
 /// Something the backend did to a provider, as the provider understood it.
-package struct Effect: Hashable, Sendable {
+package struct Effect: Hashable, Codable, Sendable {
     /// `onesignal.notification`: a message that the provider accepted for delivery.
     package var kind: String
     /// The people it reaches, by the ids the backend used.

@@ -1,6 +1,6 @@
 /// HTTP requests and answers as values; nothing here knows a socket.
 package enum HTTPMessage {
-    package struct Field: Hashable, Sendable {
+    package struct Field: Hashable, Codable, Sendable {
         package let name: String
         package let value: String
 
@@ -68,5 +68,72 @@ extension [HTTPMessage.Field] {
     package func value(of name: String) -> String? {
         let wanted = name.lowercased()
         return first { $0.name.lowercased() == wanted }?.value
+    }
+}
+
+/// Bodies are written as text where they are UTF-8, and byte by byte where they are not.
+private struct BodyText: Codable {
+    let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let text = try? container.decode(String.self) {
+            bytes = Array(text.utf8)
+        } else {
+            bytes = try container.decode([UInt8].self)
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        if let text = String(validating: bytes, as: UTF8.self) {
+            try container.encode(text)
+        } else {
+            try container.encode(bytes)
+        }
+    }
+}
+
+extension HTTPMessage.Request: Codable {
+    private enum CodingKeys: String, CodingKey { case method, target, fields, body }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            try container.decode(String.self, forKey: .method),
+            try container.decode(String.self, forKey: .target),
+            fields: try container.decode([HTTPMessage.Field].self, forKey: .fields),
+            body: try container.decode(BodyText.self, forKey: .body).bytes
+        )
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(method, forKey: .method)
+        try container.encode(target, forKey: .target)
+        try container.encode(fields, forKey: .fields)
+        try container.encode(BodyText(body), forKey: .body)
+    }
+}
+
+extension HTTPMessage.Response: Codable {
+    private enum CodingKeys: String, CodingKey { case status, fields, body }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            try container.decode(Int.self, forKey: .status),
+            fields: try container.decode([HTTPMessage.Field].self, forKey: .fields),
+            body: try container.decode(BodyText.self, forKey: .body).bytes
+        )
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(status, forKey: .status)
+        try container.encode(fields, forKey: .fields)
+        try container.encode(BodyText(body), forKey: .body)
     }
 }

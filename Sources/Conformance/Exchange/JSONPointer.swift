@@ -104,3 +104,20 @@ extension JSONValue {
         }
     }
 }
+
+extension JSONPointer: Codable {
+    package init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        guard let pointer = JSONPointer(text) else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "not a JSON pointer")
+            )
+        }
+        self = pointer
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}

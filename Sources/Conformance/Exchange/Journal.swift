@@ -186,6 +186,9 @@ private struct PackedExchange: Sendable {
         case .restart(let text):
             purposeKind = 5
             writer.write(text)
+        case .appCall(let name):
+            purposeKind = 6
+            writer.write(name)
         }
         writer.write(exchange.request.method)
         writer.write(exchange.request.target)
@@ -231,6 +234,7 @@ private struct PackedExchange: Sendable {
             case 3: .registration(user: reader.text())
             case 4: .probe(name: reader.text(), user: reader.text())
             case 5: .restart(reader.text())
+            case 6: .appCall(reader.text())
             default: .call
             }
         let request = HTTPMessage.Request(

@@ -1,5 +1,5 @@
 /// One way in which the backend broke a clause, or in which a case could not be decided.
-package struct Finding: Hashable, Sendable {
+package struct Finding: Hashable, Codable, Sendable {
     package let code: FindingCode
     package let expected: String
     package let actual: String
@@ -36,6 +36,6 @@ package struct Finding: Hashable, Sendable {
 /// What became of a variant.
 ///
 /// Only `passed` and `knownFailure` are green.
-package enum Verdict: String, Hashable, Sendable, CaseIterable {
+package enum Verdict: String, Hashable, Codable, Sendable, CaseIterable {
     case passed, failed, knownFailure, unexpectedPass, inconclusive, notRun
 }

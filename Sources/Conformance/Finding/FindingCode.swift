@@ -1,5 +1,5 @@
 /// The stable name of one way to break a clause; a code is never reused for something else.
-package enum FindingCode: String, Hashable, Sendable, CaseIterable {
+package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
     case answerStatus = "E101"
     case intruderAccepted = "E102"
     case noAnswer = "E103"
@@ -10,10 +10,20 @@ package enum FindingCode: String, Hashable, Sendable, CaseIterable {
     case effectDiffers = "E203"
     case effectCount = "E204"
     case keyChanged = "E205"
+    case sameText = "E206"
+    case wrongAddress = "E207"
+    case tooManyAttempts = "E208"
+    case tooEarly = "E209"
+    case callRefused = "E210"
     case stateDiffers = "E301"
     case stateValue = "E302"
     case userMissing = "E303"
     case userUnwanted = "E304"
+    case wrongID = "E401"
+    case tellingAnswer = "E402"
+    case wrongWinners = "E403"
+    case secretShown = "E404"
+    case tooManyFetches = "E405"
     case noOverlap = "E901"
     case unobservable = "E902"
     case journalGap = "E903"
@@ -23,6 +33,7 @@ package enum FindingCode: String, Hashable, Sendable, CaseIterable {
     case twinFailed = "E907"
     case setupFailed = "E908"
     case notRun = "E909"
+    case disturbanceMissed = "E910"
 
     /// The kebab-case name that reports print beside the code.
     package var rule: String {
@@ -37,10 +48,20 @@ package enum FindingCode: String, Hashable, Sendable, CaseIterable {
         case .effectDiffers: "effect-differs"
         case .effectCount: "effect-count"
         case .keyChanged: "key-changed"
+        case .sameText: "same-text"
+        case .wrongAddress: "wrong-address"
+        case .tooManyAttempts: "too-many-attempts"
+        case .tooEarly: "too-early"
+        case .callRefused: "call-refused"
         case .stateDiffers: "state-differs"
         case .stateValue: "state-value"
         case .userMissing: "user-missing"
         case .userUnwanted: "user-unwanted"
+        case .wrongID: "wrong-id"
+        case .tellingAnswer: "telling-answer"
+        case .wrongWinners: "wrong-winners"
+        case .secretShown: "secret-shown"
+        case .tooManyFetches: "too-many-fetches"
         case .noOverlap: "no-overlap"
         case .unobservable: "unobservable"
         case .journalGap: "journal-gap"
@@ -50,6 +71,7 @@ package enum FindingCode: String, Hashable, Sendable, CaseIterable {
         case .twinFailed: "twin-failed"
         case .setupFailed: "setup-failed"
         case .notRun: "not-run"
+        case .disturbanceMissed: "disturbance-missed"
         }
     }
 
@@ -130,6 +152,70 @@ package enum FindingCode: String, Hashable, Sendable, CaseIterable {
                 "The key is made anew for every attempt.",
                 "Derive the key from the event id (a UUID v5 fits), once, when the push is stored."
             )
+        case .sameText:
+            (
+                "Two incidents that mean different things were told in the same words.",
+                "The text depends on the event's type alone, not on its reason.",
+                "Say what is true: a refund ends access, a cancellation only stops the renewal."
+            )
+        case .wrongAddress:
+            (
+                "A push is not addressed to exactly the person it is about.",
+                "Segments or filters stand beside the alias, the target channel is missing, or the "
+                    + "id stands where the provider does not look.",
+                "Name the person by include_aliases.external_id with target_channel push, and "
+                    + "nobody else (OneSignal fact sheet 13, traps 5 to 7)."
+            )
+        case .tooManyAttempts:
+            (
+                "A push that the provider refused is sent again and again.",
+                "Every status but 200 is taken for a passing failure.",
+                "Retry 408, 409, 425, 429 and 5xx; record 400 and 403 and stop."
+            )
+        case .tooEarly:
+            (
+                "A push was tried again before the time that the provider named.",
+                "The header Retry-After is not read.",
+                "Wait at least the seconds of Retry-After after a 429."
+            )
+        case .callRefused:
+            (
+                "A provider refused the backend's call: its key is wrong or missing.",
+                "The key of another environment, or the wrong scheme in Authorization.",
+                "Send 'Authorization: Key <app key>' to OneSignal and 'Bearer <key>' to RevenueCat."
+            )
+        case .wrongID:
+            (
+                "A route answered another id than the one that belongs to the caller.",
+                "The id comes from the request, or from somebody else's row.",
+                "Answer the id that the account owns after the change was committed."
+            )
+        case .tellingAnswer:
+            (
+                "Two refusals can be told apart, so strangers learn which accounts exist.",
+                "An unknown account takes another path than a wrong password.",
+                "Answer both with the same status and the same body."
+            )
+        case .wrongWinners:
+            (
+                "Of several callers that wanted the same thing, the wrong number got it.",
+                "The check and the write are two steps without a lock between them.",
+                "Lock both rows in one order, or update conditionally and look at the count; "
+                    + "answer 409 to whoever comes second."
+            )
+        case .secretShown:
+            (
+                "An answer of the backend holds a secret.",
+                "A provider's request or configuration is echoed in an error.",
+                "Answer with messages of your own, and log what the provider said."
+            )
+        case .tooManyFetches:
+            (
+                "Firebase's keys were fetched more often than an unknown key id allows.",
+                "Every unknown key id triggers a fetch, so anybody can make the backend call out.",
+                "Keep the keys as long as Cache-Control allows, and fetch again at most once for "
+                    + "an unknown key id."
+            )
         case .stateDiffers:
             (
                 "A probe answers something else than in the twin run.",
@@ -202,6 +288,12 @@ package enum FindingCode: String, Hashable, Sendable, CaseIterable {
                 "What the case takes as given could not be made.",
                 "A user could not be created, or a probe did not answer.",
                 "Check 'users', 'endpoints' and 'probes' in assay.yaml."
+            )
+        case .disturbanceMissed:
+            (
+                "What this case disturbs did not take place, so nothing was tested.",
+                "The backend made no call to the provider whose answer was to fail.",
+                "If it makes none by design, declare the feature under 'features: except'."
             )
         case .notRun:
             (

@@ -72,8 +72,12 @@ package struct CaseResult: Hashable, Sendable {
     /// The exchanges of the judged run, kept for failing cases.
     package var timeline: [Exchange]
     package var base: Instant
-    /// The last lines that the backend wrote, when it ended by itself.
+    /// What the backend wrote, where that explains a failure.
     package var backendOutput: String?
+    /// How many runs a search took.
+    package var runCount: Int?
+    /// The smallest event that fails, as a contract ready to be kept.
+    package var found: Contract?
 
     package init(
         contract: Contract,

@@ -10,7 +10,8 @@ package struct AnswerRule: Rule {
                 if case .deliver(let delivery) = step { delivery.name } else { nil }
             }
         )
-        return evidence.plan.subject.deliveries.flatMap { delivery in
+        let calls = evidence.plan.subject.calls.compactMap { finding($0, in: evidence) }
+        return calls + evidence.plan.subject.deliveries.filter { !$0.isDropped }.flatMap { delivery in
             let expected =
                 delivery.answers
                 ?? (given.contains(delivery.name)
@@ -39,6 +40,19 @@ package struct AnswerRule: Rule {
         return attempts.compactMap { finding(delivery.name, $0, expected, in: evidence) }
     }
 
+    /// A call succeeds unless the contract says otherwise; calls that race are the race's business.
+    private static func finding(_ call: Call, in evidence: CaseEvidence) -> Finding? {
+        if evidence.expectation.race?.calls.contains(call.name) == true { return nil }
+        guard let exchange = evidence.subject.answer(to: call.name) else {
+            return Finding(
+                .setupFailed,
+                expected: "call '\(call.name)' is made",
+                actual: "it was not made"
+            )
+        }
+        return finding(call.name, exchange, call.answers ?? .success, in: evidence)
+    }
+
     private static func isUndisturbed(_ exchange: Exchange) -> Bool {
         switch exchange.outcome {
         case .answerLost, .requestCut: false
@@ -56,7 +70,7 @@ package struct AnswerRule: Rule {
         func finding(_ code: FindingCode, _ actual: String) -> Finding {
             Finding(
                 code,
-                expected: "\(expected) for delivery '\(name)'",
+                expected: "\(expected) for '\(name)'",
                 actual: actual,
                 location: location,
                 evidence: [attempt.sequence]
@@ -67,7 +81,9 @@ package struct AnswerRule: Rule {
             return nil
         case .answered(let response):
             if response.status == 429 { return finding(.throttled, "429") }
-            let isIntruder = expected == .refused && (200..<300).contains(response.status)
+            let isIntruder =
+                (expected == .refused || expected == .denied || expected == .statuses([401]))
+                && (200..<300).contains(response.status)
             return finding(isIntruder ? .intruderAccepted : .answerStatus, "\(response.status)")
         case .failed(.timedOut, let text):
             return expected == .anything ? nil : finding(.answerLate, text)

@@ -32,7 +32,10 @@ package protocol Rule: Sendable {
 /// Judges one case by every rule.
 package enum Judge {
     package static var rules: [any Rule.Type] {
-        [AnswerRule.self, OverlapRule.self, EffectRule.self, RelationRule.self, StateRule.self]
+        [
+            AnswerRule.self, CallRule.self, OverlapRule.self, EffectRule.self, PushRule.self,
+            RelationRule.self, StateRule.self, SecretRule.self, DisturbanceRule.self,
+        ]
     }
 
     /// The verdict before the known-failing list is looked at.
@@ -84,6 +87,12 @@ package enum Judge {
                 )
             case .probeFailed(let text):
                 return Finding(.setupFailed, expected: "the probes answer", actual: text)
+            case .disturbanceMissed(let text):
+                return Finding(
+                    .disturbanceMissed,
+                    expected: "something to disturb in \(name)",
+                    actual: text
+                )
             }
         }
         return nil
@@ -162,8 +171,11 @@ extension Judge {
                 case .answerStatus, .intruderAccepted, .noAnswer, .answerLate, .backendExited,
                     .effectExtra, .effectDiffers, .userUnwanted, .noOverlap, .journalGap,
                     .allVolatile, .throttled, .backendGone, .twinFailed, .setupFailed, .notRun,
-                    .unobservable:
+                    .unobservable, .callRefused, .sameText, .wrongAddress, .tooManyAttempts, .tooEarly,
+                    .wrongID, .tellingAnswer, .wrongWinners, .secretShown, .tooManyFetches:
                     false
+                // The call may still come.
+                case .disturbanceMissed: true
                 }
             }
     }

@@ -28,7 +28,9 @@ struct ComparableRun: Sendable {
         let masking = Masking(record)
         let probes = evidence.profile.probes
         let mapsAny = probes.contains { !$0.readings.isEmpty }
-        let isNarrow = evidence.expectation.compared.contains(.fields) && mapsAny
+        let chosen = evidence.expectation.comparedFields
+        let isNarrow =
+            (evidence.expectation.compared.contains(.fields) || !chosen.isEmpty) && mapsAny
         var documents: [View: JSONValue] = [:]
         for user in evidence.plan.subject.users {
             for probe in probes {
@@ -36,7 +38,10 @@ struct ComparableRun: Sendable {
                 switch record.state(of: user, probe: probe.name) {
                 case .document(let value):
                     let masked = masking.apply(value)
-                    documents[view] = isNarrow ? Self.narrowed(masked, probe.readings) : masked
+                    let readings =
+                        chosen.isEmpty
+                        ? probe.readings : probe.readings.filter { chosen.contains($0.key) }
+                    documents[view] = isNarrow ? Self.narrowed(masked, readings) : masked
                 case .missing: documents[view] = .null
                 case .unreadable, nil: break
                 }

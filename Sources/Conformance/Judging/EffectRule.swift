@@ -1,7 +1,10 @@
 /// The providers saw as many effects as the contract allows, and each under one steady key.
 package struct EffectRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
-        evidence.expectation.effects.flatMap { findings($0, in: evidence) }
+        // What counts nothing and compares no keys is another rule's business.
+        evidence.expectation.effects.filter {
+            $0.countMin > 0 || $0.countMax != nil || $0.hasSteadyKey
+        }.flatMap { findings($0, in: evidence) }
     }
 
     private static func findings(

@@ -1,6 +1,17 @@
 /// Copies that were meant to race were really in flight at the same time.
 package struct OverlapRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
+        if evidence.expectation.overlapMin != nil, evidence.subject.isSerialised {
+            return [
+                Finding(
+                    .noOverlap,
+                    expected: "copies that the backend works on at the same time",
+                    actual: "serialised by the server: while the copies were held back on open "
+                        + "connections, it answered nobody else",
+                    location: evidence.plan.contract.location
+                )
+            ]
+        }
         guard let overlapMin = evidence.expectation.overlapMin,
             let overlap = overlap(in: evidence.subject), overlap < overlapMin
         else { return [] }

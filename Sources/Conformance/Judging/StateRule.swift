@@ -14,6 +14,9 @@ package struct StateRule: Rule {
         let record = evidence.subject
         if field.name == "exists" { return existence(user, field, in: evidence) }
         guard let (probe, reading) = evidence.profile.probe(reading: field.name) else {
+            // Every field is optional; one that is mapped beside it is judged.
+            let others = evidence.expectation.states.flatMap(\.fields).map(\.name)
+            if others.contains(where: { evidence.profile.probe(reading: $0) != nil }) { return nil }
             return Finding(
                 .unobservable,
                 expected: "\(field.name) of \(user)",
@@ -109,8 +112,7 @@ package struct StateRule: Rule {
             guard let moment = Masking.instant(found) else { return .bool(false) }
             return .bool(moment > now)
         case .value:
-            guard ["access", "billing-issue", "will-renew", "refunded"].contains(field)
-            else { return found }
+            guard Profile.Reading.flags.contains(field) else { return found }
             switch found {
             case .bool: return found
             case .null: return .bool(false)
@@ -134,6 +136,10 @@ package struct StateRule: Rule {
             if parts.count == 2, let event = evidence.subject.event(of: String(parts[0])) {
                 return event[String(parts[1])] ?? .null
             }
+        }
+        if field == "account", text.hasPrefix("{{account."), text.hasSuffix("}}") {
+            let name = String(text.dropFirst(10).dropLast(2))
+            return .string(evidence.subject.namespace.accountID(of: name))
         }
         if field == "product" || field == "pending-product" {
             return .string(evidence.profile.products[text] ?? text)

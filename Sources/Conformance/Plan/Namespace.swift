@@ -1,5 +1,5 @@
 /// The ids of one run: nobody else's, so cases run side by side on a backend that keeps its data.
-package struct Namespace: Hashable, Sendable {
+package struct Namespace: Hashable, Codable, Sendable {
     package let name: String
     package let idForm: Profile.IDForm
     /// Ids that the backend chose itself when the user was created.
@@ -35,6 +35,11 @@ package struct Namespace: Hashable, Sendable {
     package func anonymousID(of user: String) -> String {
         "$RCAnonymousID:" + hex("anonymous", user, count: 32)
     }
+
+    /// What an account of the case is called, where people sign in.
+    package func accountID(of account: String) -> String { "assay-\(name)-\(account)@example.com" }
+
+    package func password(of account: String) -> String { "pw-" + hex("password", account, count: 24) }
 
     package func installID(of user: String) -> String { uuid("install", user) }
 

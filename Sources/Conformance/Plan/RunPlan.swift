@@ -1,44 +1,76 @@
 /// What one run does to the backend and which users it looks at afterwards.
 ///
 /// Two cases with the same twin share one run of it: plans are compared by value.
-package struct RunPlan: Hashable, Sendable {
+package struct RunPlan: Hashable, Codable, Sendable {
     package var steps: [Step]
     package var users: [String]
     /// Whether the run settles and probes at its end.
     package var observes: Bool
+    /// How long the run is watched, in real time, after everything has settled.
+    package var watch: Duration?
 
-    package init(steps: [Step], users: [String], observes: Bool) {
+    package init(steps: [Step], users: [String], observes: Bool, watch: Duration? = nil) {
         self.steps = steps
         self.users = users
         self.observes = observes
+        self.watch = watch
     }
 
     package var deliveries: [Delivery] {
         steps.compactMap { if case .deliver(let delivery) = $0 { delivery } else { nil } }
     }
 
+    /// The calls of the app, in order.
+    package var calls: [Call] {
+        steps.flatMap { step -> [Call] in if case .call(let calls) = step { calls } else { [] } }
+    }
+
     package var hasRestart: Bool {
-        steps.contains { if case .restart = $0 { true } else { false } }
+        steps.contains { step in
+            switch step {
+            case .restart, .killAtCall: true
+            case .deliver(let delivery): delivery.crash != nil
+            case .register, .createAccount, .provider, .call, .rotateKeys, .account: false
+            }
+        }
+    }
+
+    /// Whether it touches what other runs share: the backend's process, Firebase's keys.
+    package var needsSolitude: Bool {
+        hasRestart
+            || steps.contains { step in
+                switch step {
+                case .rotateKeys: true
+                case .provider(let plan): plan.provider == "firebase"
+                case .restart, .killAtCall, .deliver, .register, .createAccount, .call, .account:
+                    false
+                }
+            }
     }
 }
 
 /// One variant as it will be run: the run to judge and the twin it is compared with.
-package struct CasePlan: Hashable, Sendable {
+package struct CasePlan: Hashable, Codable, Sendable {
     package let contract: Contract
     package let subject: RunPlan
     package let twin: RunPlan?
 
     package init(_ contract: Contract) {
+        self.init(contract, steps: contract.steps)
+    }
+
+    /// The contract with other steps in the judged run; its twin stays as the contract says.
+    package init(_ contract: Contract, given: [Step] = [], steps: [Step]) {
         self.contract = contract
         let users = contract.users
-        let observes = contract.expectation.needsSettling
-        subject = RunPlan(steps: contract.given + contract.steps, users: users, observes: observes)
+        subject = RunPlan(
+            steps: contract.given + given + steps,
+            users: users,
+            observes: contract.expectation.needsSettling,
+            watch: contract.expectation.watch
+        )
         twin = contract.expectation.relation.map {
-            RunPlan(
-                steps: Self.twinSteps(of: contract, $0),
-                users: users,
-                observes: true
-            )
+            RunPlan(steps: Self.twinSteps(of: contract, $0), users: users, observes: true)
         }
     }
 
@@ -66,11 +98,17 @@ package struct CasePlan: Hashable, Sendable {
                 delivery.edits = []
                 delivery.paddingKilobytes = 0
                 delivery.nesting = 0
+                delivery.shufflesKeys = false
                 return .deliver(delivery)
             }
         case .inOrder:
             let all = once(given + steps)
-            let registrations = all.filter { if case .register = $0 { true } else { false } }
+            let registrations = all.filter { step in
+                switch step {
+                case .register, .createAccount: true
+                default: false
+                }
+            }
             let deliveries = all.enumerated().filter { !registrations.contains($0.element) }
             return registrations
                 + deliveries.sorted {
@@ -81,24 +119,24 @@ package struct CasePlan: Hashable, Sendable {
     }
 
     private static func time(_ step: Step) -> Duration {
-        guard case .deliver(let delivery) = step, case .event(let spec) = delivery.subject
-        else { return .zero }
-        return spec.time
+        if case .deliver(let delivery) = step { delivery.time } else { .zero }
     }
 
     /// The steps without failures, losses, restarts and waits.
     private static func calm(_ steps: [Step]) -> [Step] {
         steps.compactMap { step in
             switch step {
-            case .register: return step
-            case .provider, .restart: return nil
+            case .register, .createAccount, .call, .account: return step
+            case .provider, .restart, .rotateKeys, .killAtCall: return nil
             case .deliver(var delivery):
                 delivery.isAlongLadder = false
                 delivery.answersLost = 0
                 delivery.requestsCut = 0
                 delivery.hangUps = 0
+                delivery.crash = nil
                 delivery.delay = .zero
                 delivery.answers = nil
+                delivery.isDropped = false
                 return .deliver(delivery)
             }
         }

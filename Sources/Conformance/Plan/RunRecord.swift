@@ -1,7 +1,7 @@
 /// What one run left behind: everything a judge may look at.
-package struct RunRecord: Hashable, Sendable {
+package struct RunRecord: Hashable, Codable, Sendable {
     /// How the runner came to believe that nothing more would follow.
-    package enum Settling: Hashable, Sendable, CustomStringConvertible {
+    package enum Settling: Hashable, Codable, Sendable, CustomStringConvertible {
         /// Nobody needed to wait.
         case notNeeded
         /// A later event's effect or state was seen, then the journal stayed quiet this long.
@@ -19,12 +19,14 @@ package struct RunRecord: Hashable, Sendable {
     }
 
     /// Why the run says nothing about the backend.
-    package enum Trouble: Hashable, Sendable {
+    package enum Trouble: Hashable, Codable, Sendable {
         case registrationFailed(user: String, String)
         case backendGone(String)
         case journalGap
         case restartFailed(String)
         case probeFailed(String)
+        /// What was to be disturbed never took place; the text says what was waited for.
+        case disturbanceMissed(String)
     }
 
     package var plan: RunPlan
@@ -39,6 +41,8 @@ package struct RunRecord: Hashable, Sendable {
     package var trouble: Trouble?
     /// The backend that Assay started ended by itself during this run; the text says how.
     package var backendExit: String?
+    /// While copies were held back on open connections, the backend answered nobody else.
+    package var isSerialised = false
 
     package init(
         plan: RunPlan,
@@ -63,7 +67,9 @@ package struct RunRecord: Hashable, Sendable {
     }
 
     /// What calibration learned about looking at this backend.
-    package struct Sight: Hashable, Sendable {
+    package struct Sight: Hashable, Codable, Sendable {
+        /// A plain purchase made the backend read RevenueCat's REST API.
+        package var readsSubscribers = false
         /// A plain purchase led to a push that a fake saw.
         package var seesEffects: Bool
         /// A plain purchase changed what a probe answers.

@@ -73,7 +73,7 @@ package struct WebhookSender: Sendable {
         }
         switch use {
         case .configured: return sign(body).description
-        case .missing: return nil
+        case .missing, .deprecatedOnly: return nil
         case .wrongKey: return sign(body, key: key + "x").description
         case .otherBody: return sign(body + [0x20]).description
         case .stale: return sign(body, age: 3600).description

@@ -1,0 +1,110 @@
+/// The backend's own routes answer the right id, tell refusals apart from nothing, and let only as
+/// many callers win as there is to be won.
+///
+/// Source: identity rules, S-25 to S-28; Firebase fact sheet, section 7, for the fetches of keys.
+package struct CallRule: Rule {
+    package static func findings(in evidence: CaseEvidence) -> [Finding] {
+        let expectation = evidence.expectation
+        return expectation.calls.compactMap { id($0, in: evidence) }
+            + alike(expectation.alike, in: evidence) + race(in: evidence) + fetches(in: evidence)
+    }
+
+    private static func id(_ expected: CallExpectation, in evidence: CaseEvidence) -> Finding? {
+        let record = evidence.subject
+        guard let call = record.plan.calls.first(where: { $0.name == expected.call }),
+            let exchange = record.answer(to: expected.call),
+            let response = exchange.response, (200..<300).contains(response.status)
+        // Another rule has said that it was not answered, or that it was refused.
+        else { return nil }
+        guard let pointer = evidence.profile.endpoints[call.route.rawValue]?.answerID else {
+            return Finding(
+                .unobservable,
+                expected: "the id in the answer of '\(expected.call)'",
+                actual: "the profile does not say where '\(call.route.rawValue)' answers the id",
+                remedy: "Add 'id: /…' to that endpoint in assay.yaml.",
+                location: expected.location
+            )
+        }
+        let wanted = record.namespace.id(of: expected.user)
+        let found = (try? JSONValue(parsing: response.body))?[pointer] ?? .null
+        let text = found.string ?? found.text
+        guard text != wanted else { return nil }
+        return Finding(
+            .wrongID,
+            expected: "'\(expected.call)' answers the id of \(expected.user) at \(pointer)",
+            actual: record.plan.users.first { record.namespace.id(of: $0) == text }
+                .map { "the id of \($0)" } ?? text,
+            location: expected.location,
+            evidence: [exchange.sequence]
+        )
+    }
+
+    private static func alike(_ names: [String], in evidence: CaseEvidence) -> [Finding] {
+        let masking = Masking(evidence.subject)
+        let answers = names.compactMap { name -> (name: String, text: String, sequence: Int)? in
+            guard let exchange = evidence.subject.answer(to: name),
+                let response = exchange.response
+            else { return nil }
+            let body =
+                (try? JSONValue(parsing: response.body)).map { masking.apply($0).text }
+                ?? masking.replaceIDs(in: String(decoding: response.body, as: UTF8.self))
+            return (name, "\(response.status) \(body)", exchange.sequence)
+        }
+        guard let first = answers.first, let other = answers.first(where: { $0.text != first.text })
+        else { return [] }
+        return [
+            Finding(
+                .tellingAnswer,
+                expected: "'\(other.name)' answers as '\(first.name)' does: \(first.text)",
+                actual: other.text,
+                location: evidence.plan.contract.location,
+                evidence: [first.sequence, other.sequence]
+            )
+        ]
+    }
+
+    private static func race(in evidence: CaseEvidence) -> [Finding] {
+        guard let race = evidence.expectation.race else { return [] }
+        let answers = race.calls.compactMap { evidence.subject.answer(to: $0) }
+        let winners = answers.filter { (200..<300).contains($0.response?.status ?? 0) }
+        let broken = answers.filter { $0.response.map { $0.status >= 500 } ?? true }
+        let statuses = answers.map { $0.response.map { "\($0.status)" } ?? "no answer" }
+        guard winners.count != race.winnerCount || !broken.isEmpty else { return [] }
+        return [
+            Finding(
+                .wrongWinners,
+                expected: "\(race.winnerCount) of \(race.calls.count) calls succeeds, the others "
+                    + "are denied below 500",
+                actual: statuses.joined(separator: ", "),
+                location: race.location,
+                evidence: answers.map(\.sequence)
+            )
+        ]
+    }
+
+    private static func fetches(in evidence: CaseEvidence) -> [Finding] {
+        guard let max = evidence.expectation.keyFetchesMax else { return [] }
+        let fetches = evidence.subject.exchanges.filter {
+            $0.from == .backend && $0.to == .firebase && $0.request.method == "GET"
+        }
+        guard fetches.count > max else { return [] }
+        return [
+            Finding(
+                .tooManyFetches,
+                expected: "at most \(max) fetches of Firebase's keys",
+                actual: "\(fetches.count)",
+                location: evidence.plan.contract.location,
+                evidence: fetches.map(\.sequence)
+            )
+        ]
+    }
+}
+
+extension RunRecord {
+    /// The exchange of the app's call of that name.
+    package func answer(to call: String) -> Exchange? {
+        exchanges.last {
+            if case .appCall(call) = $0.purpose { true } else { false }
+        }
+    }
+}

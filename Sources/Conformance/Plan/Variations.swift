@@ -1,0 +1,229 @@
+/// Makes up edits of an event that a tolerant receiver does not notice, and makes them smaller.
+///
+/// Source: RevenueCat fact sheet, sections 1.5, 2 and 7 (traps 21, 22, 32, 39); Purchasely fact
+/// sheet, section 5.
+package struct VariationGenerator: Sendable {
+    private let variation: Variation
+    /// The body as the factory made it.
+    private let body: JSONValue
+    /// Where the event stands in it.
+    private let root: JSONPointer
+    private var random: SeededGenerator
+
+    package init(_ variation: Variation, body: JSONValue, random: SeededGenerator) {
+        self.variation = variation
+        self.body = body
+        self.random = random
+        root = body["event"] == nil ? JSONPointer() : JSONPointer(tokens: ["event"])
+    }
+
+    /// One variation of the event.
+    package mutating func next() -> (edits: [Delivery.Edit], shufflesKeys: Bool) {
+        switch variation {
+        case .unknownTypes: ([edit(typeKey, .string(unknownType()))], false)
+        case .unknownFields: (unknownFields(), false)
+        case .enumValues: (some(of: enumKeys, 1...3) { .string($0.unknownWord()) }, false)
+        case .nulls: (some(of: nullableKeys, 1...6) { _ in .null }, false)
+        case .numbers: (some(of: numberKeys, 1...4) { $0.edgeNumber() }, false)
+        case .sizes: (sizes(), false)
+        case .unicode: (some(of: textKeys, 1...3) { .string($0.strangeText()) }, false)
+        case .keyOrder: ([], true)
+        }
+    }
+
+    // MARK: Places
+
+    private var isFlat: Bool { root.tokens.isEmpty }
+    private var typeKey: String { isFlat ? "event_name" : "type" }
+    private var enumKeys: [String] {
+        isFlat
+            ? ["store", "offer_type", "device_type", "customer_currency", "store_country"]
+            : ["store", "period_type", "country_code", "currency"]
+    }
+    /// Keys that were seen with null, or that no receiver needs.
+    private var nullableKeys: [String] {
+        isFlat
+            ? ["store_country", "device_type", "customer_currency", "plan_price_in_eur"]
+            : [
+                "presented_offering_id", "offer_code", "country_code", "currency", "price",
+                "price_in_purchased_currency", "tax_percentage", "commission_percentage",
+                "takehome_percentage", "metadata", "is_family_share", "entitlement_id",
+                "renewal_number", "subscriber_attributes",
+            ]
+    }
+    private var numberKeys: [String] {
+        isFlat
+            ? ["plan_price_in_customer_currency", "plan_price_in_eur"]
+            : [
+                "price", "price_in_purchased_currency", "tax_percentage",
+                "commission_percentage", "takehome_percentage", "renewal_number",
+            ]
+    }
+    private var textKeys: [String] {
+        isFlat
+            ? ["content_id", "placement", "presentation", "audience"]
+            : ["presented_offering_id", "offer_code", "subscriber_attributes/$displayName/value"]
+    }
+
+    private func edit(_ key: String, _ value: JSONValue) -> Delivery.Edit {
+        let tokens = key.split(separator: "/").map(String.init)
+        return Delivery.Edit(pointer: JSONPointer(tokens: root.tokens + tokens), value: value)
+    }
+
+    private mutating func some(
+        of keys: [String],
+        _ range: ClosedRange<Int>,
+        _ value: (inout VariationGenerator) -> JSONValue
+    ) -> [Delivery.Edit] {
+        let count = min(keys.count, Int.random(in: range, using: &random))
+        let chosen = keys.shuffled(using: &random).prefix(count).sorted()
+        return chosen.map { key in edit(key, value(&self)) }
+    }
+
+    // MARK: Values
+
+    private mutating func unknownType() -> String {
+        let words = ["FUTURE", "LOYALTY", "GIFT", "HOUSEHOLD", "TRIAL", "SEAT", "WIN_BACK"]
+        let ends = ["_GRANTED", "_STARTED", "_ENDED", "_CHANGED", "_V2", ""]
+        let name =
+            (words.randomElement(using: &random) ?? "FUTURE")
+            + (ends.randomElement(using: &random) ?? "")
+        return switch Int.random(in: 0..<5, using: &random) {
+        case 0: name.lowercased()
+        case 1: "FUTURE_" + String(repeating: "X", count: 200)
+        case 2: "FUTURE_ÄNDERUNG_变更"
+        default: "FUTURE_" + name
+        }
+    }
+
+    private mutating func unknownWord() -> String {
+        let words = ["FUTURE", "NEW_KIND", "future-kind", "Zukunft", "X"]
+        return words.randomElement(using: &random) ?? "FUTURE"
+    }
+
+    private mutating func unknownFields() -> [Delivery.Edit] {
+        var edits: [Delivery.Edit] = []
+        for number in 0..<Int.random(in: 1...5, using: &random) {
+            let value = anything(depth: 0)
+            let key = "future_\(number)_\(unknownWord().lowercased())"
+            let atRoot = Int.random(in: 0..<4, using: &random) == 0
+            edits.append(
+                atRoot
+                    ? Delivery.Edit(pointer: JSONPointer(tokens: [key]), value: value)
+                    : edit(key, value)
+            )
+        }
+        return edits
+    }
+
+    private mutating func anything(depth: Int) -> JSONValue {
+        switch Int.random(in: 0..<(depth < 3 ? 8 : 6), using: &random) {
+        case 0: .null
+        case 1: .bool(Bool.random(using: &random))
+        case 2: edgeNumber()
+        case 3, 4: .string(strangeText())
+        case 5: .string("")
+        case 6:
+            .array((0..<Int.random(in: 0...4, using: &random)).map { _ in anything(depth: depth + 1) })
+        default:
+            .object(
+                JSONObject(
+                    members: (0..<Int.random(in: 0...4, using: &random)).map {
+                        .init(key: "k\($0)", value: anything(depth: depth + 1))
+                    }
+                )
+            )
+        }
+    }
+
+    private mutating func edgeNumber() -> JSONValue {
+        let texts = [
+            "0", "-0.0", "0.1", "1e-7", "-9.99", "9007199254740993", "2147483648", "1e300",
+            "0.30000000000000004", "99999999.99", "12.50",
+        ]
+        let text = texts.randomElement(using: &random) ?? "0"
+        return (try? JSONValue(parsing: text)) ?? 0
+    }
+
+    private mutating func strangeText() -> String {
+        let texts = [
+            "Zoë 🦊👩‍👩‍👧‍👦", "שלום עולם", "مرحبا", "日本語テスト", "e\u{301}\u{301}", "\u{202e}desrever",
+            "'; DROP TABLE users; --", "\"quoted\" \\ back", "line\nbreak\ttab", "<b>bold</b>",
+            "%00%0a{{user}}", "𝔘𝔫𝔦𝔠𝔬𝔡𝔢", "\u{feff}bom", "NaN",
+        ]
+        return texts.randomElement(using: &random) ?? "x"
+    }
+
+    private mutating func sizes() -> [Delivery.Edit] {
+        let key = isFlat ? "content_id" : "offer_code"
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0:
+            let count = [256, 1024, 4096, 65_536].randomElement(using: &random) ?? 256
+            return [edit(key, .string(String(repeating: "x", count: count)))]
+        case 1:
+            let count = [100, 500, 2000].randomElement(using: &random) ?? 100
+            return [
+                edit(
+                    "future_list",
+                    .array((0..<count).map { .integer(Int64($0)) })
+                )
+            ]
+        case 2:
+            let count = [50, 200].randomElement(using: &random) ?? 50
+            let members = (0..<count).map {
+                JSONObject.Member(key: "key_\($0)", value: .string("value \($0)"))
+            }
+            return [edit("future_object", .object(JSONObject(members: members)))]
+        default:
+            let depth = [10, 60, 200].randomElement(using: &random) ?? 10
+            return [
+                edit("future_depth", (0..<depth).reduce(JSONValue.null) { inner, _ in .array([inner]) })
+            ]
+        }
+    }
+
+    // MARK: Shrinking
+
+    /// Smaller sets of edits to try in place of this one, the smallest first.
+    package static func smaller(_ edits: [Delivery.Edit]) -> [[Delivery.Edit]] {
+        var candidates: [[Delivery.Edit]] = []
+        if edits.count > 1 {
+            candidates += edits.map { [$0] }
+            candidates += edits.indices.map { index in
+                var rest = edits
+                rest.remove(at: index)
+                return rest
+            }
+        }
+        for index in edits.indices {
+            for value in simpler(edits[index].value) {
+                var copy = edits
+                copy[index] = Delivery.Edit(pointer: edits[index].pointer, value: value)
+                candidates.append(copy)
+            }
+        }
+        return candidates
+    }
+
+    private static func simpler(_ value: JSONValue?) -> [JSONValue] {
+        switch value {
+        case nil, .null, .bool: []
+        case .number(let number): number.int64 == 0 ? [] : [0]
+        case .string(let text):
+            text.isEmpty
+                ? [] : text.count == 1 ? [""] : ["x", .string(String(text.prefix(text.count / 2)))]
+        case .array(let elements):
+            elements.isEmpty
+                ? []
+                : [[], .array(Array(elements.prefix(elements.count / 2)))]
+                    + (elements.count == 1 ? simpler(elements[0]).map { .array([$0]) } : [])
+        case .object(let object):
+            object.members.isEmpty
+                ? []
+                : [
+                    .object(JSONObject()),
+                    .object(JSONObject(members: Array(object.members.prefix(object.members.count / 2)))),
+                ]
+        }
+    }
+}

@@ -1,0 +1,140 @@
+package import Conformance
+internal import Crypto
+
+/// Writes the ID token that an app would hold, and the forgeries that a backend must refuse.
+///
+/// Facts: Firebase fact sheet, sections 6 and 7.
+package struct TokenForge: Sendable {
+    package let project: String
+    /// Nil when tokens are unsigned, as the emulator writes them.
+    package let key: SigningKey?
+    package let cookieKey: SigningKey?
+    /// A key that nobody published.
+    package let stranger: SigningKey?
+
+    package init(
+        project: String,
+        key: SigningKey?,
+        cookieKey: SigningKey?,
+        stranger: SigningKey?
+    ) {
+        self.project = project
+        self.key = key
+        self.cookieKey = cookieKey
+        self.stranger = stranger
+    }
+
+    /// The value of `Authorization: Bearer`; nil when no token is sent.
+    ///
+    /// The claims of `spec` have been filled in already.
+    package func text(_ spec: TokenSpec, user: String, at now: Instant) -> String? {
+        if let raw = spec.raw { return raw }
+        guard spec.kind != .missing else { return nil }
+        var claims = claims(spec.kind, user: user, at: now)
+        for (name, value) in spec.claims.sorted(by: { $0.key < $1.key }) {
+            claims[name] = value
+        }
+        let key = spec.kind == .sessionCookie ? cookieKey : key
+        switch spec.signing {
+        case .genuine: return WebToken.text(claims, key: key)
+        case .none: return WebToken.text(claims, key: nil)
+        case .unknownKey: return WebToken.text(claims, key: stranger)
+        case .borrowedKeyID:
+            guard let key, let stranger else { return WebToken.text(claims, key: nil) }
+            let header: JSONObject = ["alg": "RS256", "kid": .string(key.keyID), "typ": "JWT"]
+            return signed(header, claims) { stranger.signature(of: $0) ?? [] }
+        case .certificateAsSecret:
+            guard let key else { return WebToken.text(claims, key: nil) }
+            let header: JSONObject = ["alg": "HS256", "kid": .string(key.keyID), "typ": "JWT"]
+            return signed(header, claims) { message in
+                Array(
+                    HMAC<SHA256>.authenticationCode(
+                        for: Array(message.utf8),
+                        using: SymmetricKey(data: Array(key.certificatePEM.utf8))
+                    )
+                )
+            }
+        case .damaged:
+            guard let key else { return WebToken.text(claims, key: nil) + "x" }
+            let header: JSONObject = ["alg": "RS256", "kid": .string(key.keyID), "typ": "JWT"]
+            return signed(header, claims) { message in
+                var signature = key.signature(of: message) ?? []
+                if let last = signature.indices.last { signature[last] ^= 1 }
+                return signature
+            }
+        }
+    }
+
+    private func signed(
+        _ header: JSONObject,
+        _ claims: JSONObject,
+        _ sign: (String) -> [UInt8]
+    ) -> String {
+        let message =
+            Base64.url(JSONValue.object(header).bytes) + "."
+            + Base64.url(JSONValue.object(claims).bytes)
+        return message + "." + Base64.url(sign(message))
+    }
+
+    private func claims(_ kind: TokenSpec.Kind, user: String, at now: Instant) -> JSONObject {
+        // Issued a minute ago, so that no clock thinks it comes from the future.
+        let issued = now.seconds - 60
+        var claims: JSONObject = [
+            "iss": .string("https://securetoken.google.com/" + project), "aud": .string(project),
+            "sub": .string(user), "user_id": .string(user), "iat": .integer(issued),
+            "auth_time": .integer(issued), "exp": .integer(issued + 3600),
+            "email": .string(user.prefix(40) + "@example.com"), "email_verified": true,
+            "firebase": [
+                "identities": ["email": [.string(user.prefix(40) + "@example.com")]],
+                "sign_in_provider": "password",
+            ],
+        ]
+        switch kind {
+        case .idToken, .missing: break
+        case .sessionCookie:
+            claims["iss"] = .string("https://session.firebase.google.com/" + project)
+        case .customToken:
+            let account = JSONValue.string("firebase-adminsdk@\(project).iam.gserviceaccount.com")
+            claims = [
+                "iss": account, "sub": account,
+                "aud": .string(FirebaseState.customTokenAudience), "uid": .string(user),
+                "iat": .integer(issued), "exp": .integer(issued + 3600),
+            ]
+        case .google:
+            claims["iss"] = "https://accounts.google.com"
+            claims["aud"] = "a55a4.apps.googleusercontent.com"
+        }
+        return claims
+    }
+}
+
+extension FirebaseState {
+    /// What signs tokens and cookies now; none when tokens are unsigned.
+    package mutating func signers(at now: Instant) -> (token: SigningKey?, cookie: SigningKey?) {
+        (signingKey(at: now), cookieKey(at: now))
+    }
+
+    /// Makes the user known to a project, so that lookups find it.
+    package mutating func seed(_ user: FirebaseUser, project: String, at now: Instant) {
+        var made =
+            projects[project]
+            ?? FirebaseProject(projectID: project, tenantID: nil, settings: settings)
+        made.save(made.users[user.localID] ?? user)
+        projects[project] = made
+    }
+
+    /// Revokes the user's sessions as of that second, or disables the user.
+    package mutating func change(
+        _ id: String,
+        _ change: Step.AccountChange,
+        project: String,
+        at now: Instant
+    ) {
+        guard var user = projects[project]?.users[id] else { return }
+        switch change {
+        case .revoke: user.validSince = now.seconds
+        case .disable: user.isDisabled = true
+        }
+        projects[project]?.save(user)
+    }
+}

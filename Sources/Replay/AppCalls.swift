@@ -1,0 +1,277 @@
+internal import Conformance
+internal import FakeServers
+internal import Providers
+
+/// Requests of the app and its operators: creating users and accounts, and the backend's own
+/// routes, the way the profile says.
+extension RunExecutor {
+    // MARK: Users and accounts
+
+    /// Announces the user; the text says what went wrong.
+    func register(_ user: String, _ progress: inout Progress) async -> String? {
+        let values = usualValues(of: user, progress)
+        switch profile.creation {
+        case .command(let words): return await run(words, values)
+        case .register:
+            guard let endpoint = profile.endpoints["register"] else {
+                return "the profile names no endpoint 'register'"
+            }
+            return await create(.registration(user: user), endpoint, values, user, &progress)
+        case .request(let endpoint):
+            return await create(.registration(user: user), endpoint, values, user, &progress)
+        }
+    }
+
+    /// Makes an account; the text says what went wrong.
+    func createAccount(_ account: String, _ progress: inout Progress) async -> String? {
+        let values: [String: String?] = [
+            "account": progress.namespace.accountID(of: account),
+            "password": progress.namespace.password(of: account),
+        ]
+        switch profile.accountCreation {
+        case .command(let words): return await run(words, values)
+        case .request(let endpoint):
+            return await create(
+                .registration(user: "account " + account),
+                endpoint,
+                values,
+                nil,
+                &progress
+            )
+        case .register, nil: return "the profile does not say how 'accounts' are created"
+        }
+    }
+
+    private func run(_ words: [String], _ values: [String: String?]) async -> String? {
+        do {
+            let known = values.compactMapValues { $0 }
+            let filled = try words.map { try TextTemplate.fill($0, known) }
+            _ = try await CommandRunner.output(of: filled, within: .seconds(30))
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    private func create(
+        _ purpose: Exchange.Purpose,
+        _ endpoint: Profile.Endpoint,
+        _ values: [String: String?],
+        _ user: String?,
+        _ progress: inout Progress
+    ) async -> String? {
+        let (sequence, outcome) = await send(
+            endpoint,
+            values,
+            purpose: purpose,
+            fields: [],
+            lane: 0,
+            progress
+        )
+        world.journal.complete(sequence, outcome)
+        switch outcome {
+        case .answered(let response) where (200..<300).contains(response.status):
+            guard let user else { return nil }
+            return note(response, of: endpoint, user, &progress)
+        case .answered(let response):
+            return "\(endpoint.method) \(endpoint.path) answered \(response.status)"
+        case .failed(_, let text): return "\(endpoint.method) \(endpoint.path): \(text)"
+        case .pending, .answerLost, .requestCut: return "no answer"
+        }
+    }
+
+    /// Takes the id that the backend chose and the proof that it handed out.
+    private func note(
+        _ response: HTTPMessage.Response,
+        of endpoint: Profile.Endpoint,
+        _ user: String,
+        _ progress: inout Progress
+    ) -> String? {
+        let answer = try? JSONValue(parsing: response.body)
+        if let proof = endpoint.answerProof.flatMap({ answer?[$0]?.string }),
+            progress.proofs[user] == nil
+        {
+            progress.proofs[user] = proof
+        }
+        // The guide's register answers the id that it was given; others choose one.
+        guard case .request = profile.creation, let pointer = endpoint.answerID else { return nil }
+        switch answer?[pointer] {
+        case .string(let id): progress.namespace.assign(id, to: user)
+        case .number(let id): progress.namespace.assign(id.description, to: user)
+        case let other:
+            return "\(endpoint.method) \(endpoint.path) answered no id at \(pointer): "
+                + (other?.text ?? "nothing there")
+        }
+        return nil
+    }
+
+    private func usualValues(of user: String, _ progress: Progress) -> [String: String?] {
+        [
+            "id": progress.namespace.id(of: user),
+            "device": progress.namespace.installID(of: user), "platform": "ios", "source": "new",
+            "timestamp": world.now.description,
+        ]
+    }
+
+    // MARK: Calls
+
+    /// Makes the calls, at the same moment when there are several.
+    func make(_ calls: [Call], _ progress: inout Progress) async {
+        var requests: [(call: Call, endpoint: Profile.Endpoint, values: [String: String?])] = []
+        for call in calls {
+            // An obstacle has said that the route is missing before the case began.
+            guard let endpoint = profile.endpoints[call.route.rawValue] else { continue }
+            requests.append((call, endpoint, values(of: call, progress)))
+        }
+        let prepared = requests
+        let tokens = calls.map { authorization($0, progress) }
+        let snapshot = progress
+        if calls.count > 1 {
+            await backend.client.warm(lanes: calls.count, path: backend.readyPath)
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for (index, request) in prepared.enumerated() {
+                group.addTask {
+                    let (sequence, outcome) = await self.send(
+                        request.endpoint,
+                        request.values,
+                        purpose: .appCall(request.call.name),
+                        fields: tokens[index],
+                        lane: index,
+                        snapshot
+                    )
+                    self.world.journal.complete(sequence, outcome)
+                }
+            }
+        }
+        for request in prepared { noteProof(request.call, request.endpoint, &progress) }
+    }
+
+    private func noteProof(
+        _ call: Call,
+        _ endpoint: Profile.Endpoint,
+        _ progress: inout Progress
+    ) {
+        guard let pointer = endpoint.answerProof else { return }
+        let exchange = world.journal.read {
+            $0.exchanges(in: progress.namespace.name, from: progress.firstSequence)
+        }.last { if case .appCall(call.name) = $0.purpose { true } else { false } }
+        let answer = (exchange?.response?.body).flatMap { try? JSONValue(parsing: $0) }
+        progress.proofs["{{\(call.name).proof}}"] = answer?[pointer]?.string
+        if call.route == .register, let user = call.user, progress.proofs[user] == nil {
+            progress.proofs[user] = answer?[pointer]?.string
+        }
+    }
+
+    private func values(of call: Call, _ progress: Progress) -> [String: String?] {
+        var values: [String: String?] = call.user.map { usualValues(of: $0, progress) } ?? [:]
+        values["id"] = values["id"] ?? .some(nil)
+        values["proof"] = .some(call.user.flatMap { progress.proofs[$0] })
+        if let account = call.account {
+            values["account"] = progress.namespace.accountID(of: account)
+            values["password"] = progress.namespace.password(of: account)
+        }
+        for (name, value) in call.values {
+            values[name] = .some(value.flatMap { filled($0, progress) })
+        }
+        return values
+    }
+
+    /// `{{user.ada}}`, `{{anonymous.ada}}` and `{{first.proof}}` in a call's value; a proof that was
+    /// never handed out leaves the field out.
+    private func filled(_ text: String, _ progress: Progress) -> String? {
+        guard text.hasPrefix("{{"), text.hasSuffix("}}") else { return text }
+        let name = text.dropFirst(2).dropLast(2)
+        if name.hasPrefix("user.") { return progress.namespace.id(of: String(name.dropFirst(5))) }
+        if name.hasPrefix("anonymous.") {
+            return progress.namespace.anonymousID(of: String(name.dropFirst(10)))
+        }
+        if name.hasPrefix("long.") {
+            let count = Int(name.dropFirst(5)) ?? 101
+            let id = progress.namespace.name + "-"
+            return id + String(repeating: "x", count: max(1, count - id.count))
+        }
+        if name.hasSuffix(".proof") { return progress.proofs[text] }
+        return text
+    }
+
+    private func authorization(_ call: Call, _ progress: Progress) -> [HTTPMessage.Field] {
+        guard var spec = call.token, call.route == .protected else { return [] }
+        spec.claims = spec.claims.mapValues { value in
+            value.map { tokenValue($0, progress) }
+        }
+        let user = call.user.map { progress.namespace.id(of: $0) } ?? ""
+        guard let token = forge.text(spec, user: user, at: world.now) else { return [] }
+        return [HTTPMessage.Field("Authorization", "Bearer " + token)]
+    }
+
+    /// `{{now-1h}}` in a claim is a time in seconds.
+    private func tokenValue(_ value: JSONValue, _ progress: Progress) -> JSONValue {
+        guard case .string(let text) = value else { return value }
+        guard text.hasPrefix("{{now"), text.hasSuffix("}}") else {
+            return .string(filled(text, progress) ?? text)
+        }
+        let rest = text.dropFirst(5).dropLast(2)
+        let offset = rest.isEmpty ? .zero : Duration(contractText: String(rest)) ?? .zero
+        return .integer((world.now + offset).seconds)
+    }
+
+    // MARK: Requests
+
+    private func send(
+        _ endpoint: Profile.Endpoint,
+        _ values: [String: String?],
+        purpose: Exchange.Purpose,
+        fields: [HTTPMessage.Field],
+        lane: Int,
+        _ progress: Progress
+    ) async -> (sequence: Int, outcome: Exchange.Outcome) {
+        var known = values.compactMapValues { $0 }
+        for name in ["id", "account"] { known[name] = known[name].map(\.percentEncoded) }
+        let body = endpoint.body.map { Self.filled($0, values, profile.idForm) }
+        let request = HTTPMessage.Request(
+            endpoint.method,
+            (try? TextTemplate.fill(endpoint.path, known)) ?? endpoint.path,
+            fields: fields
+                + (body == nil ? [] : [HTTPMessage.Field("content-type", "application/json")]),
+            body: body?.bytes ?? []
+        )
+        let sequence = world.journal.begin(exchange(.app, purpose, request, progress))
+        let outcome = await backend.client.send(request, lane: lane, within: .seconds(30))
+        return (sequence, outcome)
+    }
+
+    /// The body with its templates filled; a field whose value is left out is left out.
+    static func filled(
+        _ body: JSONValue,
+        _ values: [String: String?],
+        _ idForm: Profile.IDForm
+    ) -> JSONValue {
+        switch body {
+        case .object(let object):
+            return .object(
+                JSONObject(
+                    members: object.members.compactMap { member in
+                        if case .string(let text) = member.value, text.hasPrefix("{{"),
+                            text.hasSuffix("}}"), (values[String(text.dropFirst(2).dropLast(2))] ?? nil) == nil
+                        {
+                            return nil
+                        }
+                        return .init(key: member.key, value: filled(member.value, values, idForm))
+                    }
+                )
+            )
+        case .array(let elements):
+            return .array(elements.map { filled($0, values, idForm) })
+        case .string(let text):
+            let known = values.compactMapValues { $0 }
+            let result = (try? TextTemplate.fill(text, known)) ?? text
+            // A backend with integer ids gets them as numbers.
+            if idForm == .integer, text == "{{id}}", let number = Int64(result) {
+                return .integer(number)
+            }
+            return .string(result)
+        case .null, .bool, .number: return body
+        }
+    }
+}
