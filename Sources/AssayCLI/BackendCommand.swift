@@ -7,8 +7,10 @@ struct BackendCommand: AsyncParsableCommand {
         commandName: "backend",
         abstract: "Runs the reference backend, correct or with named defects.",
         discussion: """
-            It reads REVENUECAT_WEBHOOK_AUTH, REVENUECAT_WEBHOOK_SECRET, ONESIGNAL_API_BASE, \
-            ONESIGNAL_APP_ID and ONESIGNAL_API_KEY, as any backend would.
+            It reads REVENUECAT_WEBHOOK_AUTH, REVENUECAT_WEBHOOK_SECRET, REVENUECAT_API_BASE, \
+            REVENUECAT_API_KEY, ONESIGNAL_API_BASE, ONESIGNAL_APP_ID, ONESIGNAL_API_KEY, \
+            PURCHASELY_WEBHOOK_SECRET, FIREBASE_PROJECT_ID, FIREBASE_JWKS_URL and \
+            FIREBASE_AUTH_BASE, as any backend would.
 
             Example:  assay backend --port 8080 --data ./data
                       assay verify --start 'assay backend --port {{port}} --defect no-dedupe'
@@ -24,6 +26,9 @@ struct BackendCommand: AsyncParsableCommand {
     @Option(name: .long, help: "A defect to show, or 'guide' for those of the published guide.")
     var defect: [String] = []
 
+    @Option(name: .long, help: "Where its state comes from: body or sync (GET /v1/subscribers).")
+    var style = "body"
+
     @Flag(name: .long, help: "List the defects and stop.")
     var listDefects = false
 
@@ -37,19 +42,29 @@ struct BackendCommand: AsyncParsableCommand {
             return
         }
         let environment = ProcessInfo.processInfo.environment
-        let backend = ReferenceBackend(
-            ReferenceBackend.Configuration(
-                port: port,
-                dataPath: data,
-                authorization: environment["REVENUECAT_WEBHOOK_AUTH"],
-                signingKey: environment["REVENUECAT_WEBHOOK_SECRET"],
-                oneSignalBaseURL: environment["ONESIGNAL_API_BASE"] ?? "http://127.0.0.1:9320",
-                oneSignalAppID: environment["ONESIGNAL_APP_ID"]
-                    ?? "a55a4000-0000-4000-8000-000000000000",
-                oneSignalKey: environment["ONESIGNAL_API_KEY"] ?? "os_v2_app_assay",
-                defects: try defects()
-            )
+        guard let style = ReferenceBackend.Style(rawValue: style) else {
+            throw Failure(.usage, "--style '\(style)' is neither body nor sync")
+        }
+        var configuration = ReferenceBackend.Configuration(
+            port: port,
+            dataPath: data,
+            authorization: environment["REVENUECAT_WEBHOOK_AUTH"],
+            signingKey: environment["REVENUECAT_WEBHOOK_SECRET"],
+            oneSignalBaseURL: environment["ONESIGNAL_API_BASE"] ?? "http://127.0.0.1:9320",
+            oneSignalAppID: environment["ONESIGNAL_APP_ID"]
+                ?? "a55a4000-0000-4000-8000-000000000000",
+            oneSignalKey: environment["ONESIGNAL_API_KEY"] ?? "os_v2_app_assay",
+            defects: try defects()
         )
+        configuration.style = style
+        configuration.revenueCatBaseURL =
+            environment["REVENUECAT_API_BASE"] ?? "http://127.0.0.1:9310"
+        configuration.revenueCatKey = environment["REVENUECAT_API_KEY"] ?? "sk_assay"
+        configuration.purchaselySecret = environment["PURCHASELY_WEBHOOK_SECRET"]
+        configuration.firebaseProject = environment["FIREBASE_PROJECT_ID"] ?? "assay-project"
+        configuration.firebaseKeysURL = environment["FIREBASE_JWKS_URL"]
+        configuration.firebaseAuthURL = environment["FIREBASE_AUTH_BASE"]
+        let backend = ReferenceBackend(configuration)
         do {
             try await backend.run { port in
                 Terminal.error("reference backend on http://127.0.0.1:\(port)\n")

@@ -1,22 +1,52 @@
 internal import Conformance
 internal import Foundation
+internal import ReferenceBackend
 
 /// The profile of the reference backend, started from this very binary.
 enum ReferenceProfile {
-    static func make(defects: [String]) -> Profile {
+    static func make(defects: [String], style: ReferenceBackend.Style = .body) -> Profile {
         var profile = Profile()
-        let flags = defects.map { " --defect \($0)" }.joined()
+        let flags =
+            defects.map { " --defect \($0)" }.joined()
+            + (style == .body ? "" : " --style \(style.rawValue)")
         profile.start = Profile.Start(
             command: "exec '\(executable)' backend --port {{port}} --data '{{data}}'\(flags)",
             ready: Profile.Endpoint(method: "GET", path: "/healthz"),
             environment: [:]
         )
         profile.secrets[.revenueCatSigning] = Secret("whsec_assay")
+        profile.secrets[.purchaselySigning] = Secret("purchasely-assay")
+        profile.endpoints["purchasely-webhook"] = Profile.Endpoint(
+            method: "POST",
+            path: "/api/webhooks/purchasely"
+        )
+        var me = Profile.Endpoint(method: "GET", path: "/api/me")
+        me.answerID = JSONPointer("/appUserId")
+        profile.endpoints["protected"] = me
+        profile.accountCreation = .request(
+            Profile.Endpoint(
+                method: "POST",
+                path: "/test/accounts",
+                body: ["accountId": "{{account}}", "password": "{{password}}"]
+            )
+        )
+        switch style {
+        // What comes from the event's own fields is neither read from REST nor compared with it.
+        case .body: profile.unsupported.formUnion([.subscriberReads, .reconcile])
+        case .sync:
+            profile.endpoints["reconcile"] = Profile.Endpoint(
+                method: "POST",
+                path: "/admin/reconcile"
+            )
+        }
         profile.probes = [
             Profile.Probe(
                 name: "user",
                 source: .get("/test/users/{{id}}"),
-                readings: [:],
+                readings: [
+                    "anonymous": "/isAnonymous", "account": "/accountId", "source": "/source",
+                ].compactMapValues { JSONPointer($0) }
+                    .mapValues { Profile.Reading(pointer: $0, meaning: .value) },
                 ignored: []
             ),
             Profile.Probe(

@@ -53,6 +53,106 @@ package enum Defect: String, Sendable, CaseIterable {
     case pushBeforeAnswer = "push-before-answer"
     case pushFailureFailsWebhook = "push-failure-fails-webhook"
     case outboxInMemory = "outbox-in-memory"
+    case markedBeforeWork = "marked-before-work"
+    case twoTransactions = "two-transactions"
+    case answerBeforeStore = "answer-before-store"
+    case failureAcknowledged = "failure-acknowledged"
+    case readFailureSwallowed = "read-failure-swallowed"
+    case statusFromType = "status-from-type"
+    case expiryIgnored = "expiry-ignored"
+    case cancellationRevokes = "cancellation-revokes"
+    case refundKeepsAccess = "refund-keeps-access"
+    case billingIssueRevokes = "billing-issue-revokes"
+    case graceIgnored = "grace-ignored"
+    case billingFlagRecomputed = "billing-flag-recomputed"
+    case renewalKeepsFlags = "renewal-keeps-flags"
+    case uncancellationIgnored = "uncancellation-ignored"
+    case recoveryClearsAll = "recovery-clears-all"
+    case productChangeAtOnce = "product-change-at-once"
+    case pendingProductForgotten = "pending-product-forgotten"
+    case expirationEndsAll = "expiration-ends-all"
+    case expirationByDate = "expiration-by-date"
+    case consumableOverwrites = "consumable-overwrites"
+    case lifetimeExpires = "lifetime-expires"
+    case pauseRevokes = "pause-revokes"
+    case extensionIgnored = "extension-ignored"
+    case refundReversedIgnored = "refund-reversed-ignored"
+    case temporaryGrantIgnored = "temporary-grant-ignored"
+    case testEventPushes = "test-event-pushes"
+    case testRejected = "test-rejected"
+    case sandboxCounts = "sandbox-counts"
+    case sandboxPushes = "sandbox-pushes"
+    case billingAnnouncedTwice = "billing-announced-twice"
+    case refundTextSame = "refund-text-same"
+    case safetyNetUnmarked = "safety-net-unmarked"
+    case blockedIDsAllowed = "blocked-ids-allowed"
+    case longIDsAllowed = "long-ids-allowed"
+    case invalidRegistrationFails = "invalid-registration-500"
+    case registerNulls = "register-nulls"
+    case registerBelievesClock = "register-believes-clock"
+    case registerLosesSource = "register-loses-source"
+    case registerTakesDevice = "register-takes-device"
+    case registerHandsOutToken = "register-hands-out-token"
+    case loginWithoutPassword = "login-without-password"
+    case loginTellsAccounts = "login-tells-accounts"
+    case claimWithoutProof = "claim-without-proof"
+    case claimOwnedID = "claim-owned-id"
+    case claimNothing = "claim-nothing"
+    case claimUnknownID = "claim-unknown-id"
+    case claimTwoSteps = "claim-two-steps"
+    case recoverDropsPurchases = "recover-drops-purchases"
+    case recoverAnswersCurrent = "recover-answers-current"
+    case anonymousBySource = "anonymous-by-source"
+    case localTime = "local-time"
+    case expiryByDay = "expiry-by-day"
+    case reconcileIgnored = "reconcile-ignored"
+    case reconcileAddsOnly = "reconcile-adds-only"
+    case pushToEveryone = "push-to-everyone"
+    case pushWithoutChannel = "push-without-channel"
+    case pushToAlias = "push-to-alias"
+    case secretShown = "secret-shown"
+    case pushUnauthorised = "push-unauthorised"
+    case pushIgnoresRetryAfter = "push-ignores-retry-after"
+    case pushRetriesForEver = "push-retries-for-ever"
+    case overwritesTags = "overwrites-tags"
+    case purchaselySignatureIgnored = "purchasely-signature-ignored"
+    case purchaselyDeprecatedAccepted = "purchasely-deprecated-accepted"
+    case purchaselyAgeIgnored = "purchasely-age-ignored"
+    case purchaselyAgeOfEvent = "purchasely-age-of-event"
+    case purchaselyNoDedupe = "purchasely-no-dedupe"
+    case purchaselyAnswersCreated = "purchasely-answers-201"
+    case purchaselyWaitsForPush = "purchasely-waits-for-push"
+    case purchaselyUnknownRejected = "purchasely-unknown-rejected"
+    case purchaselyCancellationRevokes = "purchasely-cancellation-revokes"
+    case purchaselyNeedsUserID = "purchasely-needs-user-id"
+    case purchaselyUnknownSkipped = "purchasely-unknown-skipped"
+    case purchaselyHolderIgnored = "purchasely-holder-ignored"
+    case purchaselyStatusBelieved = "purchasely-status-believed"
+    case purchaselyDeactivateEndsAll = "purchasely-deactivate-ends-all"
+    case purchaselyLastWriteWins = "purchasely-last-write-wins"
+    case purchaselyNextRenewal = "purchasely-next-renewal"
+    case purchaselySandboxCounts = "purchasely-sandbox-counts"
+    case purchaselyConsumablesMove = "purchasely-consumables-move"
+    case tokenMissingFails = "token-missing-500"
+    case tokenExpiryIgnored = "token-expiry-ignored"
+    case tokenAudienceIgnored = "token-audience-ignored"
+    case tokenIssuerIgnored = "token-issuer-ignored"
+    case tokenSignatureIgnored = "token-signature-ignored"
+    case tokenNoneAccepted = "token-none-accepted"
+    case tokenAlgorithmBelieved = "token-algorithm-believed"
+    case tokenNeverRefetched = "token-never-refetched"
+    case tokenRefetchAlways = "token-refetch-always"
+    case tokenKeysDownAccepts = "token-keys-down-accepts"
+    case tokenRevocationIgnored = "token-revocation-ignored"
+    case tokenEmailIdentity = "token-email-identity"
+    case tokenFutureAccepted = "token-future-accepted"
+    case tokenSubjectUnchecked = "token-subject-unchecked"
+    case tokenAnonymousAccepted = "token-anonymous-accepted"
+    case periodRejected = "period-rejected"
+    case offerCodeTooLong = "offer-code-too-long"
+    case unicodeRejected = "unicode-rejected"
+    case wholeNumbersOnly = "whole-numbers-only"
+    case keyOrderMatters = "key-order-matters"
 
     /// What goes wrong, in one line.
     package var summary: String {
@@ -107,20 +207,268 @@ package enum Defect: String, Sendable, CaseIterable {
         case .pushBeforeAnswer: "the webhook waits for the push"
         case .pushFailureFailsWebhook: "a failed push fails the webhook after the event was stored"
         case .outboxInMemory: "pushes wait in memory"
+        case .markedBeforeWork: "an event is marked as seen before its work is done"
+        case .twoTransactions: "mark and state are committed one after the other"
+        case .answerBeforeStore: "200 is answered before anything is stored"
+        case .failureAcknowledged: "an error is answered 200"
+        case .readFailureSwallowed: "a customer that cannot be read is skipped"
+        case .statusFromType: "access follows from the name of the last event"
+        case .expiryIgnored: "access ends only when an event says so"
+        case .cancellationRevokes: "CANCELLATION ends access at once"
+        case .refundKeepsAccess: "a refund changes nothing"
+        case .billingIssueRevokes: "BILLING_ISSUE ends access"
+        case .graceIgnored: "the grace period is not kept"
+        case .billingFlagRecomputed: "the paired CANCELLATION clears the billing flag"
+        case .renewalKeepsFlags: "RENEWAL clears neither the cancel nor the billing flag"
+        case .uncancellationIgnored: "UNCANCELLATION changes nothing"
+        case .recoveryClearsAll: "a recovery clears the flags of every subscription"
+        case .productChangeAtOnce: "PRODUCT_CHANGE changes the product at once"
+        case .pendingProductForgotten: "the product of a deferred change is not kept"
+        case .expirationEndsAll: "EXPIRATION ends every subscription of the user"
+        case .expirationByDate: "EXPIRATION only copies the date it carries"
+        case .consumableOverwrites: "a one-time purchase ends the subscriptions"
+        case .lifetimeExpires: "an expiry of null counts as 1970"
+        case .pauseRevokes: "SUBSCRIPTION_PAUSED ends access at once"
+        case .extensionIgnored: "SUBSCRIPTION_EXTENDED changes nothing"
+        case .refundReversedIgnored: "REFUND_REVERSED changes nothing"
+        case .temporaryGrantIgnored: "TEMPORARY_ENTITLEMENT_GRANT changes nothing"
+        case .testEventPushes: "TEST sends a push"
+        case .testRejected: "the nulls of TEST are answered 400"
+        case .sandboxCounts: "SANDBOX counts as PRODUCTION"
+        case .sandboxPushes: "people are told about sandbox events"
+        case .billingAnnouncedTwice: "one failed payment is told twice"
+        case .refundTextSame: "a refund is told as a cancellation"
+        case .safetyNetUnmarked: "users of the safety net look registered"
+        case .blockedIDsAllowed: "blocked ids become users"
+        case .longIDsAllowed: "ids beyond 100 characters become users"
+        case .invalidRegistrationFails: "an invalid registration is answered 500"
+        case .registerNulls: "a registration without a platform erases it"
+        case .registerBelievesClock: "the client's clock sets the time of the last visit"
+        case .registerLosesSource: "a later registration overwrites the source"
+        case .registerTakesDevice: "whoever registers last owns the device"
+        case .registerHandsOutToken: "every registration hands out the proof of ownership"
+        case .loginWithoutPassword: "any password signs in"
+        case .loginTellsAccounts: "an unknown account is answered 404"
+        case .claimWithoutProof: "an id can be claimed by naming it"
+        case .claimOwnedID: "an id that somebody owns changes hands"
+        case .claimNothing: "a login without an id claims null"
+        case .claimUnknownID: "an id that nobody registered is claimed"
+        case .claimTwoSteps: "the check and the claim are two steps"
+        case .recoverDropsPurchases: "a recovery deletes what the device had bought"
+        case .recoverAnswersCurrent: "a recovery answers the device's id"
+        case .anonymousBySource: "who is anonymous is stored twice"
+        case .localTime: "times are read in the server's time zone"
+        case .expiryByDay: "the expiry is kept as a date without a time"
+        case .reconcileIgnored: "reconciliation does nothing"
+        case .reconcileAddsOnly: "reconciliation never removes"
+        case .pushToEveryone: "a push goes to a segment as well"
+        case .pushWithoutChannel: "a push names no target channel"
+        case .pushToAlias: "a push names the id of before the login"
+        case .secretShown: "an answer holds the provider's key"
+        case .pushUnauthorised: "pushes carry another app's key"
+        case .pushIgnoresRetryAfter: "Retry-After is not read"
+        case .pushRetriesForEver: "a refused push is sent for ever"
+        case .overwritesTags: "RevenueCat's tags are written by the backend too"
+        case .purchaselySignatureIgnored: "Purchasely's signature is not checked"
+        case .purchaselyDeprecatedAccepted: "the signature of old, which covers no body, passes"
+        case .purchaselyAgeIgnored: "an old Purchasely signature passes for ever"
+        case .purchaselyAgeOfEvent: "the age of the event, not of the request, is checked"
+        case .purchaselyNoDedupe: "Purchasely's event ids are not remembered"
+        case .purchaselyAnswersCreated: "a new Purchasely event is answered 201"
+        case .purchaselyWaitsForPush: "Purchasely waits for the push"
+        case .purchaselyUnknownRejected: "an unknown Purchasely event is answered 400"
+        case .purchaselyCancellationRevokes: "RENEWAL_DISABLED ends access"
+        case .purchaselyNeedsUserID: "events of anonymous users are answered 400"
+        case .purchaselyUnknownSkipped: "events for unknown users are dropped"
+        case .purchaselyHolderIgnored: "DEACTIVATE ends the subscription for whoever has it"
+        case .purchaselyStatusBelieved: "subscription_status wins over DEACTIVATE"
+        case .purchaselyDeactivateEndsAll: "DEACTIVATE ends everything of its user"
+        case .purchaselyLastWriteWins: "an older Purchasely event overwrites newer state"
+        case .purchaselyNextRenewal: "access ends at the theoretical renewal"
+        case .purchaselySandboxCounts: "Purchasely's SANDBOX counts as PRODUCTION"
+        case .purchaselyConsumablesMove: "one-time purchases move with the subscription"
+        case .tokenMissingFails: "a request without a token is answered 500"
+        case .tokenExpiryIgnored: "tokens never expire"
+        case .tokenAudienceIgnored: "tokens of other projects pass"
+        case .tokenIssuerIgnored: "tokens of other issuers pass"
+        case .tokenSignatureIgnored: "tokens are decoded and not verified"
+        case .tokenNoneAccepted: "unsigned tokens pass"
+        case .tokenAlgorithmBelieved: "HS256 passes"
+        case .tokenNeverRefetched: "a rotated key is not fetched"
+        case .tokenRefetchAlways: "every unknown key id fetches the keys"
+        case .tokenKeysDownAccepts: "without keys every token passes"
+        case .tokenRevocationIgnored: "revoked and disabled users pass"
+        case .tokenEmailIdentity: "the email, not the subject, is the identity"
+        case .tokenFutureAccepted: "tokens from the future pass"
+        case .tokenSubjectUnchecked: "an empty or over-long subject passes"
+        case .tokenAnonymousAccepted: "anonymous sessions pass"
+        case .periodRejected: "an unknown period type is answered 422"
+        case .offerCodeTooLong: "a text beyond 255 characters is answered 500"
+        case .unicodeRejected: "a text beyond ASCII is answered 500"
+        case .wholeNumbersOnly: "a number beyond 32 bits is answered 422"
+        case .keyOrderMatters: "another order of keys is answered 400"
+        }
+    }
+
+    /// The clauses it breaks, first the one it was made for.
+    package var clauses: [String] {
+        switch self {
+        case .noAuthorizationCheck, .authorizationMissingAllowed, .authorizationPrefix,
+            .authorizationExtra, .authorizationAnyCase, .authorizationSchemeOnly,
+            .signatureIgnored, .signatureMissingAllowed, .signatureAgeIgnored:
+            ["S-01"]
+        case .noDedupe, .dedupeCheckThenWrite, .dedupeInMemory, .dedupeByContent,
+            .dedupeByTransaction, .duplicateRejected:
+            ["S-03"]
+        case .brokenBodyMarked, .twoTransactions, .answerBeforeStore:
+            ["S-04"]
+        case .duplicateDropsConnection:
+            ["S-33"]
+        case .lastWriteWins:
+            ["S-09"]
+        case .malformedFails, .malformedAccepted:
+            ["S-02"]
+        case .unknownTypeRejected, .unknownTypeOverwrites, .informationalExtends,
+            .unknownFieldRejected, .nullRejected, .missingKeyRejected, .unknownStoreRejected,
+            .unknownReasonFails, .bodyLimit, .depthLimit, .periodRejected, .offerCodeTooLong,
+            .unicodeRejected, .wholeNumbersOnly, .keyOrderMatters:
+            ["S-08"]
+        case .ignoredAnswersNoContent, .markedBeforeWork, .failureAcknowledged,
+            .readFailureSwallowed:
+            ["S-07"]
+        case .testEventGrants, .testEventPushes, .testRejected:
+            ["S-18"]
+        case .transferFails, .transferIgnored, .transferKeepsSource, .transferFirstOnly:
+            ["S-17"]
+        case .aliasesIgnored, .originalIDIgnored, .noMerge:
+            ["S-20"]
+        case .unknownUserSkipped, .unknownUserRejected, .registerResets, .safetyNetUnmarked,
+            .registerLosesSource:
+            ["S-21"]
+        case .pushResultIgnored, .pushEmptyIDAccepted, .pushErrorsTakenForFailure:
+            ["S-30"]
+        case .pushWithoutKey, .outboxInMemory:
+            ["S-05"]
+        case .pushNewKey:
+            ["O-03"]
+        case .pushBeforeAnswer, .pushFailureFailsWebhook:
+            ["S-06"]
+        case .statusFromType, .expiryIgnored, .pauseRevokes, .extensionIgnored,
+            .temporaryGrantIgnored:
+            ["S-10"]
+        case .cancellationRevokes, .refundKeepsAccess, .refundReversedIgnored:
+            ["S-11"]
+        case .billingIssueRevokes, .graceIgnored, .billingFlagRecomputed:
+            ["S-12"]
+        case .renewalKeepsFlags, .uncancellationIgnored, .recoveryClearsAll:
+            ["S-13"]
+        case .productChangeAtOnce, .pendingProductForgotten:
+            ["S-14"]
+        case .expirationEndsAll, .expirationByDate:
+            ["S-15"]
+        case .consumableOverwrites, .lifetimeExpires:
+            ["S-16"]
+        case .sandboxCounts:
+            ["S-19"]
+        case .sandboxPushes, .billingAnnouncedTwice, .refundTextSame:
+            ["S-31"]
+        case .blockedIDsAllowed:
+            ["S-23", "S-21"]
+        case .longIDsAllowed, .invalidRegistrationFails:
+            ["S-23"]
+        case .registerNulls, .registerBelievesClock:
+            ["S-22"]
+        case .registerTakesDevice, .registerHandsOutToken:
+            ["S-24"]
+        case .loginWithoutPassword, .loginTellsAccounts:
+            ["S-25"]
+        case .claimWithoutProof, .claimOwnedID, .claimNothing, .claimUnknownID:
+            ["S-26"]
+        case .claimTwoSteps:
+            ["S-27"]
+        case .recoverDropsPurchases, .recoverAnswersCurrent:
+            ["S-28"]
+        case .anonymousBySource:
+            ["S-29"]
+        case .localTime, .expiryByDay:
+            ["S-32"]
+        case .reconcileIgnored, .reconcileAddsOnly:
+            ["S-34"]
+        case .pushToEveryone, .pushWithoutChannel, .pushToAlias:
+            ["O-01"]
+        case .secretShown, .pushUnauthorised:
+            ["O-02"]
+        case .pushIgnoresRetryAfter, .pushRetriesForEver:
+            ["O-04"]
+        case .overwritesTags:
+            ["O-05"]
+        case .purchaselySignatureIgnored, .purchaselyDeprecatedAccepted:
+            ["P-01"]
+        case .purchaselyAgeIgnored, .purchaselyAgeOfEvent:
+            ["P-02"]
+        case .purchaselyNoDedupe:
+            ["P-03"]
+        case .purchaselyAnswersCreated, .purchaselyWaitsForPush:
+            ["P-04"]
+        case .purchaselyUnknownRejected, .purchaselyCancellationRevokes:
+            ["P-05"]
+        case .purchaselyNeedsUserID, .purchaselyUnknownSkipped:
+            ["P-06"]
+        case .purchaselyHolderIgnored, .purchaselyStatusBelieved:
+            ["P-07"]
+        case .purchaselyDeactivateEndsAll, .purchaselyLastWriteWins:
+            ["P-08"]
+        case .purchaselyNextRenewal, .purchaselySandboxCounts:
+            ["P-09"]
+        case .purchaselyConsumablesMove:
+            ["P-10"]
+        case .tokenMissingFails:
+            ["F-01"]
+        case .tokenExpiryIgnored:
+            ["F-02"]
+        case .tokenAudienceIgnored, .tokenIssuerIgnored:
+            ["F-03"]
+        case .tokenSignatureIgnored, .tokenNoneAccepted, .tokenAlgorithmBelieved:
+            ["F-04"]
+        case .tokenNeverRefetched, .tokenRefetchAlways:
+            ["F-05"]
+        case .tokenKeysDownAccepts:
+            ["F-06"]
+        case .tokenRevocationIgnored:
+            ["F-07"]
+        case .tokenEmailIdentity:
+            ["F-08"]
+        case .tokenFutureAccepted, .tokenSubjectUnchecked:
+            ["F-09"]
+        case .tokenAnonymousAccepted:
+            ["F-10"]
+        }
+    }
+
+    /// The style of the backend in which the deviation exists.
+    package var style: ReferenceBackend.Style {
+        switch self {
+        case .markedBeforeWork, .failureAcknowledged, .readFailureSwallowed,
+            .reconcileIgnored, .reconcileAddsOnly:
+            .sync
+        default: .body
         }
     }
 
     /// Defects that show only where the provider does not suppress the second push: with them,
     /// each message gets a key of its own.
     static let withOwnKeys: Set<Defect> = [
-        .noDedupe, .dedupeCheckThenWrite, .dedupeInMemory, .dedupeByContent,
+        .noDedupe, .dedupeCheckThenWrite, .dedupeInMemory, .dedupeByContent, .purchaselyNoDedupe,
     ]
 
-    /// The defects of the published identity guide's webhook code that this backend can show
-    /// (X-01, X-02, X-05, X-07, X-08, X-16 to X-20 of the defect list).
+    /// The defects of the published identity guide's webhook, registration and login code that this
+    /// backend can show (X-01 to X-36 of the defect list; which is which: `Conformance.docc`).
     package static let guide: Set<Defect> = [
         .noAuthorizationCheck, .dedupeCheckThenWrite, .lastWriteWins, .malformedFails,
         .unknownTypeOverwrites, .transferFails, .aliasesIgnored, .originalIDIgnored,
-        .testEventGrants, .pushResultIgnored, .pushWithoutKey,
+        .testEventGrants, .pushResultIgnored, .pushWithoutKey, .statusFromType, .sandboxCounts,
+        .sandboxPushes, .billingFlagRecomputed, .graceIgnored, .blockedIDsAllowed,
+        .longIDsAllowed, .registerNulls, .registerBelievesClock, .loginWithoutPassword,
+        .claimWithoutProof, .claimNothing, .billingAnnouncedTwice, .refundTextSame,
     ]
 }

@@ -43,14 +43,14 @@ final class Outbox: Sendable {
     /// Puts a message into the transaction that changes the state.
     static func enqueue(
         _ db: Database,
-        _ event: WebhookEvent,
+        _ eventID: String,
         recipient: String,
         text: String,
         defects: Set<Defect>
     ) throws {
         // Defect: no-dedupe and its relatives
         let isOwn = !defects.isDisjoint(with: Defect.withOwnKeys)
-        let key = isOwn ? UUID().uuidString.lowercased() : key(for: event.id)
+        let key = isOwn ? UUID().uuidString.lowercased() : key(for: eventID)
         // Defect: outbox-in-memory, which also collects for a moment, as such queues do
         let batchWait: Int64 = defects.contains(.outboxInMemory) ? 400 : 0
         try db.execute(
@@ -72,6 +72,15 @@ final class Outbox: Sendable {
     }
 
     func wake() { wakeUp.yield() }
+
+    /// Sends everything that waits and comes back when it is sent; only a defect does.
+    func sendAll() async {
+        for (message, _) in (try? await waiting()) ?? [] {
+            if case .accepted = await attempt(message, timeout: .seconds(60)) {
+                await finish(message, "sent")
+            }
+        }
+    }
 
     /// Sends what is due, for ever.
     func run() async {
@@ -116,6 +125,11 @@ final class Outbox: Sendable {
                 await finish(message, "sent")
                 return
             case .refused:
+                // Defect: push-retries-for-ever
+                if store.defects.contains(.pushRetriesForEver) {
+                    wait = 100
+                    continue
+                }
                 await finish(message, "refused")
                 return
             case .failed(let retryAfter):
@@ -128,7 +142,9 @@ final class Outbox: Sendable {
                     await finish(message, "given up")
                     return
                 }
-                wait = retryAfter ?? Int64(100) << min(message.attemptCount, 10)
+                // Defect: push-ignores-retry-after
+                let named = store.defects.contains(.pushIgnoresRetryAfter) ? nil : retryAfter
+                wait = named ?? Int64(100) << min(message.attemptCount, 10)
                 await postpone(message, by: wait)
             }
         }
@@ -172,7 +188,12 @@ final class Outbox: Sendable {
         var request = HTTPClientRequest(url: service.baseURL + "/notifications")
         request.method = .POST
         request.headers.add(name: "content-type", value: "application/json")
-        request.headers.add(name: "authorization", value: "Key " + service.apiKey)
+        // Defect: push-unauthorised
+        let isUnauthorised = store.defects.contains(.pushUnauthorised)
+        request.headers.add(
+            name: "authorization",
+            value: isUnauthorised ? "Key of-another-app" : "Key " + service.apiKey
+        )
         var body: [String: Any] = [
             "app_id": service.appID,
             "target_channel": "push",
@@ -183,6 +204,9 @@ final class Outbox: Sendable {
         // Defect: push-without-key, push-new-key
         if store.defects.contains(.pushWithoutKey) { body["idempotency_key"] = nil }
         if store.defects.contains(.pushNewKey) { body["idempotency_key"] = UUID().uuidString }
+        // Defect: push-to-everyone, push-without-channel
+        if store.defects.contains(.pushToEveryone) { body["included_segments"] = ["All"] }
+        if store.defects.contains(.pushWithoutChannel) { body["target_channel"] = nil }
         guard let data = try? JSONSerialization.data(withJSONObject: body) else { return .refused }
         request.body = .bytes(ByteBuffer(bytes: data))
         guard let response = try? await client.execute(request, timeout: timeout),
@@ -201,6 +225,8 @@ final class Outbox: Sendable {
                 return await attempt(again)
             }
             let id = json?["id"] as? String ?? ""
+            // Defect: overwrites-tags
+            if store.defects.contains(.overwritesTags) { await writeTags(message) }
             return id.isEmpty ? .failed(retryAfter: nil) : .accepted
         case 408, 409, 425, 429, 500...:
             let seconds = response.headers.first(name: "retry-after").flatMap { Int64($0) }
@@ -208,5 +234,21 @@ final class Outbox: Sendable {
         default:
             return .refused
         }
+    }
+
+    /// Writes tags that RevenueCat keeps itself; only a defect does.
+    private func writeTags(_ message: Message) async {
+        let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
+        let id = message.recipient.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
+        var request = HTTPClientRequest(
+            url: "\(service.baseURL)/apps/\(service.appID)/users/by/external_id/\(id)"
+        )
+        request.method = .PATCH
+        request.headers.add(name: "content-type", value: "application/json")
+        request.headers.add(name: "authorization", value: "Key " + service.apiKey)
+        let tags: [String: Any] = ["properties": ["tags": ["subscription_status": "active"]]]
+        let data = (try? JSONSerialization.data(withJSONObject: tags)) ?? Data()
+        request.body = .bytes(ByteBuffer(bytes: data))
+        _ = try? await client.execute(request, timeout: .seconds(2))
     }
 }

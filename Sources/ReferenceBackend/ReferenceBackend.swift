@@ -11,6 +11,14 @@ internal import NIOCore
 /// the mark that it was seen and the messages it causes, answer 200, and send the messages
 /// afterwards. `WebhookProcessor` is the heart; `Subscription` says what each event means.
 package struct ReferenceBackend: Sendable {
+    /// Where the state comes from.
+    package enum Style: String, Sendable, CaseIterable {
+        /// From the event's own fields.
+        case body
+        /// From `GET /v1/subscribers`, which the event only triggers.
+        case sync
+    }
+
     package struct Configuration: Sendable {
         package var port: Int
         /// Folder of the database file.
@@ -21,6 +29,14 @@ package struct ReferenceBackend: Sendable {
         package var oneSignalAppID: String
         package var oneSignalKey: String
         package var defects: Set<Defect>
+        package var style = Style.body
+        package var revenueCatBaseURL = ""
+        package var revenueCatKey = ""
+        package var purchaselySecret: String?
+        package var firebaseProject = ""
+        /// Where Firebase publishes its keys; nil accepts the emulator's unsigned tokens.
+        package var firebaseKeysURL: String?
+        package var firebaseAuthURL: String?
 
         package init(
             port: Int,
@@ -67,20 +83,51 @@ package struct ReferenceBackend: Sendable {
             ),
             client: client
         )
+        let reader = SubscriberReader(
+            client: client,
+            baseURL: configuration.revenueCatBaseURL,
+            apiKey: configuration.revenueCatKey
+        )
+        let processor = WebhookProcessor(
+            store: store,
+            reader: configuration.style == .sync ? reader : nil
+        )
+        let purchasely = PurchaselyWebhook(
+            store: store,
+            outbox: outbox,
+            secret: configuration.purchaselySecret,
+            defects: defects
+        )
+        let verifier = TokenVerifier(
+            project: configuration.firebaseProject,
+            keysURL: configuration.firebaseKeysURL,
+            authURL: configuration.firebaseAuthURL,
+            client: client,
+            defects: defects
+        )
         let webhook = WebhookRoute(
             authenticity: Authenticity(
                 authorization: configuration.authorization,
                 signingKey: configuration.signingKey,
                 defects: defects
             ),
-            processor: WebhookProcessor(store: store),
+            processor: processor,
             outbox: outbox,
+            secret: configuration.oneSignalKey,
             defects: defects
         )
         let router = Router()
         router.get("healthz") { _, _ in Response(status: .ok) }
         router.post("api/webhooks/revenuecat") { request, _ in await webhook.respond(to: request) }
-        UserRoutes(store: store, accounts: Accounts(store: store)).add(to: router)
+        router.post("api/webhooks/purchasely") { request, _ in
+            await purchasely.respond(to: request)
+        }
+        UserRoutes(
+            store: store,
+            accounts: Accounts(store: store),
+            verifier: verifier,
+            processor: processor
+        ).add(to: router)
         var logger = Logger(label: "reference-backend")
         logger.logLevel = .warning
         let application = Application(
@@ -108,6 +155,8 @@ struct WebhookRoute: Sendable {
     let authenticity: Authenticity
     let processor: WebhookProcessor
     let outbox: Outbox
+    /// Only a defect shows it.
+    let secret: String
     let defects: Set<Defect>
 
     func respond(to request: Request) async -> Response {
@@ -135,7 +184,16 @@ struct WebhookRoute: Sendable {
         else { return JSON.response(.unauthorized, ["error": "unauthorized"]) }
         do {
             let event = try WebhookEvent(body: body)
-            if let refusal = refusal(event, body) { return refusal }
+            if let refusal = Refusal.of(event, body, defects) { return refusal }
+            // Defect: answer-before-store
+            if defects.contains(.answerBeforeStore) {
+                Task {
+                    try await Task.sleep(for: .milliseconds(300))
+                    _ = try await processor.process(event, body: body)
+                    outbox.wake()
+                }
+                return JSON.response(.ok, ["received": true])
+            }
             let outcome = try await processor.process(event, body: body)
             return try await answer(outcome, event)
         } catch is WebhookEvent.Malformed {
@@ -147,6 +205,9 @@ struct WebhookRoute: Sendable {
             return JSON.response(.badRequest, ["error": "not_an_event"])
         } catch is Store.UnknownUser where defects.contains(.unknownUserRejected) {
             return JSON.response(.notFound, ["error": "unknown_user"])
+        } catch where defects.contains(.failureAcknowledged) {
+            // Defect: failure-acknowledged
+            return JSON.response(.ok, [:])
         } catch {
             // The database may be back when RevenueCat tries again.
             return JSON.response(.internalServerError, ["error": "try_again"])
@@ -176,6 +237,10 @@ struct WebhookRoute: Sendable {
         if defects.contains(.ignoredAnswersNoContent), !event.concernsPurchase {
             return Response(status: .noContent)
         }
+        // Defect: secret-shown
+        if defects.contains(.secretShown) {
+            return JSON.response(.ok, ["received": true, "notifier": secret])
+        }
         return JSON.response(.ok, ["received": true])
     }
 
@@ -184,7 +249,7 @@ struct WebhookRoute: Sendable {
         _ event: WebhookEvent,
         _ outcome: WebhookProcessor.Outcome
     ) async -> Response? {
-        guard outcome == .applied, let text = Notification.text(for: event),
+        guard outcome == .applied, let text = Notification.text(for: event, defects),
             let recipient = event.appUserID
         else { return nil }
         let message = Outbox.Message(
@@ -198,63 +263,5 @@ struct WebhookRoute: Sendable {
         let result = await outbox.attempt(message, timeout: .seconds(isPatient ? 90 : 2))
         if case .accepted = result { return nil }
         return isPatient ? nil : JSON.response(.internalServerError, ["error": "push_failed"])
-    }
-
-    /// What a correct backend never refuses; only defects return something here.
-    private func refusal(_ event: WebhookEvent, _ body: Data) -> Response? {
-        func refuse(_ defect: Defect, _ status: HTTPResponse.Status, when condition: Bool)
-            -> Response?
-        {
-            defects.contains(defect) && condition
-                ? JSON.response(status, ["error": "\(defect.rawValue)"]) : nil
-        }
-        let knownStores: Set<String> = [
-            "APP_STORE", "PLAY_STORE", "AMAZON", "STRIPE", "PROMOTIONAL", "ROKU", "RC_BILLING",
-            "MAC_APP_STORE", "PADDLE", "TEST_STORE",
-        ]
-        let knownReasons: Set<String> = [
-            "UNSUBSCRIBE", "BILLING_ERROR", "DEVELOPER_INITIATED", "PRICE_INCREASE",
-            "CUSTOMER_SUPPORT", "UNKNOWN",
-        ]
-        let isKnownType =
-            event.concernsPurchase || event.type.hasPrefix("PAYWALL_")
-            || event.type.hasPrefix("PRICE_INCREASE") || event.keys.contains("transferred_to")
-            || [
-                "TEST", "INVOICE_ISSUANCE", "VIRTUAL_CURRENCY_TRANSACTION",
-                "EXPERIMENT_ENROLLMENT", "PURCHASE_REDEEMED", "SUBSCRIBER_ALIAS",
-            ].contains(event.type)
-        let depth = body.reduce(into: (level: 0, peak: 0)) { count, byte in
-            if byte == UInt8(ascii: "[") { count.level += 1 }
-            if byte == UInt8(ascii: "]") { count.level -= 1 }
-            count.peak = max(count.peak, count.level)
-        }.peak
-        return refuse(.unknownTypeRejected, .badRequest, when: !isKnownType)
-            ?? refuse(
-                .unknownFieldRejected,
-                .unprocessableContent,
-                when: event.keys.contains { $0.hasPrefix("future_") }
-            )
-            ?? refuse(
-                .nullRejected,
-                .unprocessableContent,
-                when: event.type == "INITIAL_PURCHASE" && event.nullKeys.contains("country_code")
-            )
-            ?? refuse(
-                .missingKeyRejected,
-                .unprocessableContent,
-                when: event.type == "INITIAL_PURCHASE" && !event.keys.contains("offer_code")
-            )
-            ?? refuse(
-                .unknownStoreRejected,
-                .unprocessableContent,
-                when: event.store.map { !knownStores.contains($0) } ?? false
-            )
-            ?? refuse(
-                .unknownReasonFails,
-                .internalServerError,
-                when: event.cancelReason.map { !knownReasons.contains($0) } ?? false
-            )
-            ?? refuse(.bodyLimit, .contentTooLarge, when: body.count > 100_000)
-            ?? refuse(.depthLimit, .badRequest, when: depth > 20)
     }
 }

@@ -44,8 +44,21 @@ struct Store: Sendable {
                 table.column("refunded", .boolean).notNull()
                 table.column("pendingProductID", .text)
                 table.column("store", .text)
+                table.column("lastType", .text)
                 table.column("asOf", .integer).notNull()
                 table.primaryKey(["userID", "productID", "isSandbox"])
+            }
+            // What Purchasely granted; the holder is part of the key, so that both orders of a
+            // transfer end alike (P-07).
+            try db.create(table: "grants") { table in
+                table.column("subscriptionID", .text).notNull()
+                table.column("plan", .text).notNull()
+                table.column("userID", .integer).notNull().references("users", onDelete: .cascade)
+                table.column("isActive", .boolean).notNull()
+                table.column("expiresAt", .integer)
+                table.column("isSandbox", .boolean).notNull()
+                table.column("asOf", .integer).notNull()
+                table.primaryKey(["subscriptionID", "plan", "userID"])
             }
             try db.create(table: "events") { table in
                 table.primaryKey("id", .text)
@@ -119,7 +132,7 @@ extension Store {
         // Defect: aliases-ignored, original-id-ignored
         let original = defects.contains(.originalIDIgnored) ? nil : event.originalAppUserID
         let aliases = defects.contains(.aliasesIgnored) ? [] : event.aliases
-        let ids = ([event.appUserID, original] + aliases).compactMap { $0 }.filter(Self.isValid)
+        let ids = ([event.appUserID, original] + aliases).compactMap { $0 }.filter(isValid)
         guard let first = ids.first(where: { !$0.hasPrefix("$RCAnonymousID:") }) ?? ids.first
         else { return nil }
         var found: [User] = []
@@ -128,11 +141,14 @@ extension Store {
             else { continue }
             found.append(user)
         }
+        // The registered record is the person; a safety net only held their place.
         found.sort { ($0.source == User.safetyNet ? 1 : 0) < ($1.source == User.safetyNet ? 1 : 0) }
         // Defect: unknown-user-skipped, unknown-user-rejected
         if found.isEmpty, defects.contains(.unknownUserSkipped) { return nil }
         if found.isEmpty, defects.contains(.unknownUserRejected) { throw UnknownUser() }
-        let user = try found.first ?? insert(db, first, source: User.safetyNet)
+        // Defect: safety-net-unmarked
+        let source = defects.contains(.safetyNetUnmarked) ? "new" : User.safetyNet
+        let user = try found.first ?? insert(db, first, source: source)
         guard let userID = user.id else { return nil }
         // Defect: no-merge
         for other in found.dropFirst() where !defects.contains(.noMerge) {
@@ -196,12 +212,17 @@ extension Store {
 
     /// Ids that RevenueCat blocks or that only a programming error produces, and over-long ones
     /// (S-21, S-23; RevenueCat fact sheet, section 5.1).
-    static func isValid(_ id: String) -> Bool {
-        let blocked: Set<String> = [
-            "no_user", "null", "none", "nil", "(null)", "nan", "unidentified", "undefined",
-            "unknown", "anonymous", "guest", "-1", "0", "[]", "{}", "[object object]", "n/a",
-        ]
+    ///
+    /// Defect: blocked-ids-allowed, long-ids-allowed
+    func isValid(_ id: String) -> Bool {
+        if defects.contains(.blockedIDsAllowed), Self.blocked.contains(id.lowercased()) { return true }
+        if defects.contains(.longIDsAllowed), id.count > 100 { return true }
         return !id.isEmpty && id.count <= 100 && !id.contains("/")
-            && !blocked.contains(id.lowercased())
+            && !Self.blocked.contains(id.lowercased())
     }
+
+    private static let blocked: Set<String> = [
+        "no_user", "null", "none", "nil", "(null)", "nan", "unidentified", "undefined",
+        "unknown", "anonymous", "guest", "-1", "0", "[]", "{}", "[object object]", "n/a",
+    ]
 }

@@ -4,51 +4,89 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// Registration, login, and the read-only probes that tests look through.
+/// Registration, login, the protected route, reconciliation, and the read-only probes that tests
+/// look through.
 struct UserRoutes: Sendable {
     let store: Store
     let accounts: Accounts
+    let verifier: TokenVerifier
+    let processor: WebhookProcessor
 
     func add(to router: Router<BasicRequestContext>) {
         router.post("api/user/register") { request, _ in try await register(request) }
         router.post("api/user/login") { request, _ in try await login(request) }
+        router.get("api/me") { request, _ in await me(request) }
+        router.post("admin/reconcile") { _, _ in
+            try await processor.reconcile()
+            return JSON.response(.ok, ["reconciled": true])
+        }
         router.post("test/accounts") { request, _ in try await createAccount(request) }
         router.get("test/users/:id") { _, context in try await user(context) }
         router.get("test/subscriptions/:id") { _, context in try await subscription(context) }
     }
 
+    private struct Registration: Decodable {
+        var appUserId: String?
+        var deviceId: String?
+        var platform: String?
+        var source: String?
+        var timestamp: String?
+    }
+
     /// An upsert that never replaces what is known by nothing, and keeps the server's time (S-22).
     private func register(_ request: Request) async throws -> Response {
-        struct Body: Decodable {
-            var appUserId: String?
-            var deviceId: String?
-            var platform: String?
-            var source: String?
+        guard let body: Registration = try await JSON.decode(request),
+            let id = body.appUserId, store.isValid(id), let device = body.deviceId, !device.isEmpty
+        else {
+            // Defect: invalid-registration-fails
+            let fails = store.defects.contains(.invalidRegistrationFails)
+            return JSON.response(
+                fails ? .internalServerError : .badRequest,
+                ["error": "invalid_registration"]
+            )
         }
-        guard let body: Body = try await JSON.decode(request),
-            let id = body.appUserId, Store.isValid(id), let device = body.deviceId, !device.isEmpty
-        else { return JSON.response(.badRequest, ["error": "invalid_registration"]) }
         let token = try await store.pool.write { db in
-            let known = try store.user(db, known: id)
-            // Defect: register-resets
-            if let known, store.defects.contains(.registerResets) {
-                try db.execute(
-                    sql: "DELETE FROM subscriptions WHERE userID = ?",
-                    arguments: [known.id]
-                )
-            }
-            var user = try known ?? store.insert(db, id, source: body.source ?? "new")
-            user.deviceID = user.deviceID ?? device
-            user.platform = body.platform ?? user.platform
-            user.deviceToken = user.deviceToken ?? UUID().uuidString
-            user.lastSeenAt = max(user.lastSeenAt, Store.now())
-            try user.update(db)
-            return known?.deviceToken == nil ? user.deviceToken : nil
+            try upsert(db, body, id, device)
         }
         var answer: [String: Any] = ["appUserId": id]
         // The token goes to the first registration alone; a second device proves nothing by asking.
         if let token { answer["deviceToken"] = token }
         return JSON.response(.ok, answer)
+    }
+
+    /// The token to hand out, once.
+    private func upsert(
+        _ db: Database,
+        _ body: Registration,
+        _ id: String,
+        _ device: String
+    ) throws -> String? {
+        let defects = store.defects
+        let known = try store.user(db, known: id)
+        // Defect: register-resets
+        if let known, defects.contains(.registerResets) {
+            try db.execute(
+                sql: "DELETE FROM subscriptions WHERE userID = ?",
+                arguments: [known.id]
+            )
+        }
+        var user = try known ?? store.insert(db, id, source: body.source ?? "new")
+        // Defect: register-loses-source, register-nulls, register-takes-device
+        if defects.contains(.registerLosesSource) { user.source = body.source ?? user.source }
+        user.deviceID =
+            defects.contains(.registerTakesDevice) ? device : user.deviceID ?? device
+        user.platform = body.platform ?? (defects.contains(.registerNulls) ? nil : user.platform)
+        user.deviceToken = user.deviceToken ?? UUID().uuidString
+        // Defect: register-believes-clock
+        let claimed = body.timestamp.flatMap { try? Date($0, strategy: .iso8601) }
+        user.lastSeenAt =
+            defects.contains(.registerBelievesClock)
+            ? claimed.map { Int64($0.timeIntervalSince1970 * 1000) } ?? Store.now()
+            : max(user.lastSeenAt, Store.now())
+        try user.update(db)
+        // Defect: register-hands-out-token
+        return known?.deviceToken == nil || defects.contains(.registerHandsOutToken)
+            ? user.deviceToken : nil
     }
 
     private func login(_ request: Request) async throws -> Response {
@@ -74,7 +112,30 @@ struct UserRoutes: Sendable {
         case .claimed(let id): JSON.response(.ok, ["action": "claimed", "appUserId": id])
         case .recovered(let id): JSON.response(.ok, ["action": "recovered", "appUserId": id])
         case .refused: JSON.response(.unauthorized, ["error": "invalid_credentials"])
+        case .unknown: JSON.response(.notFound, ["error": "unknown_account"])
         case .conflict: JSON.response(.conflict, ["error": "id_not_claimable"])
+        }
+    }
+
+    /// Who the caller is, by the ID token in `Authorization` (F-01 to F-10).
+    private func me(_ request: Request) async -> Response {
+        let value = request.headers[.authorization] ?? ""
+        // Defect: token-missing-fails
+        if value.isEmpty, store.defects.contains(.tokenMissingFails) {
+            return JSON.response(.internalServerError, ["error": "internal"])
+        }
+        guard value.hasPrefix("Bearer ") else {
+            return JSON.response(.unauthorized, ["error": "no_token"])
+        }
+        switch await verifier.verify(String(value.dropFirst(7))) {
+        // Defect: token-anonymous-accepted
+        case .accepted(_, isAnonymous: true)
+        where !store.defects.contains(.tokenAnonymousAccepted):
+            return JSON.response(.forbidden, ["error": "account_required"])
+        case .accepted(let subject, _): return JSON.response(.ok, ["appUserId": subject])
+        case .refused: return JSON.response(.unauthorized, ["error": "invalid_token"])
+        case .unavailable:
+            return JSON.response(.serviceUnavailable, ["error": "keys_unavailable"])
         }
     }
 
@@ -92,46 +153,85 @@ struct UserRoutes: Sendable {
 
     private func user(_ context: BasicRequestContext) async throws -> Response {
         let id = JSON.pathID(context)
-        let user = try await store.pool.read { db in try store.user(db, known: id) }
-        guard let user else { return JSON.response(.notFound, ["error": "unknown_user"]) }
+        let found = try await store.pool.read { db -> (User, String?)? in
+            guard let user = try store.user(db, known: id) else { return nil }
+            return (user, try accounts.owner(db, of: user.id))
+        }
+        guard let (user, owner) = found else {
+            return JSON.response(.notFound, ["error": "unknown_user"])
+        }
+        // Defect: anonymous-by-source
+        let isAnonymous =
+            store.defects.contains(.anonymousBySource) ? user.source != "login" : owner == nil
         return JSON.response(
             .ok,
             [
                 "appUserId": user.appUserID, "source": user.source,
-                "platform": user.platform ?? NSNull(), "createdAt": user.createdAt,
+                "platform": user.platform ?? NSNull(), "deviceId": user.deviceID ?? NSNull(),
+                "createdAt": user.createdAt, "lastSeenAt": user.lastSeenAt,
+                "isAnonymous": isAnonymous, "accountId": owner ?? NSNull(),
             ]
         )
     }
 
-    /// The best production subscription: one that gives access, else the one that ended last.
+    /// The best production subscription, one that gives access before one that ended last; what
+    /// Purchasely granted counts as well.
     private func subscription(_ context: BasicRequestContext) async throws -> Response {
         let id = JSON.pathID(context)
-        let all = try await store.pool.read { db in
-            guard let userID = try store.user(db, known: id)?.id else { return [Subscription]() }
-            return try Subscription.fetchAll(
+        let now = Store.now()
+        let found = try await store.pool.read { db -> ([Subscription], [Grant])? in
+            guard let userID = try store.user(db, known: id)?.id else { return nil }
+            let subscriptions = try Subscription.fetchAll(
                 db,
                 sql: "SELECT * FROM subscriptions WHERE userID = ? AND NOT isSandbox",
                 arguments: [userID]
             )
+            let grants = try Grant.fetchAll(
+                db,
+                sql: "SELECT * FROM grants WHERE userID = ? AND NOT isSandbox ORDER BY asOf, plan",
+                arguments: [userID]
+            )
+            return (subscriptions, grants)
         }
-        let now = Store.now()
-        let best = all.max { left, right in
-            let (mine, theirs) = (left.givesAccess(at: now), right.givesAccess(at: now))
+        guard let (subscriptions, grants) = found, !(subscriptions.isEmpty && grants.isEmpty) else {
+            return JSON.response(.notFound, ["error": "no_subscription"])
+        }
+        let best = subscriptions.max { left, right in
+            let mine = left.givesAccess(at: now, store.defects)
+            let theirs = right.givesAccess(at: now, store.defects)
             guard mine == theirs else { return theirs }
             return (left.expiresAt ?? .max, left.asOf) < (right.expiresAt ?? .max, right.asOf)
         }
-        guard let best else { return JSON.response(.notFound, ["error": "no_subscription"]) }
-        return JSON.response(
-            .ok,
-            [
-                "access": best.givesAccess(at: now), "product_id": best.productID,
-                "expiration_at_ms": best.expiresAt ?? NSNull(),
-                "grace_period_expiration_at_ms": best.graceEndsAt ?? NSNull(),
-                "billing_issue": best.billingIssue, "will_renew": best.willRenew,
-                "refunded": best.refunded, "pending_product_id": best.pendingProductID ?? NSNull(),
-                "environment": "PRODUCTION",
-            ]
-        )
+        let grant = grants.last { $0.givesAccess(at: now) } ?? grants.last
+        let hasGrant = grant?.givesAccess(at: now) ?? false
+        guard let best, best.givesAccess(at: now, store.defects) || !hasGrant else {
+            return JSON.response(
+                .ok,
+                [
+                    "access": hasGrant, "product_id": grant?.plan ?? "",
+                    "expiration_at_ms": grant?.expiresAt ?? NSNull(), "billing_issue": false,
+                    "will_renew": hasGrant, "refunded": false, "environment": "PRODUCTION",
+                ]
+            )
+        }
+        return JSON.response(.ok, answer(best, at: now))
+    }
+
+    private func answer(_ best: Subscription, at now: Int64) -> [String: Any] {
+        var expires = best.expiresAt
+        // Defect: local-time
+        if store.defects.contains(.localTime), let moment = expires {
+            let date = Date(timeIntervalSince1970: Double(moment) / 1000)
+            expires = moment + Int64(TimeZone.current.secondsFromGMT(for: date)) * 1000
+        }
+        return [
+            "access": best.givesAccess(at: now, store.defects), "product_id": best.productID,
+            "expiration_at_ms": expires ?? NSNull(),
+            "grace_period_expiration_at_ms": best.graceEndsAt ?? NSNull(),
+            "billing_issue": best.billingIssue, "will_renew": best.willRenew,
+            "refunded": best.refunded, "pending_product_id": best.pendingProductID ?? NSNull(),
+            "environment": "PRODUCTION",
+        ]
     }
 }
 

@@ -21,6 +21,12 @@ struct WebhookEvent: Sendable {
     let cancelReason: String?
     let transactionID: String?
     let hasEntitlements: Bool
+    /// What only defects look at.
+    let period: String?
+    let offerCode: String?
+    let renewalNumber: Double?
+    /// The members of each subscriber attribute, in the order in which they stand in the body.
+    let attributeKeys: [[String]]
     let transferredFrom: [String]
     let transferredTo: [String]
     /// Keys and nulls of the raw event, for the defects that trip over them.
@@ -54,6 +60,10 @@ struct WebhookEvent: Sendable {
         graceEndsAt = milliseconds("grace_period_expiration_at_ms")
         cancelReason = text("cancel_reason")
         transactionID = text("transaction_id")
+        period = text("period_type")
+        offerCode = text("offer_code")
+        renewalNumber = (event["renewal_number"] as? NSNumber)?.doubleValue
+        attributeKeys = Self.attributeKeys(String(decoding: body, as: UTF8.self))
         hasEntitlements = !texts("entitlement_ids").isEmpty
         transferredFrom = texts("transferred_from")
         transferredTo = texts("transferred_to")
@@ -69,5 +79,15 @@ struct WebhookEvent: Sendable {
             "BILLING_ISSUE", "PRODUCT_CHANGE", "SUBSCRIPTION_PAUSED", "SUBSCRIPTION_EXTENDED",
             "NON_RENEWING_PURCHASE", "REFUND_REVERSED", "TEMPORARY_ENTITLEMENT_GRANT",
         ].contains(type)
+    }
+
+    private static func attributeKeys(_ body: String) -> [[String]] {
+        guard let start = body.range(of: "\"updated_at_ms\""),
+            let value = body.range(of: "\"value\"")
+        else { return [] }
+        return [
+            value.lowerBound < start.lowerBound
+                ? ["value", "updated_at_ms"] : ["updated_at_ms", "value"]
+        ]
     }
 }

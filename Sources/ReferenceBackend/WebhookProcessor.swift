@@ -4,14 +4,20 @@ internal import GRDB
 internal import NIOConcurrencyHelpers
 
 /// What an event does: exactly once, in one transaction, with its messages in the same transaction.
+///
+/// In the style `body` the event's own fields become the state; in the style `sync` the event only
+/// says whom to look up, and what RevenueCat answers becomes the state.
 struct WebhookProcessor: Sendable {
     let store: Store
+    /// Nil in the style `body`.
+    let reader: SubscriberReader?
     let defects: Set<Defect>
     /// Only defects keep anything here; a correct backend has no state outside its database.
     private let memory = Memory()
 
-    init(store: Store) {
+    init(store: Store, reader: SubscriberReader?) {
         self.store = store
+        self.reader = reader
         defects = store.defects
     }
 
@@ -36,14 +42,36 @@ struct WebhookProcessor: Sendable {
             guard memory.seen.withLockedValue({ $0.insert(key).inserted }) else {
                 return .duplicate
             }
-            try await store.pool.write { db in try apply(db, event) }
+            let subscribers = try await subscribers(of: event)
+            try await store.pool.write { db in try apply(db, event, subscribers) }
             return .applied
         }
+        // Defect: marked-before-work, two-transactions
+        if defects.contains(.markedBeforeWork) || defects.contains(.twoTransactions) {
+            return try await markThenApply(event, key)
+        }
+        let subscribers = try await subscribers(of: event)
         return try await store.pool.write { db in
             guard try mark(db, event, key) else { return .duplicate }
-            try apply(db, event)
+            try apply(db, event, subscribers)
             return .applied
         }
+    }
+
+    /// What RevenueCat says about everybody the event names; nothing in the style `body`.
+    private func subscribers(of event: WebhookEvent) async throws -> [String: Subscriber] {
+        guard let reader, event.concernsPurchase || event.type == "TRANSFER" else { return [:] }
+        var found: [String: Subscriber] = [:]
+        let ids = [event.appUserID].compactMap { $0 } + event.transferredFrom + event.transferredTo
+        for id in ids.filter(store.isValid) where found[id] == nil {
+            do {
+                found[id] = try await reader.subscriber(id)
+            } catch {
+                // Defect: read-failure-swallowed
+                guard defects.contains(.readFailureSwallowed) else { throw error }
+            }
+        }
+        return found
     }
 
     /// Remembers the event; false when it had been seen.
@@ -94,14 +122,33 @@ struct WebhookProcessor: Sendable {
             ) ?? false
         }
         if isSeen { return .duplicate }
-        try await store.pool.write { db in try apply(db, event) }
+        let subscribers = try await subscribers(of: event)
+        try await store.pool.write { db in try apply(db, event, subscribers) }
         _ = try await store.pool.write { db in try mark(db, event, key) }
         return .applied
     }
 
-    private func apply(_ db: Database, _ event: WebhookEvent) throws {
+    /// The mark is durable before the work is; a crash or a failure between them loses the event.
+    private func markThenApply(_ event: WebhookEvent, _ key: String) async throws -> Outcome {
+        guard try await store.pool.write({ db in try mark(db, event, key) }) else {
+            return .duplicate
+        }
+        if defects.contains(.twoTransactions) { try await Task.sleep(for: .milliseconds(400)) }
+        let subscribers = try await subscribers(of: event)
+        try await store.pool.write { db in try apply(db, event, subscribers) }
+        return .applied
+    }
+
+    // MARK: Applying
+
+    private func apply(
+        _ db: Database,
+        _ event: WebhookEvent,
+        _ subscribers: [String: Subscriber]
+    ) throws {
         if event.type == "TRANSFER" {
             try transfer(db, event)
+            for (id, subscriber) in subscribers { try take(db, subscriber, of: id, event) }
             return
         }
         // Defect: test-event-grants, unknown-type-overwrites, informational-extends
@@ -119,30 +166,112 @@ struct WebhookProcessor: Sendable {
             return
         }
         guard let productID = event.productID else { return }
+        // Defect: sandbox-counts
+        let isSandbox = event.isSandbox && !defects.contains(.sandboxCounts)
         var subscription =
-            try store.fetch(db, userID, productID, event.isSandbox)
+            try store.fetch(db, userID, productID, isSandbox)
             ?? Subscription(
                 userID: userID,
                 productID: productID,
-                isSandbox: event.isSandbox,
+                isSandbox: isSandbox,
                 expiresAt: event.expiresAt,
                 asOf: .min
             )
         // An older event says nothing new about this subscription (S-09).
         // Defect: last-write-wins
-        if event.timestamp < subscription.asOf, !defects.contains(.lastWriteWins) { return }
-        // A purchase without entitlements unlocks nothing (S-16).
-        guard event.hasEntitlements || event.type != "NON_RENEWING_PURCHASE" else { return }
-        subscription.apply(event)
-        try subscription.save(db, onConflict: .replace)
-        if let text = Notification.text(for: event), !event.isSandbox {
-            try Outbox.enqueue(
-                db,
-                event,
-                recipient: user.appUserID,
-                text: text,
-                defects: defects
+        let isStale = event.timestamp < subscription.asOf && !defects.contains(.lastWriteWins)
+        if !isStale, event.hasEntitlements || event.type != "NON_RENEWING_PURCHASE" {
+            subscription.apply(event, defects)
+            try subscription.save(db, onConflict: .replace)
+            try spread(db, event, userID, productID)
+        }
+        if let id = event.appUserID, let subscriber = subscribers[id] {
+            try take(db, subscriber, of: id, event)
+        }
+        // Defect: consumable-overwrites
+        if event.type == "NON_RENEWING_PURCHASE", defects.contains(.consumableOverwrites) {
+            try db.execute(
+                sql: "UPDATE subscriptions SET expiresAt = 0 WHERE userID = ? AND productID <> ?",
+                arguments: [userID, productID]
             )
+        }
+        guard !isStale, event.hasEntitlements || event.type != "NON_RENEWING_PURCHASE" else { return }
+        try announce(db, event, to: user)
+    }
+
+    /// What only defects do to a user's other subscriptions.
+    private func spread(
+        _ db: Database,
+        _ event: WebhookEvent,
+        _ userID: Int64,
+        _ productID: String
+    ) throws {
+        // Defect: expiration-ends-all, recovery-clears-all
+        if event.type == "EXPIRATION", defects.contains(.expirationEndsAll) {
+            try db.execute(
+                sql: "UPDATE subscriptions SET hasEnded = 1 WHERE userID = ?",
+                arguments: [userID]
+            )
+        }
+        if ["RENEWAL", "UNCANCELLATION"].contains(event.type), defects.contains(.recoveryClearsAll) {
+            try db.execute(
+                sql: "UPDATE subscriptions SET billingIssue = 0, willRenew = 1 WHERE userID = ?",
+                arguments: [userID]
+            )
+        }
+    }
+
+    private func announce(_ db: Database, _ event: WebhookEvent, to user: User) throws {
+        guard let text = Notification.text(for: event, defects) else { return }
+        // Defect: sandbox-pushes
+        guard !event.isSandbox || defects.contains(.sandboxPushes) else { return }
+        // Defect: push-to-alias
+        let recipient =
+            defects.contains(.pushToAlias) ? event.originalAppUserID ?? user.appUserID : user.appUserID
+        try Outbox.enqueue(db, event.id, recipient: recipient, text: text, defects: defects)
+    }
+
+    /// Makes what RevenueCat says the state of whoever carries that id.
+    func take(
+        _ db: Database,
+        _ subscriber: Subscriber,
+        of id: String,
+        _ event: WebhookEvent?
+    ) throws {
+        guard let userID = try store.user(db, known: id)?.id else { return }
+        let known = try Subscription.fetchAll(
+            db,
+            sql: "SELECT * FROM subscriptions WHERE userID = ?",
+            arguments: [userID]
+        )
+        for item in subscriber.items {
+            let old = known.first {
+                $0.productID == item.productID && $0.isSandbox == item.isSandbox
+            }
+            var subscription =
+                old
+                ?? Subscription(
+                    userID: userID,
+                    productID: item.productID,
+                    isSandbox: item.isSandbox,
+                    asOf: event?.timestamp ?? Store.now()
+                )
+            subscription.store = item.store
+            subscription.expiresAt = item.expiresAt
+            subscription.graceEndsAt = item.graceEndsAt
+            subscription.refunded = item.refunded
+            subscription.hasEnded = item.refunded
+            subscription.willRenew = item.willRenew && !item.refunded
+            subscription.billingIssue = item.billingIssue
+            try subscription.save(db, onConflict: .replace)
+        }
+        // Defect: reconcile-adds-only
+        guard event == nil, !defects.contains(.reconcileAddsOnly) else { return }
+        for old in known
+        where !subscriber.items.contains(where: {
+            $0.productID == old.productID && $0.isSandbox == old.isSandbox
+        }) {
+            try old.delete(db)
         }
     }
 
@@ -151,7 +280,7 @@ struct WebhookProcessor: Sendable {
         // Defect: transfer-fails, transfer-ignored
         if defects.contains(.transferFails), event.appUserID == nil { throw Store.UnknownUser() }
         if defects.contains(.transferIgnored) { return }
-        guard let winner = event.transferredTo.first(where: Store.isValid) else { return }
+        guard let winner = event.transferredTo.first(where: store.isValid) else { return }
         var known: User?
         for id in event.transferredTo where known == nil { known = try store.user(db, known: id) }
         let target = try known ?? store.insert(db, winner, source: User.safetyNet)
@@ -165,22 +294,41 @@ struct WebhookProcessor: Sendable {
             if defects.contains(.transferFirstOnly) { break }
         }
     }
+
+    // MARK: Reconciliation
+
+    /// Compares every user with RevenueCat and repairs what differs (S-34).
+    func reconcile() async throws {
+        guard let reader, !defects.contains(.reconcileIgnored) else { return }
+        let ids = try await store.pool.read { db in
+            try String.fetchAll(db, sql: "SELECT appUserID FROM users")
+        }
+        for id in ids {
+            // One customer that cannot be read must not keep the others from being repaired.
+            guard let subscriber = try? await reader.subscriber(id) else { continue }
+            try await store.pool.write { db in try take(db, subscriber, of: id, nil) }
+        }
+    }
 }
 
 /// What people are told, in the guide's spirit: one message for one incident, and the truth.
 enum Notification {
-    static func text(for event: WebhookEvent) -> String? {
+    static func text(for event: WebhookEvent, _ defects: Set<Defect>) -> String? {
         switch event.type {
         case "INITIAL_PURCHASE": "Welcome! Your subscription is active."
         case "RENEWAL": "Your subscription has been renewed."
         case "UNCANCELLATION": "Good to have you back: your subscription continues."
         case "BILLING_ISSUE": "There is a problem with your payment."
         case "EXPIRATION": "Your subscription has ended."
+        // Defect: test-event-pushes
+        case "TEST" where defects.contains(.testEventPushes): "Hello from the dashboard."
         case "CANCELLATION":
             switch event.cancelReason {
             // The BILLING_ISSUE that comes with it has been announced (S-31).
-            case "BILLING_ERROR": nil
-            case "CUSTOMER_SUPPORT": "Your purchase has been refunded."
+            // Defect: billing-announced-twice, refund-text-same
+            case "BILLING_ERROR" where !defects.contains(.billingAnnouncedTwice): nil
+            case "CUSTOMER_SUPPORT" where !defects.contains(.refundTextSame):
+                "Your purchase has been refunded."
             default: "Your subscription will not renew. You keep access until it ends."
             }
         default: nil

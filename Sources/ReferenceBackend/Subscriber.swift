@@ -1,0 +1,102 @@
+internal import AsyncHTTPClient
+internal import Foundation
+internal import NIOCore
+internal import NIOHTTP1
+
+/// RevenueCat's own view of a customer, read by `GET /v1/subscribers/{id}`.
+///
+/// RevenueCat recommends this over reading event bodies: the answer is always the newest state.
+struct Subscriber: Sendable {
+    struct Item: Sendable {
+        var productID: String
+        var isSandbox: Bool
+        var store: String
+        /// Milliseconds since 1970; nil means that it never ends.
+        var expiresAt: Int64?
+        var graceEndsAt: Int64?
+        var refunded: Bool
+        var willRenew: Bool
+        var billingIssue: Bool
+    }
+
+    let items: [Item]
+
+    /// Nil when the answer is not what RevenueCat answers.
+    init?(_ body: Data) {
+        guard let root = try? JSONSerialization.jsonObject(with: body) as? [String: Any],
+            let subscriber = root["subscriber"] as? [String: Any],
+            let subscriptions = subscriber["subscriptions"] as? [String: [String: Any]]
+        else { return nil }
+        var items = subscriptions.map { product, fields in
+            let plan = fields["product_plan_identifier"] as? String
+            return Item(
+                productID: plan.map { "\(product):\($0)" } ?? product,
+                isSandbox: fields["is_sandbox"] as? Bool ?? false,
+                store: (fields["store"] as? String ?? "").uppercased(),
+                expiresAt: Self.milliseconds(fields["expires_date"]),
+                graceEndsAt: Self.milliseconds(fields["grace_period_expires_date"]),
+                refunded: fields["refunded_at"] is String,
+                willRenew: !(fields["unsubscribe_detected_at"] is String),
+                billingIssue: fields["billing_issues_detected_at"] is String
+            )
+        }
+        // A one-time purchase counts when an entitlement rests on it.
+        let entitlements = subscriber["entitlements"] as? [String: [String: Any]] ?? [:]
+        let unlocking = Set(entitlements.values.compactMap { $0["product_identifier"] as? String })
+        let oneTime = subscriber["non_subscriptions"] as? [String: [[String: Any]]] ?? [:]
+        for (product, purchases) in oneTime where unlocking.contains(product) {
+            guard let last = purchases.last else { continue }
+            items.append(
+                Item(
+                    productID: product,
+                    isSandbox: last["is_sandbox"] as? Bool ?? false,
+                    store: (last["store"] as? String ?? "").uppercased(),
+                    expiresAt: nil,
+                    graceEndsAt: nil,
+                    refunded: false,
+                    willRenew: true,
+                    billingIssue: false
+                )
+            )
+        }
+        self.items = items
+    }
+
+    private static func milliseconds(_ value: Any?) -> Int64? {
+        guard let text = value as? String else { return nil }
+        for options in [
+            Date.ISO8601FormatStyle(includingFractionalSeconds: true),
+            Date.ISO8601FormatStyle(),
+        ] {
+            if let date = try? options.parse(text) {
+                return Int64((date.timeIntervalSince1970 * 1000).rounded())
+            }
+        }
+        return nil
+    }
+}
+
+/// Reads customers from RevenueCat.
+struct SubscriberReader: Sendable {
+    /// RevenueCat could not be asked; the sender of the event has to try again.
+    struct Unavailable: Error {}
+
+    let client: HTTPClient
+    let baseURL: String
+    let apiKey: String
+
+    func subscriber(_ id: String) async throws -> Subscriber {
+        let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
+        guard let path = id.addingPercentEncoding(withAllowedCharacters: allowed) else {
+            throw Unavailable()
+        }
+        var request = HTTPClientRequest(url: baseURL + "/v1/subscribers/" + path)
+        request.headers.add(name: "authorization", value: "Bearer " + apiKey)
+        guard let response = try? await client.execute(request, timeout: .seconds(5)),
+            (200..<300).contains(Int(response.status.code)),
+            let body = try? await response.body.collect(upTo: 4 << 20),
+            let subscriber = Subscriber(Data(body.readableBytesView))
+        else { throw Unavailable() }
+        return subscriber
+    }
+}
