@@ -247,7 +247,7 @@ struct VariantParser {
 
     static let stepKeys = [
         "register", "deliver", "call", "together", "restart", "onesignal", "revenuecat", "firebase",
-        "revoke", "disable", "account",
+        "revoke", "disable", "account", "name",
     ]
 
     private mutating func step(_ node: LocatedNode) -> Step? {
@@ -285,6 +285,12 @@ struct VariantParser {
             _ = reader.mapping(node, allowed: [kind.key])
             let change = Step.AccountChange(rawValue: kind.key) ?? .revoke
             return userName(kind.value).map { .account(user: $0, change) }
+        case "name":
+            _ = reader.mapping(node, allowed: ["name"])
+            guard let entry = reader.entries(kind.value)?.first,
+                case .scalar(let id, _) = entry.value.content
+            else { return nil }
+            return .name(user: entry.key, id: id)
         case "account":
             _ = reader.mapping(node, allowed: ["account"])
             return userName(kind.value).map(Step.createAccount)
@@ -755,7 +761,7 @@ struct VariantParser {
         let fields = reader.mapping(
             node,
             allowed: [
-                "onesignal", "to", "count", "key", "address", "unlike", "attempts", "pace",
+                "onesignal", "to", "count", "key", "address", "unlike", "attempts", "pace", "added",
             ]
         )
         guard let kindNode = fields["onesignal"] else {
@@ -767,7 +773,8 @@ struct VariantParser {
         var effect = EffectExpectation(
             kind: "onesignal.\(kind)",
             user: fields["to"].flatMap { userName($0) },
-            countMin: isClosed || fields["unlike"] == nil && kind != "tags" ? 1 : 0,
+            countMin: isClosed || kind != "tags" && fields["unlike"] == nil && fields["added"] == nil
+                ? 1 : 0,
             countMax: nil,
             hasSteadyKey: false,
             location: (fields["count"] ?? node).location
@@ -782,6 +789,10 @@ struct VariantParser {
         if let attempts = fields["attempts"] {
             let bounds = reader.mapping(attempts, allowed: ["at-most"])
             effect.attemptsMax = bounds["at-most"].map { reader.count($0, in: 0...1000) }
+        }
+        if let added = fields["added"] {
+            let bounds = reader.mapping(added, allowed: ["at-most"])
+            effect.addedMax = bounds["at-most"].map { reader.count($0, in: 0...1000) }
         }
         if let pace = fields["pace"] {
             effect.obeysRetryAfter = reader.word(pace, "pace", among: ["retry-after"]) != nil

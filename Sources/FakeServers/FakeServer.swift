@@ -89,9 +89,12 @@ package final class FakeServer: Sendable {
                     ? .failed(.closed, "reset by plan") : .answerLost(reply.response)
             case .never: .failed(.timedOut, "never answered, by plan")
             }
-        // Firebase's admin calls carry a token and come from a backend, its user calls do not.
+        // Firebase's admin calls carry a token and come from a backend, as fetches of its keys do;
+        // its user calls do not.
         let isApp =
-            party == .despia || (party == .firebase && request[field: "authorization"] == nil)
+            party == .despia
+            || (party == .firebase && request.method != "GET"
+                && request[field: "authorization"] == nil)
         var exchange = Exchange(
             from: isApp ? .app : .backend,
             to: party,

@@ -127,7 +127,9 @@ struct Accounts: Sendable {
     ) throws {
         // Defect: recover-drops-purchases
         guard let id, let previous = try store.user(db, known: id), previous.id != account.id,
-            previous.deviceToken != nil, previous.deviceToken == deviceToken,
+            // Defect: recover-takes-unproven
+            previous.deviceToken != nil && previous.deviceToken == deviceToken
+                || store.defects.contains(.recoverTakesUnproven),
             let previousID = previous.id, let accountID = account.id,
             !(try isOwned(db, previousID))
         else { return }

@@ -102,6 +102,7 @@ package enum Defect: String, Sendable, CaseIterable {
     case claimTwoSteps = "claim-two-steps"
     case recoverDropsPurchases = "recover-drops-purchases"
     case recoverAnswersCurrent = "recover-answers-current"
+    case recoverTakesUnproven = "recover-takes-unproven"
     case anonymousBySource = "anonymous-by-source"
     case localTime = "local-time"
     case expiryByDay = "expiry-by-day"
@@ -255,6 +256,7 @@ package enum Defect: String, Sendable, CaseIterable {
         case .claimUnknownID: "an id that nobody registered is claimed"
         case .claimTwoSteps: "the check and the claim are two steps"
         case .recoverDropsPurchases: "a recovery deletes what the device had bought"
+        case .recoverTakesUnproven: "a recovery takes the purchases of any id it names"
         case .recoverAnswersCurrent: "a recovery answers the device's id"
         case .anonymousBySource: "who is anonymous is stored twice"
         case .localTime: "times are read in the server's time zone"
@@ -386,7 +388,7 @@ package enum Defect: String, Sendable, CaseIterable {
             ["S-26"]
         case .claimTwoSteps:
             ["S-27"]
-        case .recoverDropsPurchases, .recoverAnswersCurrent:
+        case .recoverDropsPurchases, .recoverAnswersCurrent, .recoverTakesUnproven:
             ["S-28"]
         case .anonymousBySource:
             ["S-29"]

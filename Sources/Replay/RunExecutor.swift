@@ -168,7 +168,7 @@ package final class RunExecutor: Sendable {
             switch $0 {
             case .provider, .restart, .killAtCall: true
             case .deliver(let delivery): delivery.disturbedCount > 0
-            case .register, .createAccount, .call, .rotateKeys, .account: false
+            case .register, .name, .createAccount, .call, .rotateKeys, .account: false
             }
         }
         let short = min(profile.patience, max(.seconds(1), sight.latency * 20))
@@ -253,6 +253,9 @@ package final class RunExecutor: Sendable {
                 progress.trouble =
                     isGone ? .backendGone(text) : .registrationFailed(user: user, text)
             }
+            introduce(plan.users, progress)
+        case .name(let user, let id):
+            progress.namespace.assign(id, to: user)
             introduce(plan.users, progress)
         case .createAccount(let account):
             if let text = await createAccount(account, &progress) {

@@ -79,7 +79,7 @@ package struct Contract: Hashable, Codable, Sendable {
             case .provider(let plan) where plan.provider == "revenuecat":
                 all.append(.subscriberReads)
             case .createAccount: all.append(.login)
-            case .register, .provider, .deliver, .rotateKeys, .account: break
+            case .register, .name, .provider, .deliver, .rotateKeys, .account: break
             }
         }
         if fields.contains("exists") { all.append(.users) }
@@ -97,13 +97,13 @@ package struct Contract: Hashable, Codable, Sendable {
         }
         for step in given + steps {
             switch step {
-            case .register(let user), .account(let user, _): add(user)
+            case .register(let user), .account(let user, _), .name(let user, _): add(user)
             case .deliver(let delivery): for user in delivery.users { add(user) }
             case .call(let calls): for call in calls { call.user.map(add) }
             case .provider, .restart, .rotateKeys, .killAtCall, .createAccount: break
             }
         }
-        for state in expectation.states { add(state.user) }
+        for state in expectation.states { for user in state.users { add(user) } }
         for effect in expectation.effects {
             if let user = effect.user { add(user) }
             if let user = effect.unlike { add(user) }
@@ -141,6 +141,8 @@ package enum Feature: String, Hashable, Codable, Sendable, CaseIterable {
     case purchasely
     /// It demands Purchasely's signature.
     case purchaselySignature = "purchasely-signature"
+    /// Its user ids may be any text.
+    case textIDs = "text-ids"
     /// It has a route by which an app announces its user.
     case register
     /// It has accounts that claim and recover ids.

@@ -121,6 +121,8 @@ package struct EffectExpectation: Hashable, Codable, Sendable {
     package var isPersonal = false
     /// What this user is told must differ from what the other one is told.
     package var unlike: String?
+    /// How many more there may be than in the twin.
+    package var addedMax: Int?
     /// How many calls the backend may make for it, accepted or not.
     package var attemptsMax: Int?
     /// After a 429, the next attempt comes no earlier than `Retry-After`.
@@ -159,6 +161,9 @@ package struct StateExpectation: Hashable, Codable, Sendable {
 
     package var user: String
     package var fields: [Field]
+
+    /// `ada|bob` is satisfied by either of them.
+    package var users: [String] { user.split(separator: "|").map(String.init) }
 
     package init(user: String, fields: [Field]) {
         self.user = user

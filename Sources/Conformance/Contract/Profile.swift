@@ -196,6 +196,8 @@ package struct Profile: Hashable, Sendable {
             return "the profile gives no secret 'purchasely-signing'"
         case .purchasely, .purchaselySignature: return missing("purchasely-webhook")
         case .firebase, .signedTokens, .revocation, .realAccounts: return missing("protected")
+        case .textIDs where idForm != .string:
+            return "the profile's users have ids of the form '\(idForm.rawValue)'"
         case .reconcile: return missing("reconcile")
         case .register: return missing("register")
         case .login:

@@ -2,6 +2,8 @@
 package enum Step: Hashable, Codable, Sendable {
     /// The app announces this user, the way the profile says.
     case register(user: String)
+    /// The user is known by this very id, whatever the namespace says.
+    case name(user: String, id: String)
     /// Somebody made this account, by which people sign in.
     case createAccount(String)
     case deliver(Delivery)

@@ -41,8 +41,13 @@ struct ComparableRun: Sendable {
                     let readings =
                         chosen.isEmpty
                         ? probe.readings : probe.readings.filter { chosen.contains($0.key) }
+                    // A probe that shows nothing of what was chosen has no say.
+                    if !chosen.isEmpty, readings.isEmpty { continue }
                     documents[view] = isNarrow ? Self.narrowed(masked, readings) : masked
-                case .missing: documents[view] = .null
+                case .missing:
+                    let hasSay =
+                        chosen.isEmpty || probe.readings.keys.contains(where: chosen.contains)
+                    if hasSay { documents[view] = .null }
                 case .unreadable, nil: break
                 }
             }

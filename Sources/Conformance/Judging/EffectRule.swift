@@ -5,6 +5,32 @@ package struct EffectRule: Rule {
         evidence.expectation.effects.filter {
             $0.countMin > 0 || $0.countMax != nil || $0.hasSteadyKey
         }.flatMap { findings($0, in: evidence) }
+            + evidence.expectation.effects.compactMap { added($0, in: evidence) }
+    }
+
+    /// How many more there are than in the twin, which knows what was given and nothing else.
+    private static func added(
+        _ expected: EffectExpectation,
+        in evidence: CaseEvidence
+    ) -> Finding? {
+        guard let max = expected.addedMax, let twin = evidence.twins.first else { return nil }
+        func matching(_ record: RunRecord) -> [Exchange] {
+            let id = expected.user.map(record.namespace.id(of:))
+            return record.effects.filter { effect, _ in
+                effect.kind == expected.kind && (id.map(effect.recipients.contains) ?? true)
+            }.map(\.exchange)
+        }
+        let mine = matching(evidence.subject)
+        let more = mine.count - matching(twin).count
+        guard more > max else { return nil }
+        return Finding(
+            .effectCount,
+            expected: "at most \(max) \(expected.kind) more than without the steps",
+            actual: "\(more) more",
+            location: expected.location,
+            evidence: mine.map(\.sequence),
+            isFinal: true
+        )
     }
 
     private static func findings(

@@ -5,7 +5,8 @@
 /// of effects.
 package struct RelationRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
-        guard let relation = evidence.expectation.relation, let twin = evidence.twins.first
+        guard let relation = evidence.expectation.relation, let twin = evidence.twins.first,
+            !evidence.expectation.compared.isEmpty
         else { return [] }
         if let failure = twinFailure(twin) { return [failure] }
         let subject = ComparableRun(evidence.subject, evidence)

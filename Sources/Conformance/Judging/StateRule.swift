@@ -2,7 +2,11 @@
 package struct StateRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         evidence.expectation.states.flatMap { state in
-            state.fields.compactMap { finding(state.user, $0, in: evidence) }
+            state.fields.compactMap { field -> Finding? in
+                // One of several users is enough; what the first one shows is told.
+                let findings = state.users.map { finding($0, field, in: evidence) }
+                return findings.contains { $0 == nil } ? nil : findings.first ?? nil
+            }
         }
     }
 

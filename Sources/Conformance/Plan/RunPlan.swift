@@ -8,6 +8,8 @@ package struct RunPlan: Hashable, Codable, Sendable {
     package var observes: Bool
     /// How long the run is watched, in real time, after everything has settled.
     package var watch: Duration?
+    /// Whether the run counts what nobody in it can be named for.
+    package var countsFetches = false
 
     package init(steps: [Step], users: [String], observes: Bool, watch: Duration? = nil) {
         self.steps = steps
@@ -30,19 +32,21 @@ package struct RunPlan: Hashable, Codable, Sendable {
             switch step {
             case .restart, .killAtCall: true
             case .deliver(let delivery): delivery.crash != nil
-            case .register, .createAccount, .provider, .call, .rotateKeys, .account: false
+            case .register, .name, .createAccount, .provider, .call, .rotateKeys, .account: false
             }
         }
     }
 
     /// Whether it touches what other runs share: the backend's process, Firebase's keys.
     package var needsSolitude: Bool {
-        hasRestart
+        hasRestart || countsFetches
             || steps.contains { step in
                 switch step {
                 case .rotateKeys: true
                 case .provider(let plan): plan.provider == "firebase"
-                case .restart, .killAtCall, .deliver, .register, .createAccount, .call, .account:
+                // Reconciling touches everybody whom the backend knows.
+                case .call(let calls): calls.contains { $0.route == .reconcile }
+                case .restart, .killAtCall, .deliver, .register, .name, .createAccount, .account:
                     false
                 }
             }
@@ -52,7 +56,7 @@ package struct RunPlan: Hashable, Codable, Sendable {
 /// One variant as it will be run: the run to judge and the twin it is compared with.
 package struct CasePlan: Hashable, Codable, Sendable {
     package let contract: Contract
-    package let subject: RunPlan
+    package private(set) var subject: RunPlan
     package let twin: RunPlan?
 
     package init(_ contract: Contract) {
@@ -63,12 +67,16 @@ package struct CasePlan: Hashable, Codable, Sendable {
     package init(_ contract: Contract, given: [Step] = [], steps: [Step]) {
         self.contract = contract
         let users = contract.users
+        let all = contract.given + given + steps
+        // Whether a disturbance took place is seen only after the backend has done its work.
+        let disturbs = all.contains { if case .provider = $0 { true } else { false } }
         subject = RunPlan(
-            steps: contract.given + given + steps,
+            steps: all,
             users: users,
-            observes: contract.expectation.needsSettling,
+            observes: contract.expectation.needsSettling || disturbs,
             watch: contract.expectation.watch
         )
+        subject.countsFetches = contract.expectation.keyFetchesMax != nil
         twin = contract.expectation.relation.map {
             RunPlan(steps: Self.twinSteps(of: contract, $0), users: users, observes: true)
         }
@@ -105,7 +113,7 @@ package struct CasePlan: Hashable, Codable, Sendable {
             let all = once(given + steps)
             let registrations = all.filter { step in
                 switch step {
-                case .register, .createAccount: true
+                case .register, .name, .createAccount: true
                 default: false
                 }
             }
@@ -126,7 +134,7 @@ package struct CasePlan: Hashable, Codable, Sendable {
     private static func calm(_ steps: [Step]) -> [Step] {
         steps.compactMap { step in
             switch step {
-            case .register, .createAccount, .call, .account: return step
+            case .register, .name, .createAccount, .call, .account: return step
             case .provider, .restart, .rotateKeys, .killAtCall: return nil
             case .deliver(var delivery):
                 delivery.isAlongLadder = false
