@@ -59,8 +59,12 @@ struct Accounts: Sendable {
         if store.defects.contains(.claimTwoSteps) {
             return try await claimInTwoSteps(accountID, currentAppUserID)
         }
+        // Defect: owned-checked-before
+        let isEarly = store.defects.contains(.ownedCheckedBefore)
+        let early = isEarly ? try await store.pool.read { db in try owned(db, by: accountID) } : nil
+        if isEarly { try await Task.sleep(for: .milliseconds(300)) }
         return try await store.pool.write { db in
-            if let owned = try owned(db, by: accountID) {
+            if let owned = isEarly ? early : try owned(db, by: accountID) {
                 try adopt(db, currentAppUserID, deviceToken, into: owned)
                 // Defect: recover-answers-current
                 let answersCurrent = store.defects.contains(.recoverAnswersCurrent)
@@ -114,7 +118,10 @@ struct Accounts: Sendable {
                 + "AND NOT EXISTS (SELECT 1 FROM accounts WHERE userID = ?)",
             arguments: [userID, accountID, userID]
         )
-        return db.changesCount == 1 ? .claimed(appUserID: user.appUserID) : .conflict
+        // Defect: claim-answers-new-id
+        let answer =
+            store.defects.contains(.claimAnswersNewID) ? UUID().uuidString : user.appUserID
+        return db.changesCount == 1 ? .claimed(appUserID: answer) : .conflict
     }
 
     /// What the device bought before the login goes with the person (S-28); an id that somebody owns
@@ -151,6 +158,14 @@ struct Accounts: Sendable {
         ) ?? false
     }
 
+    /// Only defects take an id away from its account.
+    func unlink(_ db: Database, _ userID: Int64?) throws {
+        try db.execute(
+            sql: "UPDATE accounts SET userID = NULL WHERE userID = ?",
+            arguments: [userID]
+        )
+    }
+
     /// The account that owns a user; whoever has none is anonymous (S-29).
     func owner(_ db: Database, of userID: Int64?) throws -> String? {
         try String.fetchOne(
@@ -166,7 +181,7 @@ struct Accounts: Sendable {
         guard let user, let userID = user.id,
             !(try await store.pool.read { db in try isOwned(db, userID) })
         else { return .conflict }
-        try await Task.sleep(for: .milliseconds(50))
+        try await Task.sleep(for: .milliseconds(300))
         try await store.pool.write { db in
             try db.execute(
                 sql: "UPDATE accounts SET userID = ? WHERE accountID = ?",

@@ -1,11 +1,20 @@
 internal import Crypto
 internal import Foundation
+internal import NIOConcurrencyHelpers
 
 /// Who may deliver: the configured Authorization value, and the signature when one is configured.
 struct Authenticity: Sendable {
     let authorization: String?
     let signingKey: String?
     let defects: Set<Defect>
+    /// Only a defect remembers signatures.
+    private let seen = NIOLockedValueBox<[Data: String]>([:])
+
+    init(authorization: String?, signingKey: String?, defects: Set<Defect>) {
+        self.authorization = authorization
+        self.signingKey = signingKey
+        self.defects = defects
+    }
 
     /// How far a signature's time may be from ours, in seconds; the documented example.
     private static let ageMax: Int64 = 300
@@ -55,6 +64,13 @@ struct Authenticity: Sendable {
             using: SymmetricKey(data: Data(signingKey.utf8))
         )
         let hex = mac.map { String(format: "%02x", $0) }.joined()
+        // Defect: signature-once
+        if defects.contains(.signatureOnce),
+            seen.withLockedValue({ $0.updateValue(String(code), forKey: body) })
+                .map({ $0 != code }) ?? false
+        {
+            return false
+        }
         return Self.isEqual(Array(hex.utf8), Array(code.utf8))
     }
 

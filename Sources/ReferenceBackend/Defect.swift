@@ -84,7 +84,6 @@ package enum Defect: String, Sendable, CaseIterable {
     case sandboxPushes = "sandbox-pushes"
     case billingAnnouncedTwice = "billing-announced-twice"
     case refundTextSame = "refund-text-same"
-    case safetyNetUnmarked = "safety-net-unmarked"
     case blockedIDsAllowed = "blocked-ids-allowed"
     case longIDsAllowed = "long-ids-allowed"
     case invalidRegistrationFails = "invalid-registration-500"
@@ -154,6 +153,31 @@ package enum Defect: String, Sendable, CaseIterable {
     case unicodeRejected = "unicode-rejected"
     case wholeNumbersOnly = "whole-numbers-only"
     case keyOrderMatters = "key-order-matters"
+    case tokenClaimsIgnored = "token-claims-ignored"
+    case tokenMalformedFails = "token-malformed-500"
+    case claimAnswersNewID = "claim-answers-new-id"
+    case loginMissingPasswordFails = "login-missing-password-500"
+    case registeredCountsAsAccount = "registered-counts-as-account"
+    case ownedCheckedBefore = "owned-checked-before"
+    case webhookClearsOwner = "webhook-clears-owner"
+    case registerCheckThenInsert = "register-check-then-insert"
+    case registerForgetsOwner = "register-forgets-owner"
+    case staleEventAnnounced = "stale-event-announced"
+    case purchaselyAnyEventGrants = "purchasely-any-event-grants"
+    case purchaselyNullRejected = "purchasely-null-rejected"
+    case purchaselyNumbersRejected = "purchasely-numbers-rejected"
+    case purchaselyUnicodeRejected = "purchasely-unicode-rejected"
+    case purchaselyFieldsRejected = "purchasely-fields-rejected"
+    case newProductIgnored = "new-product-ignored"
+    case productChangeNeedsNew = "product-change-needs-new"
+    case consumableGrants = "consumable-grants"
+    case expirationIgnored = "expiration-ignored"
+    case promotionForEver = "promotion-for-ever"
+    case promotionNotRevoked = "promotion-not-revoked"
+    case refundIsFinal = "refund-is-final"
+    case renewalKeepsExpiry = "renewal-keeps-expiry"
+    case reconcileAnnounces = "reconcile-announces"
+    case signatureOnce = "signature-once"
 
     /// What goes wrong, in one line.
     package var summary: String {
@@ -239,7 +263,6 @@ package enum Defect: String, Sendable, CaseIterable {
         case .sandboxPushes: "people are told about sandbox events"
         case .billingAnnouncedTwice: "one failed payment is told twice"
         case .refundTextSame: "a refund is told as a cancellation"
-        case .safetyNetUnmarked: "users of the safety net look registered"
         case .blockedIDsAllowed: "blocked ids become users"
         case .longIDsAllowed: "ids beyond 100 characters become users"
         case .invalidRegistrationFails: "an invalid registration is answered 500"
@@ -309,6 +332,31 @@ package enum Defect: String, Sendable, CaseIterable {
         case .unicodeRejected: "a text beyond ASCII is answered 500"
         case .wholeNumbersOnly: "a number beyond 32 bits is answered 422"
         case .keyOrderMatters: "another order of keys is answered 400"
+        case .tokenClaimsIgnored: "neither audience nor issuer is checked"
+        case .tokenMalformedFails: "what is no token is answered 500"
+        case .claimAnswersNewID: "a claim answers an id that it made up"
+        case .loginMissingPasswordFails: "a login without a password is answered 500"
+        case .registeredCountsAsAccount: "whoever registered counts as having an account"
+        case .ownedCheckedBefore: "what an account owns is read before the lock"
+        case .webhookClearsOwner: "an event unlinks the account"
+        case .registerCheckThenInsert: "a registration looks first and inserts later"
+        case .registerForgetsOwner: "a second registration unlinks the account"
+        case .staleEventAnnounced: "people are told about events that came too late"
+        case .purchaselyAnyEventGrants: "every Purchasely event but DEACTIVATE grants"
+        case .purchaselyNullRejected: "a null from Purchasely is answered 422"
+        case .purchaselyNumbersRejected: "a price beyond a million is answered 422"
+        case .purchaselyUnicodeRejected: "a text beyond ASCII from Purchasely is answered 422"
+        case .purchaselyFieldsRejected: "an unknown field of Purchasely's is answered 422"
+        case .newProductIgnored: "the renewal of a product that is new is ignored"
+        case .productChangeNeedsNew: "a change without a new product is answered 500"
+        case .consumableGrants: "coins unlock the subscription"
+        case .expirationIgnored: "EXPIRATION changes nothing"
+        case .promotionForEver: "a promotion never ends"
+        case .promotionNotRevoked: "a promotion cannot be taken back"
+        case .refundIsFinal: "after a refund nothing grants again"
+        case .renewalKeepsExpiry: "RENEWAL keeps the old expiry"
+        case .reconcileAnnounces: "reconciliation tells everybody"
+        case .signatureOnce: "a second signature for the same event is refused"
         }
     }
 
@@ -317,17 +365,20 @@ package enum Defect: String, Sendable, CaseIterable {
         switch self {
         case .noAuthorizationCheck, .authorizationMissingAllowed, .authorizationPrefix,
             .authorizationExtra, .authorizationAnyCase, .authorizationSchemeOnly,
-            .signatureIgnored, .signatureMissingAllowed, .signatureAgeIgnored:
+            .signatureIgnored, .signatureMissingAllowed, .signatureAgeIgnored, .signatureOnce:
             ["S-01"]
-        case .noDedupe, .dedupeCheckThenWrite, .dedupeInMemory, .dedupeByContent,
-            .dedupeByTransaction, .duplicateRejected:
+        case .noDedupe:
+            ["S-03", "S-07"]
+        case .dedupeCheckThenWrite, .dedupeByContent, .dedupeByTransaction, .duplicateRejected:
             ["S-03"]
-        case .brokenBodyMarked, .twoTransactions, .answerBeforeStore:
-            ["S-04"]
+        case .dedupeInMemory:
+            ["S-03", "S-04"]
+        case .brokenBodyMarked:
+            ["S-07", "S-04"]
         case .duplicateDropsConnection:
             ["S-33"]
         case .lastWriteWins:
-            ["S-09"]
+            ["S-09", "S-15"]
         case .malformedFails, .malformedAccepted:
             ["S-02"]
         case .unknownTypeRejected, .unknownTypeOverwrites, .informationalExtends,
@@ -344,9 +395,10 @@ package enum Defect: String, Sendable, CaseIterable {
             ["S-17"]
         case .aliasesIgnored, .originalIDIgnored, .noMerge:
             ["S-20"]
-        case .unknownUserSkipped, .unknownUserRejected, .registerResets, .safetyNetUnmarked,
-            .registerLosesSource:
+        case .unknownUserSkipped, .unknownUserRejected:
             ["S-21"]
+        case .registerResets:
+            ["S-21", "S-22"]
         case .pushResultIgnored, .pushEmptyIDAccepted, .pushErrorsTakenForFailure:
             ["S-30"]
         case .pushWithoutKey, .outboxInMemory:
@@ -354,47 +406,61 @@ package enum Defect: String, Sendable, CaseIterable {
         case .pushNewKey:
             ["O-03"]
         case .pushBeforeAnswer, .pushFailureFailsWebhook:
-            ["S-06"]
-        case .statusFromType, .expiryIgnored, .pauseRevokes, .extensionIgnored,
-            .temporaryGrantIgnored:
+            ["S-06", "S-04"]
+        case .twoTransactions, .answerBeforeStore:
+            ["S-04"]
+        case .statusFromType, .pauseRevokes, .extensionIgnored, .temporaryGrantIgnored,
+            .renewalKeepsExpiry:
             ["S-10"]
-        case .cancellationRevokes, .refundKeepsAccess, .refundReversedIgnored:
+        case .expiryIgnored:
+            ["S-10", "S-12"]
+        case .cancellationRevokes, .refundKeepsAccess, .refundReversedIgnored,
+            .promotionNotRevoked, .refundIsFinal:
             ["S-11"]
         case .billingIssueRevokes, .graceIgnored, .billingFlagRecomputed:
             ["S-12"]
         case .renewalKeepsFlags, .uncancellationIgnored, .recoveryClearsAll:
             ["S-13"]
-        case .productChangeAtOnce, .pendingProductForgotten:
+        case .productChangeAtOnce, .pendingProductForgotten, .newProductIgnored,
+            .productChangeNeedsNew:
             ["S-14"]
-        case .expirationEndsAll, .expirationByDate:
+        case .expirationEndsAll:
             ["S-15"]
-        case .consumableOverwrites, .lifetimeExpires:
+        case .expirationByDate:
+            ["S-15", "S-12"]
+        case .consumableOverwrites, .lifetimeExpires, .consumableGrants, .promotionForEver:
             ["S-16"]
         case .sandboxCounts:
             ["S-19"]
-        case .sandboxPushes, .billingAnnouncedTwice, .refundTextSame:
+        case .sandboxPushes, .billingAnnouncedTwice, .refundTextSame, .staleEventAnnounced:
             ["S-31"]
         case .blockedIDsAllowed:
             ["S-23", "S-21"]
         case .longIDsAllowed, .invalidRegistrationFails:
             ["S-23"]
-        case .registerNulls, .registerBelievesClock:
+        case .registerNulls, .registerBelievesClock, .registerCheckThenInsert,
+            .registerForgetsOwner:
             ["S-22"]
+        case .registerLosesSource:
+            ["S-21", "S-24"]
         case .registerTakesDevice, .registerHandsOutToken:
             ["S-24"]
-        case .loginWithoutPassword, .loginTellsAccounts:
+        case .loginWithoutPassword, .loginTellsAccounts, .loginMissingPasswordFails:
             ["S-25"]
-        case .claimWithoutProof, .claimOwnedID, .claimNothing, .claimUnknownID:
+        case .claimWithoutProof, .claimOwnedID, .claimNothing, .claimUnknownID,
+            .claimAnswersNewID:
             ["S-26"]
-        case .claimTwoSteps:
+        case .claimTwoSteps, .ownedCheckedBefore:
             ["S-27"]
         case .recoverDropsPurchases, .recoverAnswersCurrent, .recoverTakesUnproven:
             ["S-28"]
-        case .anonymousBySource:
+        case .anonymousBySource, .registeredCountsAsAccount, .webhookClearsOwner:
             ["S-29"]
-        case .localTime, .expiryByDay:
+        case .localTime:
             ["S-32"]
-        case .reconcileIgnored, .reconcileAddsOnly:
+        case .expiryByDay:
+            ["S-32", "S-10"]
+        case .reconcileIgnored, .reconcileAddsOnly, .reconcileAnnounces:
             ["S-34"]
         case .pushToEveryone, .pushWithoutChannel, .pushToAlias:
             ["O-01"]
@@ -409,26 +475,30 @@ package enum Defect: String, Sendable, CaseIterable {
         case .purchaselyAgeIgnored, .purchaselyAgeOfEvent:
             ["P-02"]
         case .purchaselyNoDedupe:
-            ["P-03"]
+            ["P-03", "P-04"]
         case .purchaselyAnswersCreated, .purchaselyWaitsForPush:
             ["P-04"]
-        case .purchaselyUnknownRejected, .purchaselyCancellationRevokes:
+        case .purchaselyUnknownRejected, .purchaselyCancellationRevokes,
+            .purchaselyAnyEventGrants, .purchaselyNullRejected, .purchaselyNumbersRejected,
+            .purchaselyUnicodeRejected, .purchaselyFieldsRejected:
             ["P-05"]
         case .purchaselyNeedsUserID, .purchaselyUnknownSkipped:
             ["P-06"]
         case .purchaselyHolderIgnored, .purchaselyStatusBelieved:
             ["P-07"]
-        case .purchaselyDeactivateEndsAll, .purchaselyLastWriteWins:
+        case .purchaselyDeactivateEndsAll:
+            ["P-08", "P-09"]
+        case .purchaselyLastWriteWins:
             ["P-08"]
         case .purchaselyNextRenewal, .purchaselySandboxCounts:
             ["P-09"]
         case .purchaselyConsumablesMove:
             ["P-10"]
-        case .tokenMissingFails:
+        case .tokenMissingFails, .tokenMalformedFails:
             ["F-01"]
         case .tokenExpiryIgnored:
             ["F-02"]
-        case .tokenAudienceIgnored, .tokenIssuerIgnored:
+        case .tokenAudienceIgnored, .tokenIssuerIgnored, .tokenClaimsIgnored:
             ["F-03"]
         case .tokenSignatureIgnored, .tokenNoneAccepted, .tokenAlgorithmBelieved:
             ["F-04"]
@@ -444,6 +514,8 @@ package enum Defect: String, Sendable, CaseIterable {
             ["F-09"]
         case .tokenAnonymousAccepted:
             ["F-10"]
+        case .expirationIgnored:
+            ["S-15", "S-10"]
         }
     }
 
@@ -451,7 +523,8 @@ package enum Defect: String, Sendable, CaseIterable {
     package var style: ReferenceBackend.Style {
         switch self {
         case .markedBeforeWork, .failureAcknowledged, .readFailureSwallowed,
-            .reconcileIgnored, .reconcileAddsOnly:
+            .reconcileIgnored, .reconcileAddsOnly,
+            .reconcileAnnounces:
             .sync
         default: .body
         }

@@ -34,6 +34,7 @@ struct PurchaselyWebhook: Sendable {
             if defects.contains(.purchaselyAgeOfEvent), age > 86_400_000 {
                 return JSON.response(.unauthorized, ["error": "too_old"])
             }
+            if let refusal = refusal(body) { return refusal }
             let isNew = try await store.pool.write { db in try take(db, event) }
             // Defect: purchasely-waits-for-push
             if isNew, defects.contains(.purchaselyWaitsForPush) { await outbox.sendAll() }
@@ -44,6 +45,25 @@ struct PurchaselyWebhook: Sendable {
         } catch {
             return JSON.response(.internalServerError, ["error": "try_again"])
         }
+    }
+
+    /// What a correct backend never refuses.
+    ///
+    /// Defect: purchasely-null-rejected, purchasely-numbers-rejected, purchasely-unicode-rejected,
+    /// purchasely-fields-rejected
+    private func refusal(_ body: Data) -> Response? {
+        guard !defects.isEmpty,
+            let event = try? JSONSerialization.jsonObject(with: body) as? [String: Any]
+        else { return nil }
+        let price = (event["plan_price_in_customer_currency"] as? NSNumber)?.doubleValue ?? 0
+        let isRefused =
+            defects.contains(.purchaselyNullRejected) && event.values.contains { $0 is NSNull }
+            || defects.contains(.purchaselyNumbersRejected) && !(0...1_000_000).contains(price)
+            || defects.contains(.purchaselyUnicodeRejected)
+                && event.values.contains { ($0 as? String)?.contains { !$0.isASCII } ?? false }
+            || defects.contains(.purchaselyFieldsRejected)
+                && event.keys.contains { $0.hasPrefix("future_") }
+        return isRefused ? JSON.response(.unprocessableContent, ["error": "strict"]) : nil
     }
 
     /// HMAC-SHA256 over the timestamp's text and the raw body, compared in constant time.
@@ -93,7 +113,9 @@ struct PurchaselyWebhook: Sendable {
         let revokes =
             event.name == "DEACTIVATE"
             || event.name == "RENEWAL_DISABLED" && defects.contains(.purchaselyCancellationRevokes)
-        guard event.name == "ACTIVATE" || revokes, store.isValid(event.holder) else { return true }
+        // Defect: purchasely-any-event-grants
+        let grants = event.name == "ACTIVATE" || defects.contains(.purchaselyAnyEventGrants)
+        guard grants || revokes, store.isValid(event.holder) else { return true }
         let known = try store.user(db, known: event.holder)
         // Defect: purchasely-unknown-skipped
         if known == nil, defects.contains(.purchaselyUnknownSkipped) { return true }

@@ -52,6 +52,9 @@ enum Refusal {
         Case(defect: .keyOrderMatters, status: .badRequest) { event, _ in
             event.attributeKeys.contains { $0 != ["value", "updated_at_ms"] }
         },
+        Case(defect: .productChangeNeedsNew, status: .internalServerError) { event, _ in
+            event.type == "PRODUCT_CHANGE" && event.newProductID == nil
+        },
         Case(defect: .testRejected, status: .badRequest) { event, _ in
             event.type == "TEST" && event.transactionID == nil
         },

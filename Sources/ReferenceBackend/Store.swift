@@ -146,9 +146,7 @@ extension Store {
         // Defect: unknown-user-skipped, unknown-user-rejected
         if found.isEmpty, defects.contains(.unknownUserSkipped) { return nil }
         if found.isEmpty, defects.contains(.unknownUserRejected) { throw UnknownUser() }
-        // Defect: safety-net-unmarked
-        let source = defects.contains(.safetyNetUnmarked) ? "new" : User.safetyNet
-        let user = try found.first ?? insert(db, first, source: source)
+        let user = try found.first ?? insert(db, first, source: User.safetyNet)
         guard let userID = user.id else { return nil }
         // Defect: no-merge
         for other in found.dropFirst() where !defects.contains(.noMerge) {

@@ -40,12 +40,20 @@ struct Subscription: Codable, FetchableRecord, PersistableRecord, Sendable {
         store = event.store ?? store
         lastType = event.type
         switch event.type {
+        // Defect: refund-is-final, renewal-keeps-expiry
+        case _ where refunded && defects.contains(.refundIsFinal): break
+        case "RENEWAL" where defects.contains(.renewalKeepsExpiry): willRenew = true
         case "INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE": begin(event, defects)
         // Defect: refund-reversed-ignored, extension-ignored, temporary-grant-ignored
         case "REFUND_REVERSED" where !defects.contains(.refundReversedIgnored),
             "SUBSCRIPTION_EXTENDED" where !defects.contains(.extensionIgnored),
             "TEMPORARY_ENTITLEMENT_GRANT" where !defects.contains(.temporaryGrantIgnored):
             begin(event, defects)
+        // Defect: promotion-not-revoked, expiration-ignored
+        case "CANCELLATION" where event.isPromotion && defects.contains(.promotionNotRevoked),
+            "EXPIRATION" where event.isPromotion && defects.contains(.promotionNotRevoked),
+            "EXPIRATION" where defects.contains(.expirationIgnored):
+            break
         case "CANCELLATION": cancel(event, defects)
         // Defect: uncancellation-ignored
         case "UNCANCELLATION": willRenew = willRenew || !defects.contains(.uncancellationIgnored)
@@ -76,6 +84,8 @@ struct Subscription: Codable, FetchableRecord, PersistableRecord, Sendable {
         if defects.contains(.expiryByDay) {
             expiresAt = expiresAt.map { $0 / 86_400_000 * 86_400_000 }
         }
+        // Defect: promotion-for-ever
+        if event.isPromotion, defects.contains(.promotionForEver) { expiresAt = nil }
         graceEndsAt = nil
         hasEnded = false
         refunded = false
@@ -100,7 +110,7 @@ struct Subscription: Codable, FetchableRecord, PersistableRecord, Sendable {
             if defects.contains(.refundKeepsAccess) { return }
             expiresAt = event.expiresAt
             graceEndsAt = nil
-        case _ where event.store == "PROMOTIONAL": expiresAt = event.expiresAt
+        case _ where event.isPromotion: expiresAt = event.expiresAt
         default: break
         }
     }

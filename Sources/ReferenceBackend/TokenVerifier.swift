@@ -64,8 +64,8 @@ struct TokenVerifier: Sendable {
         case .refused: return .refused
         case .unavailable: return .unavailable
         }
-        // Defect: token-revocation-ignored
-        if !defects.contains(.tokenRevocationIgnored) {
+        // Defect: token-revocation-ignored, token-keys-down-accepts
+        if !defects.contains(.tokenKeysDownAccepts), !defects.contains(.tokenRevocationIgnored) {
             switch await isStanding(identity.subject, claims) {
             case true?: break
             case false?: return .refused
@@ -81,8 +81,12 @@ struct TokenVerifier: Sendable {
         func time(_ name: String) -> Double? { (claims[name] as? NSNumber)?.doubleValue }
         let now = Date().timeIntervalSince1970
         // Defect: token-audience-ignored, token-issuer-ignored
-        guard claims["aud"] as? String == project || defects.contains(.tokenAudienceIgnored),
-            claims["iss"] as? String == "https://securetoken.google.com/" + project
+        // Defect: token-claims-ignored
+        let ignoresBoth = defects.contains(.tokenClaimsIgnored)
+        guard
+            claims["aud"] as? String == project || ignoresBoth
+                || defects.contains(.tokenAudienceIgnored),
+            claims["iss"] as? String == "https://securetoken.google.com/" + project || ignoresBoth
                 || defects.contains(.tokenIssuerIgnored)
         else { return nil }
         // Defect: token-expiry-ignored, token-future-accepted

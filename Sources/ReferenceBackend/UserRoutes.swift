@@ -45,6 +45,16 @@ struct UserRoutes: Sendable {
                 ["error": "invalid_registration"]
             )
         }
+        // Defect: register-check-then-insert
+        if store.defects.contains(.registerCheckThenInsert) {
+            let isKnown = try await store.pool.read { db in try store.user(db, known: id) != nil }
+            try await Task.sleep(for: .milliseconds(50))
+            if !isKnown {
+                try await store.pool.write { db in
+                    _ = try store.insert(db, id, source: body.source ?? "new")
+                }
+            }
+        }
         let token = try await store.pool.write { db in
             try upsert(db, body, id, device)
         }
@@ -70,6 +80,8 @@ struct UserRoutes: Sendable {
                 arguments: [known.id]
             )
         }
+        // Defect: register-forgets-owner
+        if let known, defects.contains(.registerForgetsOwner) { try accounts.unlink(db, known.id) }
         var user = try known ?? store.insert(db, id, source: body.source ?? "new")
         // Defect: register-loses-source, register-nulls, register-takes-device
         if defects.contains(.registerLosesSource) { user.source = body.source ?? user.source }
@@ -101,7 +113,14 @@ struct UserRoutes: Sendable {
         }
         guard let body: Body = try await JSON.decode(request), let account = body.accountId,
             let password = body.credentials?.password
-        else { return JSON.response(.unauthorized, ["error": "invalid_credentials"]) }
+        else {
+            // Defect: login-missing-password-500
+            let fails = store.defects.contains(.loginMissingPasswordFails)
+            return JSON.response(
+                fails ? .internalServerError : .unauthorized,
+                ["error": "invalid_credentials"]
+            )
+        }
         let result = try await accounts.login(
             account,
             password: password,
@@ -127,7 +146,12 @@ struct UserRoutes: Sendable {
         guard value.hasPrefix("Bearer ") else {
             return JSON.response(.unauthorized, ["error": "no_token"])
         }
-        switch await verifier.verify(String(value.dropFirst(7))) {
+        let token = String(value.dropFirst(7))
+        // Defect: token-malformed-500
+        if token.count(where: { $0 == "." }) != 2, store.defects.contains(.tokenMalformedFails) {
+            return JSON.response(.internalServerError, ["error": "internal"])
+        }
+        switch await verifier.verify(token) {
         // Defect: token-anonymous-accepted
         case .accepted(_, isAnonymous: true)
         where !store.defects.contains(.tokenAnonymousAccepted):
@@ -161,8 +185,12 @@ struct UserRoutes: Sendable {
             return JSON.response(.notFound, ["error": "unknown_user"])
         }
         // Defect: anonymous-by-source
+        // Defect: registered-counts-as-account
         let isAnonymous =
-            store.defects.contains(.anonymousBySource) ? user.source != "login" : owner == nil
+            store.defects.contains(.anonymousBySource)
+            ? user.source != "login"
+            : store.defects.contains(.registeredCountsAsAccount)
+                ? user.source == User.safetyNet : owner == nil
         return JSON.response(
             .ok,
             [

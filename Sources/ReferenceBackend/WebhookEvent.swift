@@ -71,6 +71,9 @@ struct WebhookEvent: Sendable {
         nullKeys = Set(event.filter { $0.value is NSNull }.keys)
     }
 
+    /// A grant of the team's own.
+    var isPromotion: Bool { store == "PROMOTIONAL" }
+
     /// Whether the event reports something about a purchase; all other types are acknowledged
     /// and change nothing.
     var concernsPurchase: Bool {

@@ -151,6 +151,10 @@ struct WebhookProcessor: Sendable {
             for (id, subscriber) in subscribers { try take(db, subscriber, of: id, event) }
             return
         }
+        // Defect: test-event-pushes
+        if event.type == "TEST", defects.contains(.testEventPushes), let id = event.appUserID {
+            try Outbox.enqueue(db, event.id, recipient: id, text: "Hello.", defects: defects)
+        }
         // Defect: test-event-grants, unknown-type-overwrites, informational-extends
         let isGranting = event.type == "TEST" && defects.contains(.testEventGrants)
         let overwrites = defects.contains(.unknownTypeOverwrites) && !event.concernsPurchase
@@ -166,27 +170,43 @@ struct WebhookProcessor: Sendable {
             return
         }
         guard let productID = event.productID else { return }
+        // Defect: webhook-clears-owner
+        if defects.contains(.webhookClearsOwner) {
+            try db.execute(
+                sql: "UPDATE accounts SET userID = NULL WHERE userID = ?",
+                arguments: [userID]
+            )
+        }
         // Defect: sandbox-counts
         let isSandbox = event.isSandbox && !defects.contains(.sandboxCounts)
-        var subscription =
-            try store.fetch(db, userID, productID, isSandbox)
-            ?? Subscription(
-                userID: userID,
-                productID: productID,
-                isSandbox: isSandbox,
-                expiresAt: event.expiresAt,
-                asOf: .min
-            )
+        let known = try store.fetch(db, userID, productID, isSandbox)
         // An older event says nothing new about this subscription (S-09).
         // Defect: last-write-wins
-        let isStale = event.timestamp < subscription.asOf && !defects.contains(.lastWriteWins)
-        if !isStale, event.hasEntitlements || event.type != "NON_RENEWING_PURCHASE" {
+        let isStale =
+            event.timestamp < known?.asOf ?? .min && !defects.contains(.lastWriteWins)
+        // A purchase without entitlements unlocks nothing (S-16).
+        // Defect: consumable-grants
+        let unlocks =
+            event.hasEntitlements || event.type != "NON_RENEWING_PURCHASE"
+            || defects.contains(.consumableGrants)
+        if let id = event.appUserID, reader != nil {
+            if let subscriber = subscribers[id] { try take(db, subscriber, of: id, event) }
+            if !isStale { try note(db, event, userID, productID, isSandbox) }
+        } else if !isStale, unlocks {
+            // Defect: new-product-ignored
+            if known == nil, event.type == "RENEWAL", defects.contains(.newProductIgnored) { return }
+            var subscription =
+                known
+                ?? Subscription(
+                    userID: userID,
+                    productID: productID,
+                    isSandbox: isSandbox,
+                    expiresAt: event.expiresAt,
+                    asOf: .min
+                )
             subscription.apply(event, defects)
             try subscription.save(db, onConflict: .replace)
             try spread(db, event, userID, productID)
-        }
-        if let id = event.appUserID, let subscriber = subscribers[id] {
-            try take(db, subscriber, of: id, event)
         }
         // Defect: consumable-overwrites
         if event.type == "NON_RENEWING_PURCHASE", defects.contains(.consumableOverwrites) {
@@ -195,8 +215,24 @@ struct WebhookProcessor: Sendable {
                 arguments: [userID, productID]
             )
         }
-        guard !isStale, event.hasEntitlements || event.type != "NON_RENEWING_PURCHASE" else { return }
+        // Defect: stale-event-announced
+        guard !isStale || defects.contains(.staleEventAnnounced), unlocks else { return }
         try announce(db, event, to: user)
+    }
+
+    /// What only the event knows, beside what RevenueCat said about its subscription.
+    private func note(
+        _ db: Database,
+        _ event: WebhookEvent,
+        _ userID: Int64,
+        _ productID: String,
+        _ isSandbox: Bool
+    ) throws {
+        guard var subscription = try store.fetch(db, userID, productID, isSandbox) else { return }
+        subscription.asOf = event.timestamp
+        if event.type == "PRODUCT_CHANGE" { subscription.pendingProductID = event.newProductID }
+        if event.type == "RENEWAL" { subscription.pendingProductID = nil }
+        try subscription.update(db)
     }
 
     /// What only defects do to a user's other subscriptions.
@@ -306,7 +342,13 @@ struct WebhookProcessor: Sendable {
         for id in ids {
             // One customer that cannot be read must not keep the others from being repaired.
             guard let subscriber = try? await reader.subscriber(id) else { continue }
-            try await store.pool.write { db in try take(db, subscriber, of: id, nil) }
+            try await store.pool.write { db in
+                try take(db, subscriber, of: id, nil)
+                // Defect: reconcile-announces
+                guard defects.contains(.reconcileAnnounces) else { return }
+                let text = "Your subscription was checked."
+                try Outbox.enqueue(db, UUID().uuidString, recipient: id, text: text, defects: defects)
+            }
         }
     }
 }
@@ -320,8 +362,6 @@ enum Notification {
         case "UNCANCELLATION": "Good to have you back: your subscription continues."
         case "BILLING_ISSUE": "There is a problem with your payment."
         case "EXPIRATION": "Your subscription has ended."
-        // Defect: test-event-pushes
-        case "TEST" where defects.contains(.testEventPushes): "Hello from the dashboard."
         case "CANCELLATION":
             switch event.cancelReason {
             // The BILLING_ISSUE that comes with it has been announced (S-31).

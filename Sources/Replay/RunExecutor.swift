@@ -115,12 +115,12 @@ package final class RunExecutor: Sendable {
             record.isSerialised = isSerialised
             return record
         }
-        guard plan.observes, progress.trouble == nil, !Task.isCancelled else {
+        guard plan.observes || plan.hasPlan, progress.trouble == nil, !Task.isCancelled else {
             await tidyUp(plan, name)
             return record(.notNeeded)
         }
-        let settling = await settle(progress, sight)
-        await probe(plan.users, progress)
+        let settling = plan.observes ? await settle(progress, sight) : .notNeeded
+        if plan.observes { await probe(plan.users, progress) }
         var result = record(settling)
         result = await wait(for: result, plan, progress, sight, verdict: verdict) {
             record(settling)
@@ -176,7 +176,7 @@ package final class RunExecutor: Sendable {
         var result = first
         var pause: Duration = .milliseconds(5)
         func isOpen(_ record: RunRecord) -> Bool {
-            verdict(record) == .mayImprove || Self.isTryingAgain(record)
+            verdict(record) == .mayImprove || plan.observes && Self.isTryingAgain(record)
         }
         while isOpen(result), clock.now < deadline, !Task.isCancelled {
             try? await clock.sleep(for: pause)
@@ -560,7 +560,7 @@ package final class RunExecutor: Sendable {
         let number = (progress.attemptCounts[delivery.name] ?? 0) + 1
         progress.attemptCounts[delivery.name] = number
         world.setClock(of: progress.namespace.name, to: progress.now)
-        let request = request(delivery, body)
+        let request = request(delivery, body, attempt: number)
         let sequence = world.journal.begin(
             exchange(
                 delivery.provider,
@@ -584,18 +584,25 @@ package final class RunExecutor: Sendable {
         return outcome
     }
 
-    private func request(_ delivery: Delivery, _ body: [UInt8]) -> HTTPMessage.Request {
+    /// Signed as the sender signs: anew for each attempt, so no two attempts carry one time.
+    private func request(
+        _ delivery: Delivery,
+        _ body: [UInt8],
+        attempt: Int = 1
+    ) -> HTTPMessage.Request {
+        // Real attempts are minutes apart; these are seconds apart, and none is in the future.
+        let now = world.now - .seconds(max(0, 10 - attempt))
         if delivery.provider == .purchasely {
             return purchaselySender.request(
                 body: body,
-                at: world.now,
+                at: now,
                 signature: delivery.signature
             )
         }
         return sender.request(
             method: webhookMethod,
             body: body,
-            at: world.now,
+            at: now,
             authorization: delivery.authorization,
             signature: delivery.signature
         )

@@ -27,6 +27,11 @@ package struct RunPlan: Hashable, Codable, Sendable {
         steps.flatMap { step -> [Call] in if case .call(let calls) = step { calls } else { [] } }
     }
 
+    /// Whether a provider's answers are planned.
+    package var hasPlan: Bool {
+        steps.contains { if case .provider = $0 { true } else { false } }
+    }
+
     package var hasRestart: Bool {
         steps.contains { step in
             switch step {
@@ -68,12 +73,10 @@ package struct CasePlan: Hashable, Codable, Sendable {
         self.contract = contract
         let users = contract.users
         let all = contract.given + given + steps
-        // Whether a disturbance took place is seen only after the backend has done its work.
-        let disturbs = all.contains { if case .provider = $0 { true } else { false } }
         subject = RunPlan(
             steps: all,
             users: users,
-            observes: contract.expectation.needsSettling || disturbs,
+            observes: contract.expectation.needsSettling,
             watch: contract.expectation.watch
         )
         subject.countsFetches = contract.expectation.keyFetchesMax != nil

@@ -146,7 +146,7 @@ package struct RevenueCatState: Fake, Hashable {
         let kinds: Set<String> = [
             "INITIAL_PURCHASE", "RENEWAL", "CANCELLATION", "UNCANCELLATION", "EXPIRATION",
             "NON_RENEWING_PURCHASE", "SUBSCRIPTION_PAUSED", "BILLING_ISSUE",
-            "SUBSCRIPTION_EXTENDED", "REFUND_REVERSED",
+            "SUBSCRIPTION_EXTENDED", "REFUND_REVERSED", "TEMPORARY_ENTITLEMENT_GRANT",
         ]
         // Changes of product are information only; the paired purchase carries the new state.
         guard kinds.contains(type), let number = customer(of: event, asOf),
