@@ -414,7 +414,7 @@ struct VariantParser {
     static let providerAnswers: [String: ProviderPlan.Answer] = [
         "ok": .asUsual, "no-subscribers": .noSubscribers, "invalid-aliases": .invalidAliases,
         "reset": .reset, "lose-answer": .loseAnswer, "never": .never, "malformed": .malformed,
-        "half": .half, "slow": .slow(1500),
+        "half": .half, "slow": .slow(1500), "hang": .hang(1500),
     ]
 
     private mutating func providerAnswer(_ node: LocatedNode) -> ProviderPlan.Answer? {

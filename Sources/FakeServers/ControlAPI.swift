@@ -493,13 +493,15 @@ package final class ControlAPI: Sendable {
             if words.count >= 2, words[0] == "code" {
                 return .code(words.dropFirst().joined(separator: " "))
             }
-            if words.count == 2, words[0] == "slow", let span = Duration(contractText: words[1]) {
-                return .slow(span.milliseconds)
+            if words.count == 2, ["slow", "hang"].contains(words[0]),
+                let span = Duration(contractText: words[1])
+            {
+                return words[0] == "slow" ? .slow(span.milliseconds) : .hang(span.milliseconds)
             }
         }
         throw Refusal(
             400,
-            "\(value.text) is no answer; there is a status from 200 to 599, slow 2s, "
+            "\(value.text) is no answer; there is a status from 200 to 599, slow 2s, hang 2s, "
                 + "code QUOTA_EXCEEDED (Firebase), "
                 + answerNames.map(\.name).joined(separator: ", ")
         )
@@ -509,6 +511,7 @@ package final class ControlAPI: Sendable {
         switch answer {
         case .status(let status): .integer(Int64(status))
         case .slow(let milliseconds): .string("slow \(milliseconds)ms")
+        case .hang(let milliseconds): .string("hang \(milliseconds)ms")
         case .code(let code): .string("code \(code)")
         default: .string(answerNames.first { $0.answer == answer }?.name ?? "ok")
         }

@@ -87,6 +87,7 @@ package final class FakeServer: Sendable {
             case .reset, .half:
                 reply.effects.isEmpty && reply.manner == .reset
                     ? .failed(.closed, "reset by plan") : .answerLost(reply.response)
+            case .hang: .failed(.closed, "reset after hanging, by plan")
             case .never: .failed(.timedOut, "never answered, by plan")
             }
         // Firebase's admin calls carry a token and come from a backend, as fetches of its keys do;
@@ -111,6 +112,9 @@ package final class FakeServer: Sendable {
         case .half: return .half(reply.response)
         case .reset: return .reset
         case .never: return .never
+        case .hang(let milliseconds):
+            try await Task.sleep(for: .milliseconds(milliseconds))
+            return .reset
         case .slow(let milliseconds):
             try await Task.sleep(for: .milliseconds(milliseconds))
             return .whole(reply.response)

@@ -13,6 +13,8 @@ package struct Reply: Hashable, Sendable {
         case half
         /// The answer leaves after this many milliseconds.
         case slow(Int64)
+        /// The connection is reset after this many milliseconds.
+        case hang(Int64)
     }
 
     /// Where a fake's behaviour is known from; sent along as `x-assay-fake`.

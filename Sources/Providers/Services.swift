@@ -66,6 +66,13 @@ package struct Services: Hashable, Codable, Sendable {
         case .code(let code) where party == .firebase:
             return Reply(FirebaseError.coded(code), .documented, of: party.description)
         case .reset: return Reply(Self.none, .inferred, of: party.description, manner: .reset)
+        case .hang(let milliseconds):
+            return Reply(
+                Self.none,
+                .inferred,
+                of: party.description,
+                manner: .hang(milliseconds)
+            )
         case .never: return Reply(Self.none, .inferred, of: party.description, manner: .never)
         default: break
         }

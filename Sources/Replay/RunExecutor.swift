@@ -289,6 +289,7 @@ package final class RunExecutor: Sendable {
         case .deliver(let delivery):
             await deliver(delivery, within: within, &progress)
         case .restart(let restart):
+            await awaitDisturbance(plan, progress)
             await self.restart(restart, &progress)
         }
     }
@@ -308,6 +309,23 @@ package final class RunExecutor: Sendable {
     }
 
     // MARK: Stops
+
+    /// A restart after a provider has failed comes after it has failed: waits until the backend has
+    /// made the call, or patience is over.
+    private func awaitDisturbance(_ plan: RunPlan, _ progress: Progress) async {
+        for case .provider(let failing) in plan.steps
+        where failing.provider == "onesignal" && failing.answers.first != .asUsual {
+            let clock = ContinuousClock()
+            let deadline = clock.now + profile.patience
+            while clock.now < deadline, !Task.isCancelled {
+                let isHit = world.journal.read {
+                    $0.exchanges(in: progress.namespace.name, from: progress.firstSequence)
+                }.contains { $0.from == .backend && $0.to.description == failing.provider }
+                if isHit { return }
+                try? await clock.sleep(for: .milliseconds(2))
+            }
+        }
+    }
 
     /// Waits beside the steps for the call at which the backend is to die.
     private func startKiller(_ plan: RunPlan, _ progress: inout Progress) {

@@ -139,6 +139,8 @@ package enum Feature: String, Hashable, Codable, Sendable, CaseIterable {
     case realAccounts = "real-accounts"
     /// It takes Purchasely's webhook.
     case purchasely
+    /// It sends pushes when Purchasely's events come.
+    case purchaselyPush = "purchasely-push"
     /// It demands Purchasely's signature.
     case purchaselySignature = "purchasely-signature"
     /// Its user ids may be any text.

@@ -257,6 +257,9 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
         case loseAnswer
         /// The request is read and never answered.
         case never
+        /// The request is read, has no effect, and after this many milliseconds the connection is
+        /// reset: a provider that hangs, and a caller who learns of it without its own timeout.
+        case hang(Int64)
         /// A 200 whose body is not JSON.
         case malformed
         /// The effect takes place and the connection is cut in the middle of the answer's body.

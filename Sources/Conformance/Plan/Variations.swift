@@ -90,7 +90,7 @@ package struct VariationGenerator: Sendable {
             + (ends.randomElement(using: &random) ?? "")
         return switch Int.random(in: 0..<5, using: &random) {
         case 0: name.lowercased()
-        case 1: "FUTURE_" + String(repeating: "X", count: 200)
+        case 1: "FUTURE_" + String(repeating: "X", count: 60)
         case 2: "FUTURE_ÄNDERUNG_变更"
         default: "FUTURE_" + name
         }
@@ -210,8 +210,9 @@ package struct VariationGenerator: Sendable {
         case nil, .null, .bool: []
         case .number(let number): number.int64 == 0 ? [] : [0]
         case .string(let text):
+            // Nothing at all is another thing than something unknown.
             text.isEmpty
-                ? [] : text.count == 1 ? [""] : ["x", .string(String(text.prefix(text.count / 2)))]
+                ? [] : text.count == 1 ? [] : ["X", .string(String(text.prefix(text.count / 2)))]
         case .array(let elements):
             elements.isEmpty
                 ? []
