@@ -15,6 +15,7 @@ struct Assay: AsyncParsableCommand {
 
             Try it without a backend of your own:   assay demo
             Judge yours:                            assay verify --start 'node server.js'
+            What can be proven of it:               assay doctor --target http://127.0.0.1:8080
             Fakes to develop against:               assay serve
 
             Exit codes: 0 all green, 1 failures, 2 usage or configuration, 3 a file does not \
@@ -25,7 +26,8 @@ struct Assay: AsyncParsableCommand {
         subcommands: [
             VerifyCommand.self, DemoCommand.self, ServeCommand.self, SendCommand.self,
             ResendCommand.self, ListCommand.self, ExplainCommand.self, LintCommand.self,
-            MutantsCommand.self, BackendCommand.self,
+            MutantsCommand.self, BackendCommand.self, DoctorCommand.self, JudgeCommand.self,
+            MergeCommand.self,
         ]
     )
 }

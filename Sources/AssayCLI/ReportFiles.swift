@@ -5,7 +5,7 @@ internal import Reports
 /// `--report FORMAT=PATH`: checked before the run, written after it, even after a part of it.
 struct ReportFiles {
     private enum Format: String, CaseIterable {
-        case json, junit
+        case json, junit, html, github, badge
     }
 
     private let files: [(format: Format, path: String)]
@@ -23,20 +23,24 @@ struct ReportFiles {
             }
             return (format, parts[1])
         }
-        for (_, path) in files where path != "-" {
-            let folder = (path as NSString).deletingLastPathComponent
-            if !folder.isEmpty {
-                try? FileManager.default.createDirectory(
-                    atPath: folder,
-                    withIntermediateDirectories: true
-                )
-            }
-            guard let handle = fopen(path, "a") else {
-                let reason = String(cString: strerror(errno))
-                throw Failure(.usage, "cannot write the report '\(path)': \(reason)")
-            }
-            fclose(handle)
+        for (_, path) in files where path != "-" { _ = try Self.checked(path) }
+    }
+
+    /// The path, when a file can be written there.
+    static func checked(_ path: String) throws -> String {
+        let folder = (path as NSString).deletingLastPathComponent
+        if !folder.isEmpty {
+            try? FileManager.default.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: true
+            )
         }
+        guard let handle = fopen(path, "a") else {
+            let reason = String(cString: strerror(errno))
+            throw Failure(.usage, "cannot write the report '\(path)': \(reason)")
+        }
+        fclose(handle)
+        return path
     }
 
     var usesStandardOutput: Bool { files.contains { $0.path == "-" } }
@@ -47,6 +51,9 @@ struct ReportFiles {
                 switch format {
                 case .json: JSONReport.render(report)
                 case .junit: JUnitReport.render(report)
+                case .html: HTMLReport.render(report)
+                case .github: GitHubReport.render(report)
+                case .badge: BadgeReport.render(report)
                 }
             if path == "-" {
                 Terminal.output(text)

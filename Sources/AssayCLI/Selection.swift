@@ -15,11 +15,7 @@ struct Selection {
         for pattern in skip where !contracts.contains(where: { Self.matches(pattern, $0) }) {
             throw Failure(.nothingSelected, Self.unmatched("--skip", pattern, contracts))
         }
-        let selected = contracts.filter { contract in
-            (only.isEmpty || only.contains { Self.matches($0, contract) })
-                && !skip.contains { Self.matches($0, contract) }
-                && (level.map { contract.level <= $0 } ?? true)
-        }
+        let selected = contracts.filter(takes)
         guard !selected.isEmpty else {
             throw Failure(
                 .nothingSelected,
@@ -29,11 +25,20 @@ struct Selection {
         return selected
     }
 
+    /// Whether the selection holds that contract, or that case of a search.
+    func takes(_ contract: Contract) -> Bool {
+        (only.isEmpty || only.contains { Self.matches($0, contract) })
+            && !skip.contains { Self.matches($0, contract) }
+            && (level.map { contract.level <= $0 } ?? true)
+    }
+
     /// A pattern names a clause, a case, a contract, or a folder of contracts; `*` stands for
     /// anything.
     static func matches(_ pattern: String, _ contract: Contract) -> Bool {
         if pattern == contract.clause { return true }
         let id = contract.caseID
+        // A case of a search is made while it runs: its pattern begins with the contract.
+        if case .crashPoints = contract.search, pattern.hasPrefix(contract.id + "/") { return true }
         if pattern.contains("*") {
             return glob(Array(pattern.utf8)[...], Array(id.utf8)[...])
                 || glob(Array(pattern.utf8)[...], Array(contract.id.utf8)[...])

@@ -15,6 +15,13 @@ struct SuiteRun: Sendable {
     var jobs: Int
     var knownFailures = KnownFailures()
     var journalBytesMax = 256 << 20
+    var isWhole = false
+    var shard: Shard?
+    var keepsEvidence = false
+    /// Only these of the generated variants.
+    var isWanted: (@Sendable (Contract) -> Bool)?
+    /// How long the cases may take together, in real time.
+    var timeMax: Duration?
 
     /// Opens everything, runs, closes, and returns the report; a cancelled run is interrupted.
     func run(
@@ -49,24 +56,27 @@ struct SuiteRun: Sendable {
         interruption?.onAbandon { session.abandon() }
         opened(session)
         var generator = SeededGenerator(seed: 0, text: seed)
+        var options = SuiteRunner.Options(
+            seed: generator.next(),
+            jobs: jobs,
+            nonce: Self.nonce(),
+            knownFailures: knownFailures
+        )
+        options.keepsEvidence = keepsEvidence
+        options.isWanted = isWanted
         let runner = SuiteRunner(
             executor: session.executor,
-            options: SuiteRunner.Options(
-                seed: generator.next(),
-                jobs: jobs,
-                nonce: Self.nonce(),
-                knownFailures: knownFailures
-            ),
+            options: options,
             report: progress.report
         )
         let clock = ContinuousClock()
         let start = clock.now
-        let cases = await runner.run(contracts)
+        let (cases, isOutOfTime) = await run(runner)
         let seconds = Double((clock.now - start).milliseconds) / 1000
         let notes = notes(about: session)
         await session.close()
         progress.clear()
-        return RunReport(
+        var report = RunReport(
             version: assayVersion,
             suite: suite,
             seed: seed,
@@ -78,6 +88,40 @@ struct SuiteRun: Sendable {
             isInterrupted: Task.isCancelled || interruption?.isRaised == true,
             notes: notes
         )
+        report.isWhole = isWhole
+        report.shard = shard?.description
+        report.isOutOfTime = isOutOfTime && !report.isInterrupted
+        return report
+    }
+
+    /// The results, and whether the time was over before all of them were there.
+    private func run(_ runner: SuiteRunner) async -> (cases: [CaseResult], isOutOfTime: Bool) {
+        let contracts = contracts
+        let work = Task { await runner.run(contracts) }
+        let isOver = Locked(false)
+        let limit = timeMax.map { time in
+            Task {
+                try await ContinuousClock().sleep(for: time)
+                isOver.withLock { $0 = true }
+                work.cancel()
+            }
+        }
+        defer { limit?.cancel() }
+        let cases = await withTaskCancellationHandler {
+            await work.value
+        } onCancel: {
+            work.cancel()
+        }
+        let isOutOfTime = isOver.withLock { $0 }
+        guard isOutOfTime else { return (cases, false) }
+        let told = cases.map { result in
+            var result = result
+            if result.verdict == .notRun, !result.isDeclaredUnsupported {
+                result.note = "the time that --max-time allows was over"
+            }
+            return result
+        }
+        return (told, true)
     }
 
     /// What the fakes saw that no case can own.
@@ -86,7 +130,10 @@ struct SuiteRun: Sendable {
         let calls = exchanges.filter { $0.from == .backend }
         let refused = calls.filter { [401, 403].contains($0.response?.status ?? 0) }
         var notes: [String] = []
-        if let first = refused.first {
+        // A refusal that a contract planned is not the key's fault: others were accepted.
+        if let first = refused.first,
+            !calls.contains(where: { $0.to == first.to && $0.response?.status == 200 })
+        {
             notes.append(
                 "the fake \(first.to) refused \(refused.count) calls of the backend: its key is "
                     + "not the profile's"
@@ -116,5 +163,29 @@ struct SuiteRun: Sendable {
         let ids = Set(contracts.map(\.id))
         let texts = library.files.filter { ids.contains($0.id) }.map { "\($0.id)\n\($0.text)\n" }
         return Digest.sha256(Array(texts.joined().utf8))
+    }
+}
+
+/// A part of the suite: the contracts whose ids fall to it, the same on every machine.
+struct Shard: Hashable, Sendable, CustomStringConvertible {
+    let index: Int
+    let count: Int
+
+    /// `2/3`; nil when that is no part of anything.
+    init?(_ text: String) {
+        let parts = text.split(separator: "/").map(String.init)
+        guard parts.count == 2, let index = Int(parts[0]), let count = Int(parts[1]),
+            (1...1000).contains(count), (1...count).contains(index)
+        else { return nil }
+        self.index = index
+        self.count = count
+    }
+
+    var description: String { "\(index)/\(count)" }
+
+    /// All variants of a contract fall to one part, so that they share their twins.
+    func takes(_ contract: Contract) -> Bool {
+        var generator = SeededGenerator(seed: 0, text: contract.id)
+        return Int(generator.next() % UInt64(count)) + 1 == index
     }
 }

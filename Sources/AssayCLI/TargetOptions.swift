@@ -42,11 +42,13 @@ struct TargetOptions: ParsableArguments {
             if start == nil { profile.start = nil }
         }
         if let command = start ?? environment["ASSAY_START"] {
-            profile.start = Profile.Start(
+            var start = Profile.Start(
                 command: command,
                 ready: profile.start?.ready ?? Profile.Endpoint(method: "GET", path: "/healthz"),
                 environment: profile.start?.environment ?? [:]
             )
+            start.takesAnyAnswer = profile.start?.takesAnyAnswer ?? true
+            profile.start = start
         }
         guard profile.target != nil || profile.start != nil else {
             throw Failure(

@@ -29,11 +29,29 @@ struct VerifyCommand: AsyncParsableCommand {
     @Option(name: .long, help: "How many cases run at once (default: 8; ASSAY_JOBS).")
     var jobs: Int?
 
-    @Option(name: .long, help: "FORMAT=PATH, repeatable: json, junit; PATH - is standard output.")
+    @Option(
+        name: .long,
+        help: "FORMAT=PATH, repeatable: json, junit, html, github, badge; PATH - is standard output."
+    )
     var report: [String] = []
 
     @Option(name: .long, help: "List of accepted failures: case, code, reason.")
     var knownFailing: String?
+
+    @Option(name: .long, help: "I/N: only this part of the suite; 'assay merge' joins the reports.")
+    var shard: String?
+
+    @Option(name: .long, help: "Write the whole run to a file that 'assay judge' reads.")
+    var save: String?
+
+    @Option(name: .long, help: "Stop after this long and report what has run (default: 15m).")
+    var maxTime = "15m"
+
+    @Option(
+        name: .long,
+        help: "Where events that a variation found are written as contracts."
+    )
+    var found = "assay-found"
 
     @Option(name: .long, help: "The journal's bound in megabytes.")
     var journal = 256
@@ -49,37 +67,63 @@ struct VerifyCommand: AsyncParsableCommand {
         if library.contracts.isEmpty, !library.errors.isEmpty {
             throw Failure(.unparsable, "no contract could be read")
         }
-        let contracts = try selection.selection(fallback: .should).apply(to: library.contracts)
+        let selection = try selection.selection(fallback: .should)
+        let all = try selection.apply(to: library.contracts)
+        let shard = try shard.map { text in
+            guard let shard = Shard(text) else {
+                throw Failure(.usage, "--shard '\(text)' is not a part such as 2/3")
+            }
+            return shard
+        }
+        let contracts = shard.map { shard in all.filter(shard.takes) } ?? all
+        guard !contracts.isEmpty else {
+            throw Failure(.nothingSelected, "no case falls to --shard \(shard?.description ?? "")")
+        }
+        guard let timeMax = Duration(contractText: maxTime), timeMax > .zero else {
+            throw Failure(.usage, "--max-time '\(maxTime)' is not a duration such as 90s or 15m")
+        }
         let files = try ReportFiles(report)
         guard (1...4096).contains(journal) else {
             throw Failure(.usage, "--journal takes 1 to 4096 megabytes")
         }
         let jobs = try jobCount(environment)
-        let run = SuiteRun(
+        let saveFile = try save.map { try ReportFiles.checked($0) }
+        var run = SuiteRun(
             profile: profile,
             addresses: try target.addresses(for: profile),
             contracts: contracts,
-            suite: SuiteRun.digest(of: library, contracts),
+            suite: SuiteRun.digest(of: library, all),
             seed: seed ?? environment["ASSAY_SEED"] ?? SuiteRun.nonce(),
             jobs: jobs,
-            knownFailures: try knownFailures(profile),
+            knownFailures: try KnownFailures.read(knownFailing ?? profile.knownFailingPath),
             journalBytesMax: journal << 20
         )
+        run.isWhole =
+            paths.isEmpty && selection.only.isEmpty && selection.skip.isEmpty
+            && (selection.level ?? .should) >= .should && library.errors.isEmpty
+        run.shard = shard
+        run.keepsEvidence = saveFile != nil
+        run.isWanted = { selection.takes($0) }
+        run.timeMax = timeMax
+        let prepared = run
+        let timeText = maxTime
         let interruption = Interruption()
         let progress = Progress()
         let isQuiet = files.usesStandardOutput
         let outcome = try await interruption.run {
-            try await run.run(progress: progress, interruption: interruption) { session in
+            try await prepared.run(progress: progress, interruption: interruption) { session in
                 guard !isQuiet else { return }
                 let fakes = session.servers.map { "\($0.party) \($0.baseURL)" }
                 Terminal.error(
-                    "assay \(assayVersion) · \(contracts.count) cases · seed \(run.seed)\n"
+                    "assay \(assayVersion) · \(contracts.count) cases · seed \(prepared.seed) · at most \(timeText)\n"
                 )
                 Terminal.error("fakes    \(fakes.joined(separator: "  "))\n")
                 Terminal.error("backend  \(session.backend.target)\n\n")
             }
         }
         try files.write(outcome)
+        if let saveFile { try Self.save(outcome, profile, to: saveFile) }
+        try writeFound(outcome, isQuiet)
         if !isQuiet {
             let terminal = TerminalReport(
                 style: Terminal.style(),
@@ -97,23 +141,42 @@ struct VerifyCommand: AsyncParsableCommand {
         throw ExitCode(outcome.exitCode)
     }
 
+    private static func save(_ report: RunReport, _ profile: Profile, to path: String) throws {
+        do {
+            let text = try SavedRun.lines(report, profile: profile).joined(separator: "\n") + "\n"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        } catch {
+            throw Failure(.usage, "cannot write the run '\(path)': \(error)")
+        }
+    }
+
+    /// Writes what variations found as contracts that can be kept; a run is not lost over it.
+    private func writeFound(_ report: RunReport, _ isQuiet: Bool) throws {
+        for result in report.cases {
+            guard let contract = result.found else { continue }
+            let id = "found/" + contract.id.split(separator: "/").joined(separator: "-")
+            let path = "\(found)/\(id).yaml"
+            do {
+                try FileManager.default.createDirectory(
+                    atPath: found + "/found",
+                    withIntermediateDirectories: true
+                )
+                try Data(ContractWriter.text(contract, id: id).utf8)
+                    .write(to: URL(fileURLWithPath: path))
+                if !isQuiet {
+                    Terminal.error("found    \(path)  (run it with --contracts \(found))\n")
+                }
+            } catch {
+                Terminal.error("assay: cannot write '\(path)': \(error.localizedDescription)\n")
+            }
+        }
+    }
+
     private func jobCount(_ environment: [String: String]) throws -> Int {
         let text = jobs.map(String.init) ?? environment["ASSAY_JOBS"] ?? "8"
         guard let count = Int(text), (1...64).contains(count) else {
             throw Failure(.usage, "--jobs '\(text)' is not a number from 1 to 64")
         }
         return count
-    }
-
-    private func knownFailures(_ profile: Profile) throws -> KnownFailures {
-        guard let path = knownFailing ?? profile.knownFailingPath else { return KnownFailures() }
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw Failure(.usage, "there is no list of known failures '\(path)'")
-        }
-        do throws(KnownFailures.ParseError) {
-            return try KnownFailures(parsing: String(decoding: data, as: UTF8.self), path: path)
-        } catch {
-            throw Failure(.unparsable, error.description)
-        }
     }
 }

@@ -87,6 +87,9 @@ package final class BackendClient: Sendable {
 
     /// The largest answer that is read; a larger one counts as no complete answer.
     private static let bodyMax = 16 << 20
+    /// What is kept of an answer; no probe's answer is longer, and a backend that sends megabytes
+    /// must not fill our memory.
+    private static let keptMax = 256 << 10
 
     package let base: String
     private let lanes: [HTTPClient]
@@ -206,7 +209,20 @@ package final class BackendClient: Sendable {
         until deadline: ContinuousClock.Instant
     ) async throws -> ByteBuffer {
         try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
-            group.addTask { try await body.collect(upTo: bodyMax) }
+            group.addTask {
+                var kept = ByteBuffer()
+                var count = 0
+                for try await part in body {
+                    count += part.readableBytes
+                    guard count <= bodyMax else { throw TooLong() }
+                    var part = part
+                    let room = keptMax - kept.readableBytes
+                    if var slice = part.readSlice(length: min(room, part.readableBytes)) {
+                        kept.writeBuffer(&slice)
+                    }
+                }
+                return kept
+            }
             group.addTask {
                 try await ContinuousClock().sleep(until: deadline)
                 throw HTTPClientError.deadlineExceeded
@@ -216,8 +232,13 @@ package final class BackendClient: Sendable {
         }
     }
 
+    /// The answer goes on and on.
+    private struct TooLong: Error {}
+
     private static func failure(_ error: any Error, _ within: Duration) -> Exchange.Outcome {
         switch error {
+        case is TooLong:
+            return .failed(.closed, "the answer has more than \(bodyMax >> 20) MB")
         case let error as HTTPClientError
         where error == .deadlineExceeded || error == .readTimeout:
             return .failed(.timedOut, "no complete answer within \(within.milliseconds) ms")

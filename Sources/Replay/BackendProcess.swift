@@ -19,12 +19,16 @@ package final class BackendProcess: Sendable {
     private struct State {
         var process: pid_t = 0
         var timeZone: String?
+        /// The writing end of the pipe by which the backend's group learns that we are gone.
+        var lifeline: Int32 = -1
         var exitText: String?
     }
 
     private let command: String
     private let environment: [String: String]
     private let outputPath: String
+    /// Stands in the environment of everything that the backend starts.
+    private let mark = UUID().uuidString
     private let state = Locked(State())
 
     package init(command: String, environment: [String: String], outputPath: String) {
@@ -39,6 +43,11 @@ package final class BackendProcess: Sendable {
         set { state.withLock { $0.timeZone = newValue } }
     }
 
+    /// Waits beside the command for the end of the pipe, which comes when Assay is gone, however it
+    /// went, and then ends the whole group; then becomes the command.
+    private static let guarded =
+        "(read -r _ <&3; kill -KILL 0) & exec 3<&-; exec /bin/sh -c \"$0\""
+
     package func launch() throws(StartError) {
         var actions = Self.emptyFileActions()
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -51,6 +60,14 @@ package final class BackendProcess: Sendable {
             0o600
         )
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else {
+            throw StartError(description: "cannot start '\(command)': no file descriptor is left")
+        }
+        // Only the child's copy of the reading end is inherited.
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        posix_spawn_file_actions_adddup2(&actions, ends[0], 3)
+        defer { close(ends[0]) }
         var attributes = Self.emptyAttributes()
         defer { posix_spawnattr_destroy(&attributes) }
         // A group of its own, so that its children end with it, and the default signals.
@@ -67,8 +84,9 @@ package final class BackendProcess: Sendable {
         )
         var merged = ProcessInfo.processInfo.environment
         merged.merge(environment) { $1 }
+        merged["ASSAY_PROCESS"] = mark
         if let timeZone = state.withLock({ $0.timeZone }) { merged["TZ"] = timeZone }
-        let words = ["/bin/sh", "-c", command]
+        let words = ["/bin/sh", "-c", Self.guarded, command]
         let pairs = merged.map { "\($0.key)=\($0.value)" }
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         var variables: [UnsafeMutablePointer<CChar>?] = pairs.map { strdup($0) } + [nil]
@@ -85,16 +103,21 @@ package final class BackendProcess: Sendable {
             &variables
         )
         guard result == 0 else {
+            close(ends[1])
             throw StartError(
                 description: "cannot start '\(command)': \(String(cString: strerror(result)))"
             )
         }
-        state.withLock { $0 = State(process: process, timeZone: $0.timeZone) }
+        state.withLock {
+            if $0.lifeline > 0 { close($0.lifeline) }
+            $0 = State(process: process, timeZone: $0.timeZone, lifeline: ends[1])
+        }
     }
 
     /// How the process ended, when it has ended by itself; nil while it runs.
     package var exitText: String? {
-        state.withLock { state in
+        boundOutput()
+        return state.withLock { state in
             reap(&state, wait: false)
             return state.exitText
         }
@@ -126,11 +149,50 @@ package final class BackendProcess: Sendable {
         }
     }
 
+    /// How much the backend has written, in bytes.
+    package var outputSize: UInt64 {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: outputPath)
+        return (attributes?[.size] as? NSNumber)?.uint64Value ?? 0
+    }
+
+    /// The last lines that the backend wrote after that many bytes.
+    package func output(since start: UInt64, lineCountMax: Int = 12) -> String {
+        guard let handle = FileHandle(forReadingAtPath: outputPath) else { return "" }
+        defer { try? handle.close() }
+        let size = outputSize
+        let from = max(start <= size ? start : 0, size > 8192 ? size - 8192 : 0)
+        guard (try? handle.seek(toOffset: from)) != nil,
+            let data = try? handle.read(upToCount: 8192)
+        else { return "" }
+        return String(decoding: data, as: UTF8.self).split(separator: "\n").suffix(lineCountMax)
+            .joined(separator: "\n")
+    }
+
+    /// A backend that fills its log must not fill the disk: what is over the bound is thrown away.
+    private func boundOutput() {
+        guard outputSize > Self.outputMax else { return }
+        // The file is open for appending, so what follows begins at the new end.
+        truncate(outputPath, 0)
+    }
+
+    private static let outputMax: UInt64 = 64 << 20
+
+    /// Ends what left the group and lives on, found by the mark in its environment.
+    package func sweep() {
+        let folders = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        let wanted = Data("ASSAY_PROCESS=\(mark)".utf8)
+        for name in folders {
+            guard let process = pid_t(name), process != getpid(),
+                let environment = FileManager.default.contents(atPath: "/proc/\(name)/environ"),
+                environment.range(of: wanted) != nil
+            else { continue }
+            kill(process, SIGKILL)
+        }
+    }
+
     /// The last lines that the backend wrote.
     package func outputTail(lineCountMax: Int = 12) -> String {
-        guard let data = FileManager.default.contents(atPath: outputPath) else { return "" }
-        let text = String(decoding: data.suffix(8192), as: UTF8.self)
-        return text.split(separator: "\n").suffix(lineCountMax).joined(separator: "\n")
+        output(since: 0, lineCountMax: lineCountMax)
     }
 
     private func reap(_ state: inout State, wait: Bool) {

@@ -12,13 +12,16 @@ package final class BackendUnderTest: Sendable {
     package let process: BackendProcess?
     private let ready: Profile.Endpoint
     private let startMax: Duration
+    private let takesAnyAnswer: Bool
 
     package init(
         target: String,
         process: BackendProcess?,
         ready: Profile.Endpoint,
-        startMax: Duration = .seconds(30)
+        startMax: Duration = .seconds(30),
+        takesAnyAnswer: Bool = false
     ) {
+        self.takesAnyAnswer = takesAnyAnswer
         client = BackendClient(base: target)
         self.process = process
         self.ready = ready
@@ -59,6 +62,7 @@ package final class BackendUnderTest: Sendable {
     /// Ends the process; the last thing a run does.
     package func stop() async {
         await process?.stop(.terminate, grace: .seconds(3))
+        process?.sweep()
         await client.close()
     }
 
@@ -74,7 +78,9 @@ package final class BackendUnderTest: Sendable {
             )
             switch outcome {
             // A backend that is already running need not know the ready path.
-            case .answered(let response) where process == nil || response.status < 400: return
+            case .answered(let response)
+            where process == nil || response.status < (takesAnyAnswer ? 500 : 400):
+                return
             case .answered(let response):
                 last = "\(ready.method) \(ready.path) answered \(response.status)"
             case .failed(.refused, let text) where process == nil:

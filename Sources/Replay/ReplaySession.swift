@@ -117,7 +117,8 @@ package final class ReplaySession: Sendable {
             backend = BackendUnderTest(
                 target: target,
                 process: process,
-                ready: profile.start?.ready ?? Profile.Endpoint(method: "GET", path: "/")
+                ready: profile.start?.ready ?? Profile.Endpoint(method: "GET", path: "/"),
+                takesAnyAnswer: profile.start?.takesAnyAnswer ?? false
             )
         } catch {
             for server in servers { await server.stop() }
@@ -140,6 +141,7 @@ package final class ReplaySession: Sendable {
     /// Kills what was started, at once; for the second Ctrl-C.
     package func abandon() {
         backend.process?.killNow()
+        backend.process?.sweep()
     }
 
     /// What `{{…}}` stands for in a profile.

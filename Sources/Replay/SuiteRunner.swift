@@ -9,8 +9,10 @@ package final class SuiteRunner: Sendable {
         /// Makes ids unique on a backend that keeps its data; not part of the seed.
         package var nonce: String
         package var knownFailures: KnownFailures
-        /// Only this variant of the generated ones.
-        package var variant: String?
+        /// Only these variants of the generated ones.
+        package var isWanted: (@Sendable (Contract) -> Bool)?
+        /// Every result keeps what its verdict rests on.
+        package var keepsEvidence = false
 
         package init(seed: UInt64, jobs: Int, nonce: String, knownFailures: KnownFailures) {
             self.seed = seed
@@ -137,8 +139,8 @@ package final class SuiteRunner: Sendable {
             // Without a single call there is one case, and the disturbance rule says why.
             plans += points.isEmpty ? [plan] : points.map { plan.disturbed(at: $0) }
         }
-        guard let wanted = options.variant else { return plans }
-        return plans.filter { $0.contract.caseID == wanted || $0.contract.search != nil }
+        guard let isWanted = options.isWanted else { return plans }
+        return plans.filter { isWanted($0.contract) }
     }
 
     /// Two plain purchases show what of this backend can be seen from outside, and how fast.
@@ -345,6 +347,7 @@ package final class SuiteRunner: Sendable {
         let clock = ContinuousClock()
         let start = clock.now
         report(.started(plan.contract.caseID))
+        let outputStart = executor.backend.process?.outputSize ?? 0
         if state.withLock({ $0.silentCount >= Self.silentCountMax && $0.passedCount == 0 }) {
             let finding = Finding(
                 .backendGone,
@@ -403,7 +406,7 @@ package final class SuiteRunner: Sendable {
             if verdict == .passed { state.passedCount += 1 }
         }
         let isInteresting = verdict != .passed
-        return CaseResult(
+        var result = CaseResult(
             contract: plan.contract,
             verdict: verdict,
             findings: findings,
@@ -412,11 +415,25 @@ package final class SuiteRunner: Sendable {
             overlap: OverlapRule.overlap(in: subject),
             volatile: StateComparison(evidence(subject, twins)).volatile,
             settling: subject.settling,
-            timeline: isInteresting ? subject.exchanges : [],
+            timeline: isInteresting ? subject.exchanges.map(\.shortened) : [],
             base: subject.base,
-            backendOutput: subject.backendExit == nil
-                ? nil : executor.backend.process?.outputTail()
+            backendOutput: explains(subject, verdict)
+                ? executor.backend.process?.output(since: outputStart) : nil
         )
+        if options.keepsEvidence { result.evidence = evidence(subject, twins) }
+        return result
+    }
+
+    /// What the backend wrote meanwhile says why it ended, failed or kept silent.
+    private func explains(_ record: RunRecord, _ verdict: Verdict) -> Bool {
+        if record.backendExit != nil { return true }
+        if case .restartFailed = record.trouble { return true }
+        return verdict == .failed
+            && record.exchanges.contains { exchange in
+                guard exchange.to == .backend else { return false }
+                if case .failed = exchange.outcome { return true }
+                return exchange.response.map { $0.status >= 500 } ?? false
+            }
     }
 
     private func twins(_ plan: CasePlan, _ sight: RunRecord.Sight) async -> [RunRecord] {
@@ -465,7 +482,7 @@ package final class SuiteRunner: Sendable {
     // MARK: Before and after
 
     /// The result of a case that cannot be run here; nil when it can.
-    private func obstacle(_ plan: CasePlan) -> CaseResult? {
+    package func obstacle(_ plan: CasePlan) -> CaseResult? {
         if let text = unmapped(plan.contract) {
             return CaseResult(
                 contract: plan.contract,

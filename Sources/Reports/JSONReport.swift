@@ -21,6 +21,16 @@ package enum JSONReport {
                 }
             )
         )
+        let standing = report.standing
+        if let grade = standing.grade { root["grade"] = .string(grade.rawValue) }
+        if let shard = report.shard { root["shard"] = .string(shard) }
+        root["clauses"] = .object(
+            JSONObject(
+                members: standing.clauses.sorted { $0.key < $1.key }.map {
+                    .init(key: $0.key, value: .string($0.value.rawValue))
+                }
+            )
+        )
         root["notes"] = .strings(report.notes)
         root["cases"] = .array(report.cases.map(json))
         return JSONValue.object(root).prettyText + "\n"
@@ -29,6 +39,7 @@ package enum JSONReport {
     private static func json(_ result: CaseResult) -> JSONValue {
         var fields: JSONObject = [
             "id": .string(result.contract.caseID),
+            "contract": .string(result.contract.id),
             "title": .string(result.contract.title),
             "clause": .string(result.contract.clause),
             "level": .string(result.contract.level.rawValue),
@@ -38,6 +49,7 @@ package enum JSONReport {
         if let note = result.note { fields["note"] = .string(note) }
         if result.isDeclaredUnsupported { fields["unsupported"] = true }
         if let overlap = result.overlap { fields["overlap"] = .integer(Int64(overlap)) }
+        if let count = result.runCount { fields["runs"] = .integer(Int64(count)) }
         if !result.volatile.isEmpty { fields["volatile"] = .strings(result.volatile) }
         if result.settling != .notNeeded {
             fields["settled"] = .string(result.settling.description)

@@ -117,13 +117,14 @@ package struct TerminalReport: Sendable {
             "\(style.bold("summary"))  \(report.cases.count) cases in "
             + "\(seconds / 100).\(seconds % 100 < 10 ? "0" : "")\(seconds % 100) s\n"
             + "         \(counts)\n"
-        let clauses = Dictionary(grouping: report.cases, by: \.contract.clause)
-        let proven = clauses.filter { $0.value.contains { $0.verdict == .passed } }
-            .filter { !$0.value.contains { [.failed, .inconclusive].contains($0.verdict) } }
-        text += "         clauses proven \(proven.count) of \(clauses.count)"
-        let broken = clauses.filter { $0.value.contains { $0.verdict == .failed } }.keys.sorted()
-        if !broken.isEmpty { text += " · broken " + broken.joined(separator: " ") }
+        let standing = report.standing
+        text += "         clauses proven \(standing.count(.proven)) of \(standing.clauses.count)"
+        if let grade = standing.grade { text += " · grade \(style.bold(grade.rawValue))" }
         text += "\n"
+        let broken = standing.names(.failed)
+        if !broken.isEmpty { text += lines("", "broken " + broken.joined(separator: " "), 9) }
+        let unproven = standing.names(.unproven)
+        if !unproven.isEmpty { text += lines("", "unproven " + unproven.joined(separator: " "), 9) }
         let skipped = Dictionary(
             grouping: report.cases.filter { $0.verdict == .notRun && $0.isDeclaredUnsupported },
             by: { $0.note ?? "" }
@@ -138,6 +139,7 @@ package struct TerminalReport: Sendable {
             text += volatile.count > 8 ? ", …\n" : "\n"
         }
         for note in report.notes { text += "         \(note)\n" }
+        if report.isOutOfTime { text += "         the time was over; what had run is reported\n" }
         if report.isInterrupted { text += "         interrupted; what had run is reported\n" }
         text += "         suite \(report.suite.prefix(19)) · seed \(report.seed)\n"
         return text
@@ -146,7 +148,7 @@ package struct TerminalReport: Sendable {
 
 extension String {
     /// Printable text that keeps its line breaks.
-    fileprivate var printableLines: String {
+    var printableLines: String {
         split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
             .joined(separator: "\n")
     }

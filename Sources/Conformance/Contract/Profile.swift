@@ -22,6 +22,8 @@ package struct Profile: Hashable, Sendable {
     package struct Start: Hashable, Codable, Sendable {
         package var command: String
         package var ready: Endpoint
+        /// Any answer below 500 means that it is ready, because nobody said which route tells.
+        package var takesAnyAnswer = false
         package var environment: [String: String]
 
         package init(command: String, ready: Endpoint, environment: [String: String]) {

@@ -99,6 +99,21 @@ package struct Exchange: Hashable, Codable, Sendable {
     }
 }
 
+extension Exchange {
+    /// The exchange with bodies cut to what a person reads.
+    package var shortened: Exchange {
+        let max = 4096
+        var copy = self
+        if request.body.count > max { copy.request.body = Array(request.body.prefix(max)) }
+        copy.request.parsedBody = nil
+        if case .answered(var response) = outcome, response.body.count > max {
+            response.body = Array(response.body.prefix(max))
+            copy.outcome = .answered(response)
+        }
+        return copy
+    }
+}
+
 /// Something the backend did to a provider, as the provider understood it.
 package struct Effect: Hashable, Codable, Sendable {
     /// `onesignal.notification`: a message that the provider accepted for delivery.

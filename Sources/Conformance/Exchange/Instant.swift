@@ -153,6 +153,18 @@ extension Duration {
         self = .milliseconds(sign * count * unit)
     }
 
+    /// As contracts write it: the largest unit that divides it.
+    package var contractText: String {
+        let total = milliseconds
+        let units: [(Int64, String)] = [
+            (86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s"), (1, "ms"),
+        ]
+        guard total != 0, let (size, name) = units.first(where: { total % $0.0 == 0 }) else {
+            return "0s"
+        }
+        return "\(total > 0 ? "+" : "")\(total / size)\(name)"
+    }
+
     /// `+5m00.000`: minutes and seconds, as timelines print offsets.
     package var offsetText: String {
         let total = milliseconds

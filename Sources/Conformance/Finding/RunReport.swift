@@ -13,6 +13,12 @@ package struct RunReport: Hashable, Sendable {
     package var isInterrupted: Bool
     /// Facts about the run that no case owns, for people.
     package var notes: [String]
+    /// Every contract of the suite was selected, so that the run says how good the backend is.
+    package var isWhole = false
+    /// `2/3` when this is a part of a run that was cut.
+    package var shard: String?
+    /// The time that was set for it was over before every case had run.
+    package var isOutOfTime = false
 
     package init(
         version: String,
@@ -38,6 +44,8 @@ package struct RunReport: Hashable, Sendable {
         self.notes = notes
     }
 
+    package var standing: Standing { Standing(cases, isWhole: isWhole && !isInterrupted) }
+
     package func count(_ verdict: Verdict) -> Int {
         cases.count { $0.verdict == verdict }
     }
@@ -45,12 +53,40 @@ package struct RunReport: Hashable, Sendable {
     /// The documented exit code of the architecture, section 6.
     package var exitCode: Int32 {
         if isInterrupted { return 130 }
+        if isOutOfTime, count(.failed) + count(.unexpectedPass) == 0 { return 5 }
         if count(.failed) + count(.unexpectedPass) > 0 { return 1 }
         if count(.inconclusive) > 0 { return 5 }
         if cases.contains(where: { $0.verdict == .notRun && !$0.isDeclaredUnsupported }) {
             return 5
         }
         return 0
+    }
+}
+
+extension RunReport {
+    /// The parts of one run as that run, its cases in the order of the suite; nil for no parts.
+    package static func joined(_ parts: [RunReport]) -> RunReport? {
+        guard var whole = parts.first else { return nil }
+        // Contracts are ordered by their ids, and all cases of one stand in one part.
+        var byContract: [String: [CaseResult]] = [:]
+        for result in parts.flatMap(\.cases) {
+            byContract[result.contract.id, default: []].append(result)
+        }
+        whole.cases = byContract.sorted { $0.key < $1.key }.flatMap(\.value)
+        whole.seconds = parts.map(\.seconds).reduce(0, +)
+        whole.began = parts.map(\.began).min() ?? whole.began
+        whole.isInterrupted = parts.contains(where: \.isInterrupted)
+        whole.isOutOfTime = parts.contains(where: \.isOutOfTime)
+        whole.shard = nil
+        var seeds: [String] = []
+        var notes: [String] = []
+        for part in parts {
+            if !seeds.contains(part.seed) { seeds.append(part.seed) }
+            for note in part.notes where !notes.contains(note) { notes.append(note) }
+        }
+        whole.seed = seeds.joined(separator: ",")
+        whole.notes = notes
+        return whole
     }
 }
 
@@ -76,6 +112,8 @@ package struct CaseResult: Hashable, Sendable {
     package var backendOutput: String?
     /// How many runs a search took.
     package var runCount: Int?
+    /// All that the verdict rests on, when the run is saved.
+    package var evidence: CaseEvidence?
     /// The smallest event that fails, as a contract ready to be kept.
     package var found: Contract?
 

@@ -1,0 +1,83 @@
+/// What a run says about a backend as a whole: which clauses stand, and how far it has come.
+package struct Standing: Hashable, Sendable {
+    /// What is known about one clause after a run.
+    package enum Clause: String, Hashable, Sendable, CaseIterable {
+        /// Every case of it that ran passed, and at least one did.
+        case proven
+        /// A case failed, known or not.
+        case failed
+        /// Nothing of it ran to a verdict, or not all of it.
+        case unproven
+    }
+
+    /// How much a backend can be trusted with; each grade includes the ones before.
+    package enum Grade: String, Hashable, Sendable, CaseIterable, Comparable {
+        case none = "None"
+        /// Takes what its providers send, from them alone, and survives what it does not know.
+        case receives = "Receives"
+        /// Nothing happens twice.
+        case idempotent = "Idempotent"
+        /// Nothing is lost when something fails.
+        case resilient = "Resilient"
+        /// Every other must clause that its features call for.
+        case complete = "Complete"
+
+        package static func < (left: Grade, right: Grade) -> Bool {
+            (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
+        }
+
+        /// The clauses that the grade adds; the last one takes all that are left.
+        package var clauses: Set<String> {
+            switch self {
+            case .none, .complete: []
+            case .receives:
+                ["S-01", "S-02", "S-06", "S-08", "S-18", "S-33", "P-01", "P-05", "F-01", "F-02"]
+            case .idempotent: ["S-03", "S-05", "P-03"]
+            case .resilient: ["S-04", "S-07", "S-30", "S-34", "P-04", "O-03", "O-04"]
+            }
+        }
+
+        /// The grade that a clause belongs to.
+        package static func grade(of clause: String) -> Grade {
+            allCases.first { $0.clauses.contains(clause) } ?? .complete
+        }
+    }
+
+    package let clauses: [String: Clause]
+    /// The highest grade whose must clauses, and those of all grades before, are proven as far as
+    /// the profile's features go; nil when only a part of the suite was selected.
+    package let grade: Grade?
+
+    package init(_ cases: [CaseResult], isWhole: Bool) {
+        let byClause = Dictionary(grouping: cases, by: \.contract.clause)
+        clauses = byClause.mapValues(Self.clause)
+        guard isWhole else {
+            grade = nil
+            return
+        }
+        var reached = Grade.none
+        for grade in Grade.allCases.dropFirst() {
+            let mine = cases.filter {
+                $0.contract.level == .must && Grade.grade(of: $0.contract.clause) == grade
+                    && !($0.verdict == .notRun && $0.isDeclaredUnsupported)
+            }
+            // Nothing that ran is nothing that was proven.
+            guard !mine.isEmpty, mine.allSatisfy({ $0.verdict == .passed }) else { break }
+            reached = grade
+        }
+        grade = reached
+    }
+
+    private static func clause(_ cases: [CaseResult]) -> Clause {
+        if cases.contains(where: { [.failed, .knownFailure].contains($0.verdict) }) { return .failed }
+        let ran = cases.filter { !($0.verdict == .notRun && $0.isDeclaredUnsupported) }
+        return !ran.isEmpty && ran.allSatisfy { $0.verdict == .passed } ? .proven : .unproven
+    }
+
+    package func count(_ state: Clause) -> Int { clauses.values.count { $0 == state } }
+
+    /// The names of the clauses in that state, in order.
+    package func names(_ state: Clause) -> [String] {
+        clauses.filter { $0.value == state }.keys.sorted()
+    }
+}
