@@ -43,7 +43,9 @@ struct DoctorCommand: AsyncParsableCommand {
                     profile: profile,
                     addresses: addresses,
                     folder: folder,
-                    base: Instant(milliseconds: SuiteRun.now().milliseconds / 1000 * 1000 - 3_600_000)
+                    base: Instant(
+                        milliseconds: SuiteRun.now().milliseconds / 1000 * 1000 - 3_600_000
+                    )
                 )
             } catch {
                 let status: ExitStatus = error.kind == .configuration ? .usage : .unreachable

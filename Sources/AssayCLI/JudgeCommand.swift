@@ -21,7 +21,8 @@ struct JudgeCommand: ParsableCommand {
 
     @Option(
         name: .long,
-        help: "FORMAT=PATH, repeatable: json, junit, html, github, badge; PATH - is standard output."
+        help:
+            "FORMAT=PATH, repeatable: json, junit, html, github, badge; PATH - is standard output."
     )
     var report: [String] = []
 
@@ -40,7 +41,9 @@ struct JudgeCommand: ParsableCommand {
             throw Failure(.unparsable, "\(file): \(error)")
         }
         let outcome = saved.judged(
-            knownFailures: try KnownFailures.read(knownFailing ?? saved.head.profile.knownFailingPath)
+            knownFailures: try KnownFailures.read(
+                knownFailing ?? saved.head.profile.knownFailingPath
+            )
         )
         try files.write(outcome)
         if !files.usesStandardOutput {

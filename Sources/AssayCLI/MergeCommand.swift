@@ -22,7 +22,8 @@ struct MergeCommand: ParsableCommand {
 
     @Option(
         name: .long,
-        help: "FORMAT=PATH, repeatable: json, junit, html, github, badge; PATH - is standard output."
+        help:
+            "FORMAT=PATH, repeatable: json, junit, html, github, badge; PATH - is standard output."
     )
     var report: [String] = []
 

@@ -31,7 +31,8 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: "FORMAT=PATH, repeatable: json, junit, html, github, badge; PATH - is standard output."
+        help:
+            "FORMAT=PATH, repeatable: json, junit, html, github, badge; PATH - is standard output."
     )
     var report: [String] = []
 

@@ -188,7 +188,9 @@ struct VariantParser {
             )
         }
         if let node = fields["orders"] {
-            if node.json.int64 != nil { return .orders(sampleSize: reader.count(node, in: 2...200)) }
+            if node.json.int64 != nil {
+                return .orders(sampleSize: reader.count(node, in: 2...200))
+            }
             return reader.word(node, "choice of orders (or a number)", among: ["every"])
                 .map { _ in .orders(sampleSize: 40) }
         }
@@ -309,7 +311,8 @@ struct VariantParser {
             return signal.map { .restart(Restart(signal: $0)) }
         }
         let fields = reader.mapping(node, allowed: ["signal", "during", "moment", "time-zone"])
-        let signal: Restart.Signal = fields["signal"].flatMap { reader.choice($0, "signal") } ?? .kill
+        let signal: Restart.Signal =
+            fields["signal"].flatMap { reader.choice($0, "signal") } ?? .kill
         let zone = fields["time-zone"].flatMap { reader.text($0) }
         guard let during = fields["during"] else {
             return .restart(Restart(signal: signal, timeZone: zone))
@@ -362,7 +365,9 @@ struct VariantParser {
     private mutating func token(_ node: LocatedNode) -> TokenSpec {
         var spec = TokenSpec()
         let fields = reader.mapping(node, allowed: ["kind", "signing", "claims", "raw"])
-        if let kind = fields["kind"] { spec.kind = reader.choice(kind, "kind of token") ?? .idToken }
+        if let kind = fields["kind"] {
+            spec.kind = reader.choice(kind, "kind of token") ?? .idToken
+        }
         if let signing = fields["signing"] {
             spec.signing = reader.choice(signing, "signing") ?? .genuine
         }
@@ -713,7 +718,8 @@ struct VariantParser {
         if let overlap = fields["overlap"] {
             expectation.overlapMin = reader.count(overlap, in: 2...256)
         }
-        if ["answers", "like", "effects", "state", "ids", "race"].allSatisfy({ fields[$0] == nil }) {
+        if ["answers", "like", "effects", "state", "ids", "race"].allSatisfy({ fields[$0] == nil })
+        {
             reader.fail(
                 .conflict("this contract expects nothing", remedy: "Add 'answers: 200'."),
                 at: node.location
@@ -773,7 +779,8 @@ struct VariantParser {
         var effect = EffectExpectation(
             kind: "onesignal.\(kind)",
             user: fields["to"].flatMap { userName($0) },
-            countMin: isClosed || kind != "tags" && fields["unlike"] == nil && fields["added"] == nil
+            countMin: isClosed
+                || kind != "tags" && fields["unlike"] == nil && fields["added"] == nil
                 ? 1 : 0,
             countMax: nil,
             hasSteadyKey: false,

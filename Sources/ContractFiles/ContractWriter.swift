@@ -74,7 +74,9 @@ package enum ContractWriter {
         if !kept.isEmpty {
             lines.append("    set:")
             for edit in kept {
-                lines.append("      \(scalar(edit.pointer.description)): \(edit.value?.text ?? "null")")
+                lines.append(
+                    "      \(scalar(edit.pointer.description)): \(edit.value?.text ?? "null")"
+                )
             }
         }
         let removed = delivery.edits.filter { $0.value == nil }
@@ -178,7 +180,9 @@ package enum ContractWriter {
             if let raw = token.raw { fields.append(("raw", quoted(raw))) }
             lines.append("\(indent)  token: \(flow(fields))")
         }
-        if let answers = call.answers { lines.append("\(indent)  answers: \(self.answers(answers))") }
+        if let answers = call.answers {
+            lines.append("\(indent)  answers: \(self.answers(answers))")
+        }
         return lines
     }
 
@@ -259,7 +263,9 @@ package enum ContractWriter {
     private static func scalar(_ text: String) -> String {
         let isPlain =
             text.first.map { $0.isLetter || $0 == "/" } ?? false
-            && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "_-./ ".contains($0)) }
+            && text.allSatisfy {
+                $0.isASCII && ($0.isLetter || $0.isNumber || "_-./ ".contains($0))
+            }
             && !["null", "true", "false", "yes", "no", "on", "off"].contains(text.lowercased())
             && text.last != " "
         return isPlain ? text : quoted(text)

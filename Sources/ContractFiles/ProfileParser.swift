@@ -158,7 +158,10 @@ package enum ProfileParser {
                     if let endpoint = request(value, known: Self.callTemplates) {
                         profile.endpoints[name] = endpoint
                     }
-                } else if let endpoint = endpoint(value, method: name == "protected" ? "GET" : "POST") {
+                } else if let endpoint = endpoint(
+                    value,
+                    method: name == "protected" ? "GET" : "POST"
+                ) {
                     profile.endpoints[name] = endpoint
                     // A path alone keeps the guide's body and answer.
                     profile.endpoints[name]?.body = usual?.body

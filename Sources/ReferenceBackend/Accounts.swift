@@ -177,7 +177,9 @@ struct Accounts: Sendable {
 
     /// Looks, waits and writes; only a defect does.
     private func claimInTwoSteps(_ accountID: String, _ id: String?) async throws -> LoginResult {
-        let user = try await store.pool.read { db in try id.flatMap { try store.user(db, known: $0) } }
+        let user = try await store.pool.read { db in
+            try id.flatMap { try store.user(db, known: $0) }
+        }
         guard let user, let userID = user.id,
             !(try await store.pool.read { db in try isOwned(db, userID) })
         else { return .conflict }

@@ -205,7 +205,7 @@ struct WebhookRoute: Sendable {
             return JSON.response(.badRequest, ["error": "not_an_event"])
         } catch is Store.UnknownUser where defects.contains(.unknownUserRejected) {
             return JSON.response(.notFound, ["error": "unknown_user"])
-        } catch where defects.contains(.failureAcknowledged) {
+        } catch  where defects.contains(.failureAcknowledged) {
             // Defect: failure-acknowledged
             return JSON.response(.ok, [:])
         } catch {

@@ -12,7 +12,9 @@ enum Refusal {
 
     static func of(_ event: WebhookEvent, _ body: Data, _ defects: Set<Defect>) -> Response? {
         guard !defects.isEmpty,
-            let found = cases.first(where: { defects.contains($0.defect) && $0.applies(event, body) })
+            let found = cases.first(where: {
+                defects.contains($0.defect) && $0.applies(event, body)
+            })
         else { return nil }
         return JSON.response(found.status, ["error": found.defect.rawValue])
     }
@@ -70,7 +72,9 @@ enum Refusal {
         "UNSUBSCRIBE", "BILLING_ERROR", "DEVELOPER_INITIATED", "PRICE_INCREASE",
         "CUSTOMER_SUPPORT", "UNKNOWN",
     ]
-    private static let periods: Set<String> = ["NORMAL", "TRIAL", "INTRO", "PROMOTIONAL", "PREPAID"]
+    private static let periods: Set<String> = [
+        "NORMAL", "TRIAL", "INTRO", "PROMOTIONAL", "PREPAID",
+    ]
 
     private static func isDocumented(_ event: WebhookEvent) -> Bool {
         event.type.hasPrefix("PAYWALL_") || event.type.hasPrefix("PRICE_INCREASE")

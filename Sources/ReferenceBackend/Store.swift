@@ -213,7 +213,9 @@ extension Store {
     ///
     /// Defect: blocked-ids-allowed, long-ids-allowed
     func isValid(_ id: String) -> Bool {
-        if defects.contains(.blockedIDsAllowed), Self.blocked.contains(id.lowercased()) { return true }
+        if defects.contains(.blockedIDsAllowed), Self.blocked.contains(id.lowercased()) {
+            return true
+        }
         if defects.contains(.longIDsAllowed), id.count > 100 { return true }
         return !id.isEmpty && id.count <= 100 && !id.contains("/")
             && !Self.blocked.contains(id.lowercased())

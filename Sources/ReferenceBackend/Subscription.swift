@@ -70,7 +70,9 @@ struct Subscription: Codable, FetchableRecord, PersistableRecord, Sendable {
         case "PRODUCT_CHANGE":
             // Defect: pending-product-forgotten, product-change-at-once
             pendingProductID = defects.contains(.pendingProductForgotten) ? nil : event.newProductID
-            if defects.contains(.productChangeAtOnce) { productID = event.newProductID ?? productID }
+            if defects.contains(.productChangeAtOnce) {
+                productID = event.newProductID ?? productID
+            }
         // Defect: pause-revokes
         case "SUBSCRIPTION_PAUSED": hasEnded = hasEnded || defects.contains(.pauseRevokes)
         default: break
@@ -103,7 +105,8 @@ struct Subscription: Codable, FetchableRecord, PersistableRecord, Sendable {
         if defects.contains(.cancellationRevokes) { hasEnded = true }
         if defects.contains(.billingFlagRecomputed) { billingIssue = false }
         switch event.cancelReason {
-        case "BILLING_ERROR": billingIssue = billingIssue || !defects.contains(.billingFlagRecomputed)
+        case "BILLING_ERROR":
+            billingIssue = billingIssue || !defects.contains(.billingFlagRecomputed)
         case "CUSTOMER_SUPPORT":
             refunded = true
             // Defect: refund-keeps-access

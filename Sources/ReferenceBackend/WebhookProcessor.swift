@@ -194,7 +194,9 @@ struct WebhookProcessor: Sendable {
             if !isStale { try note(db, event, userID, productID, isSandbox) }
         } else if !isStale, unlocks {
             // Defect: new-product-ignored
-            if known == nil, event.type == "RENEWAL", defects.contains(.newProductIgnored) { return }
+            if known == nil, event.type == "RENEWAL", defects.contains(.newProductIgnored) {
+                return
+            }
             var subscription =
                 known
                 ?? Subscription(
@@ -249,7 +251,8 @@ struct WebhookProcessor: Sendable {
                 arguments: [userID]
             )
         }
-        if ["RENEWAL", "UNCANCELLATION"].contains(event.type), defects.contains(.recoveryClearsAll) {
+        if ["RENEWAL", "UNCANCELLATION"].contains(event.type), defects.contains(.recoveryClearsAll)
+        {
             try db.execute(
                 sql: "UPDATE subscriptions SET billingIssue = 0, willRenew = 1 WHERE userID = ?",
                 arguments: [userID]
@@ -263,7 +266,8 @@ struct WebhookProcessor: Sendable {
         guard !event.isSandbox || defects.contains(.sandboxPushes) else { return }
         // Defect: push-to-alias
         let recipient =
-            defects.contains(.pushToAlias) ? event.originalAppUserID ?? user.appUserID : user.appUserID
+            defects.contains(.pushToAlias)
+            ? event.originalAppUserID ?? user.appUserID : user.appUserID
         try Outbox.enqueue(db, event.id, recipient: recipient, text: text, defects: defects)
     }
 
@@ -347,7 +351,13 @@ struct WebhookProcessor: Sendable {
                 // Defect: reconcile-announces
                 guard defects.contains(.reconcileAnnounces) else { return }
                 let text = "Your subscription was checked."
-                try Outbox.enqueue(db, UUID().uuidString, recipient: id, text: text, defects: defects)
+                try Outbox.enqueue(
+                    db,
+                    UUID().uuidString,
+                    recipient: id,
+                    text: text,
+                    defects: defects
+                )
             }
         }
     }

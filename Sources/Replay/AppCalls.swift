@@ -253,7 +253,8 @@ extension RunExecutor {
                 JSONObject(
                     members: object.members.compactMap { member in
                         if case .string(let text) = member.value, text.hasPrefix("{{"),
-                            text.hasSuffix("}}"), (values[String(text.dropFirst(2).dropLast(2))] ?? nil) == nil
+                            text.hasSuffix("}}"),
+                            (values[String(text.dropFirst(2).dropLast(2))] ?? nil) == nil
                         {
                             return nil
                         }

@@ -37,7 +37,12 @@ package struct Examination: Sendable {
         return result
     }
 
-    private mutating func add(_ state: Line.State, _ topic: String, _ text: String, _ hint: String? = nil) {
+    private mutating func add(
+        _ state: Line.State,
+        _ topic: String,
+        _ text: String,
+        _ hint: String? = nil
+    ) {
         lines.append(Line(state: state, topic: topic, text: text, hint: hint))
     }
 

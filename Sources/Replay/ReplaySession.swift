@@ -180,20 +180,21 @@ package final class ReplaySession: Sendable {
                 ),
                 ("FIREBASE_AUTH_BASE", firebase),
             ] : [("FIREBASE_AUTH_EMULATOR_HOST", host)]
-        let pairs: [(String, String?)] = [
-            ("PORT", values["port"]),
-            ("DATA_DIR", values["data"]),
-            ("ONESIGNAL_API_BASE", values["fake.onesignal"]),
-            ("ONESIGNAL_APP_ID", "a55a4000-0000-4000-8000-000000000000"),
-            ("ONESIGNAL_API_KEY", values["secret.onesignal-key"]),
-            ("REVENUECAT_API_BASE", values["fake.revenuecat"]),
-            ("REVENUECAT_API_KEY", values["secret.revenuecat-key"]),
-            ("REVENUECAT_WEBHOOK_AUTH", values["secret.revenuecat-authorization"]),
-            ("REVENUECAT_WEBHOOK_SECRET", values["secret.revenuecat-signing"]),
-            ("PURCHASELY_WEBHOOK_SECRET", values["secret.purchasely-signing"]),
-            ("FIREBASE_PROJECT_ID", firebase == nil ? nil : project),
-            ("GCLOUD_PROJECT", firebase == nil ? nil : project),
-        ] + keys
+        let pairs: [(String, String?)] =
+            [
+                ("PORT", values["port"]),
+                ("DATA_DIR", values["data"]),
+                ("ONESIGNAL_API_BASE", values["fake.onesignal"]),
+                ("ONESIGNAL_APP_ID", "a55a4000-0000-4000-8000-000000000000"),
+                ("ONESIGNAL_API_KEY", values["secret.onesignal-key"]),
+                ("REVENUECAT_API_BASE", values["fake.revenuecat"]),
+                ("REVENUECAT_API_KEY", values["secret.revenuecat-key"]),
+                ("REVENUECAT_WEBHOOK_AUTH", values["secret.revenuecat-authorization"]),
+                ("REVENUECAT_WEBHOOK_SECRET", values["secret.revenuecat-signing"]),
+                ("PURCHASELY_WEBHOOK_SECRET", values["secret.purchasely-signing"]),
+                ("FIREBASE_PROJECT_ID", firebase == nil ? nil : project),
+                ("GCLOUD_PROJECT", firebase == nil ? nil : project),
+            ] + keys
         return Dictionary(
             uniqueKeysWithValues: pairs.compactMap { name, value in
                 value.flatMap { $0.isEmpty ? nil : (name, $0) }

@@ -321,7 +321,8 @@ package final class SuiteRunner: Sendable {
                 runCount += 1
                 let result = await runOnce(plan.varied(candidate, shufflesKeys: shuffles), sight)
                 best.seconds += result.seconds
-                guard result.verdict == .failed, result.findings.first?.code == best.findings.first?.code
+                guard result.verdict == .failed,
+                    result.findings.first?.code == best.findings.first?.code
                 else { continue }
                 let seconds = best.seconds
                 best = result

@@ -92,7 +92,8 @@ package enum HTMLReport {
             text += "<pre>\(escaped(timeline.joined(separator: "\n")))</pre>\n"
         }
         if let output = result.backendOutput, !output.isEmpty {
-            text += "<p class=sub>the backend wrote</p><pre>\(escaped(output.printableLines))</pre>\n"
+            text +=
+                "<p class=sub>the backend wrote</p><pre>\(escaped(output.printableLines))</pre>\n"
         }
         return text + "</details>\n"
     }

@@ -135,6 +135,59 @@ struct LayoutTests {
         #expect(Set(Defect.allCases.map(\.rawValue)).count == Defect.allCases.count)
     }
 
+    /// The tables of mistakes in the documentation name what is there, and leave no row out.
+    @Test func `every known mistake names what catches it, or why nothing can`() throws {
+        let url = Self.root.appendingPathComponent(
+            "Sources/Conformance/Conformance.docc/Traps.md"
+        )
+        let text = try String(contentsOf: url, encoding: .utf8)
+        let ids = Set(ContractLibrary.shipped.contracts.map(\.id))
+        var rows: [String: [String]] = [:]
+        var section = ""
+        for line in text.split(separator: "\n") {
+            if line.hasPrefix("## ") { section = String(line.dropFirst(3)) }
+            guard line.hasPrefix("| "), !line.hasPrefix("| ---"), !line.hasPrefix("| # "),
+                !line.hasPrefix("| event ")
+            else { continue }
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            rows[section, default: []].append(cells[0])
+            let named = line.split(separator: "`").enumerated().filter { $0.offset % 2 == 1 }
+                .map { String($0.element) }
+            for id in named { #expect(ids.contains(id), "\(cells[0]): there is no contract \(id)") }
+            let isExplained = line.contains("no contract: ")
+            #expect(
+                named.isEmpty == isExplained,
+                "\(section) \(cells[0]): name one, or say why not"
+            )
+        }
+        #expect(rows["RevenueCat"] == (1...40).map(String.init))
+        #expect(rows["OneSignal"] == (1...22).map(String.init))
+        #expect(rows["Purchasely"] == (1...20).map(String.init))
+        #expect(
+            rows["The published guide"] == (1...36).map { "X-" + ($0 < 10 ? "0" : "") + "\($0)" }
+        )
+        #expect(rows["Effect table"]?.count == 16)
+    }
+
+    /// The catalogue: every backend clause, at least two contracts for each that is a must.
+    @Test func `every clause has its contracts and its defects`() {
+        func names(_ letter: String, _ count: Int) -> [String] {
+            (1...count).map { "\(letter)-" + ($0 < 10 ? "0" : "") + "\($0)" }
+        }
+        let catalogue = names("S", 34) + names("P", 10) + names("F", 10) + names("O", 5)
+        let contracts = Dictionary(grouping: ContractLibrary.shipped.contracts, by: \.clause)
+        let defects = Set(Defect.allCases.flatMap(\.clauses))
+        for clause in catalogue {
+            let ids = Set(contracts[clause, default: []].map(\.id))
+            let isMust = contracts[clause]?.contains { $0.level == .must } ?? false
+            #expect(ids.count >= (isMust ? 2 : 1), "\(clause) has \(ids.count) contracts")
+            #expect(defects.contains(clause), "no defect breaks \(clause)")
+        }
+        #expect(Set(contracts.keys).subtracting(catalogue).isEmpty)
+        #expect(Set(ContractLibrary.shipped.contracts.map(\.id)).count >= 150)
+        #expect(Defect.allCases.count >= 90)
+    }
+
     @Test func `names say what a thing is`() {
         for (path, _) in Self.files(below: "Sources") {
             for word in ["Manager", "Helper", "Utils", "Misc"] {

@@ -198,7 +198,8 @@ package struct Profile: Hashable, Sendable {
             return "the profile gives no secret 'purchasely-signing'"
         case .purchaselyPush where unsupported.contains(.push):
             return "the profile declares 'push' unsupported"
-        case .purchasely, .purchaselySignature, .purchaselyPush: return missing("purchasely-webhook")
+        case .purchasely, .purchaselySignature, .purchaselyPush:
+            return missing("purchasely-webhook")
         case .firebase, .signedTokens, .revocation, .realAccounts: return missing("protected")
         case .textIDs where idForm != .string:
             return "the profile's users have ids of the form '\(idForm.rawValue)'"

@@ -164,7 +164,8 @@ package struct SavedRun: Sendable {
                 findings: result.findings
             )
             result.verdict = verdict
-            result.note = note ?? (verdict == .inconclusive ? result.findings.first?.actual : entry.note)
+            result.note =
+                note ?? (verdict == .inconclusive ? result.findings.first?.actual : entry.note)
             return result
         }
         var report = RunReport(

@@ -69,7 +69,9 @@ package struct Standing: Hashable, Sendable {
     }
 
     private static func clause(_ cases: [CaseResult]) -> Clause {
-        if cases.contains(where: { [.failed, .knownFailure].contains($0.verdict) }) { return .failed }
+        if cases.contains(where: { [.failed, .knownFailure].contains($0.verdict) }) {
+            return .failed
+        }
         let ran = cases.filter { !($0.verdict == .notRun && $0.isDeclaredUnsupported) }
         return !ran.isEmpty && ran.allSatisfy { $0.verdict == .passed } ? .proven : .unproven
     }

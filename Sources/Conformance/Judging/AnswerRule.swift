@@ -11,13 +11,14 @@ package struct AnswerRule: Rule {
             }
         )
         let calls = evidence.plan.subject.calls.compactMap { finding($0, in: evidence) }
-        return calls + evidence.plan.subject.deliveries.filter { !$0.isDropped }.flatMap { delivery in
-            let expected =
-                delivery.answers
-                ?? (given.contains(delivery.name)
-                    ? .statuses([200]) : evidence.expectation.answers)
-            return findings(delivery, expected, in: evidence)
-        }
+        return calls
+            + evidence.plan.subject.deliveries.filter { !$0.isDropped }.flatMap { delivery in
+                let expected =
+                    delivery.answers
+                    ?? (given.contains(delivery.name)
+                        ? .statuses([200]) : evidence.expectation.answers)
+                return findings(delivery, expected, in: evidence)
+            }
     }
 
     private static func findings(

@@ -14,7 +14,7 @@ package struct CallRule: Rule {
         guard let call = record.plan.calls.first(where: { $0.name == expected.call }),
             let exchange = record.answer(to: expected.call),
             let response = exchange.response, (200..<300).contains(response.status)
-        // Another rule has said that it was not answered, or that it was refused.
+            // Another rule has said that it was not answered, or that it was refused.
         else { return nil }
         guard let pointer = evidence.profile.endpoints[call.route.rawValue]?.answerID else {
             return Finding(

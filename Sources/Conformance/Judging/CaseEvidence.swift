@@ -171,7 +171,8 @@ extension Judge {
                 case .answerStatus, .intruderAccepted, .noAnswer, .answerLate, .backendExited,
                     .effectExtra, .effectDiffers, .userUnwanted, .noOverlap, .journalGap,
                     .allVolatile, .throttled, .backendGone, .twinFailed, .setupFailed, .notRun,
-                    .unobservable, .callRefused, .sameText, .wrongAddress, .tooManyAttempts, .tooEarly,
+                    .unobservable, .callRefused, .sameText, .wrongAddress, .tooManyAttempts,
+                    .tooEarly,
                     .wrongID, .tellingAnswer, .wrongWinners, .secretShown, .tooManyFetches:
                     false
                 // The call may still come.

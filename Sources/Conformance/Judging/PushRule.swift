@@ -38,8 +38,9 @@ package struct PushRule: Rule {
             }
         )
         let wrong = record.effects.filter { effect, _ in
-            effect.kind == expected.kind && (effect.recipients.isEmpty
-                || !known.isSuperset(of: effect.recipients))
+            effect.kind == expected.kind
+                && (effect.recipients.isEmpty
+                    || !known.isSuperset(of: effect.recipients))
         }
         if let (effect, exchange) = wrong.first {
             let strangers = effect.recipients.filter { !known.contains($0) }
@@ -127,7 +128,9 @@ package struct PushRule: Rule {
     ) -> [Finding] {
         guard expected.obeysRetryAfter else { return [] }
         let calls = calls(evidence)
-        guard let refused = calls.firstIndex(where: { $0.response?.status == 429 }) else { return [] }
+        guard let refused = calls.firstIndex(where: { $0.response?.status == 429 }) else {
+            return []
+        }
         guard calls.indices.contains(refused + 1) else {
             return [
                 Finding(

@@ -39,7 +39,9 @@ package struct Namespace: Hashable, Codable, Sendable {
     /// What an account of the case is called, where people sign in.
     package func accountID(of account: String) -> String { "assay-\(name)-\(account)@example.com" }
 
-    package func password(of account: String) -> String { "pw-" + hex("password", account, count: 24) }
+    package func password(of account: String) -> String {
+        "pw-" + hex("password", account, count: 24)
+    }
 
     package func installID(of user: String) -> String { uuid("install", user) }
 

@@ -124,7 +124,9 @@ package struct VariationGenerator: Sendable {
         case 3, 4: .string(strangeText())
         case 5: .string("")
         case 6:
-            .array((0..<Int.random(in: 0...4, using: &random)).map { _ in anything(depth: depth + 1) })
+            .array(
+                (0..<Int.random(in: 0...4, using: &random)).map { _ in anything(depth: depth + 1) }
+            )
         default:
             .object(
                 JSONObject(
@@ -177,7 +179,10 @@ package struct VariationGenerator: Sendable {
         default:
             let depth = [10, 60, 200].randomElement(using: &random) ?? 10
             return [
-                edit("future_depth", (0..<depth).reduce(JSONValue.null) { inner, _ in .array([inner]) })
+                edit(
+                    "future_depth",
+                    (0..<depth).reduce(JSONValue.null) { inner, _ in .array([inner]) }
+                )
             ]
         }
     }
@@ -223,7 +228,9 @@ package struct VariationGenerator: Sendable {
                 ? []
                 : [
                     .object(JSONObject()),
-                    .object(JSONObject(members: Array(object.members.prefix(object.members.count / 2)))),
+                    .object(
+                        JSONObject(members: Array(object.members.prefix(object.members.count / 2)))
+                    ),
                 ]
         }
     }

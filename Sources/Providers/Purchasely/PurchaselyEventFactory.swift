@@ -60,7 +60,8 @@ package struct PurchaselyEventFactory: Sendable {
             members.append((field + "_ms", .integer(moment.milliseconds)))
         }
         if let other = spec.other {
-            let direction = spec.name.hasSuffix("_TRANSFERRED") ? "transferred_to" : "transferred_from"
+            let direction =
+                spec.name.hasSuffix("_TRANSFERRED") ? "transferred_to" : "transferred_from"
             members.append((direction + "_user_id", .string(namespace.id(of: other))))
         }
         var generator = SeededGenerator(seed: 0, text: id)

@@ -1,0 +1,81 @@
+import Conformance
+import Testing
+
+@Suite("CallRule")
+struct CallRuleTests {
+    private func call(_ name: String, route: Call.Route = .login) -> Call {
+        var call = Call(name: name, route: route)
+        call.user = "ada"
+        return call
+    }
+
+    private func answer(_ name: String, _ status: Int, _ body: String) -> Exchange {
+        var exchange = EvidenceBuilder.delivery()
+        exchange.from = .app
+        exchange.purpose = .appCall(name)
+        exchange.outcome = .answered(HTTPMessage.Response(status, body: Array(body.utf8)))
+        return exchange
+    }
+
+    private func findings(
+        _ answers: [Exchange],
+        _ change: (inout Expectation) -> Void
+    ) -> [Finding] {
+        var expectation = EvidenceBuilder.expectation()
+        change(&expectation)
+        var builder = EvidenceBuilder([], expectation: expectation)
+        builder.contract.steps.append(.call([call("one"), call("two")]))
+        builder.subject = answers
+        return CallRule.findings(in: builder.evidence)
+    }
+
+    @Test func `refusals that differ tell which accounts exist`() {
+        let same = findings([answer("one", 401, #"{"e":1}"#), answer("two", 401, #"{"e":1}"#)]) {
+            $0.alike = ["one", "two"]
+        }
+        #expect(same.isEmpty)
+        let other = findings([answer("one", 401, "{}"), answer("two", 404, "{}")]) {
+            $0.alike = ["one", "two"]
+        }
+        #expect(other.map(\.code) == [.tellingAnswer])
+        let body = findings([answer("one", 401, #"{"e":1}"#), answer("two", 401, #"{"e":2}"#)]) {
+            $0.alike = ["one", "two"]
+        }
+        #expect(body.map(\.code) == [.tellingAnswer])
+    }
+
+    @Test(
+        "of several callers exactly as many win as there is to win",
+        arguments: [
+            ([200, 409], true), ([200, 200], false), ([409, 409], false), ([200, 500], false),
+        ]
+    )
+    func race(statuses: [Int], isFair: Bool) {
+        let answers = zip(["one", "two"], statuses).map { answer($0, $1, "{}") }
+        let found = findings(answers) {
+            $0.race = RaceExpectation(
+                calls: ["one", "two"],
+                winnerCount: 1,
+                location: EvidenceBuilder.location
+            )
+        }
+        #expect(found.isEmpty == isFair)
+    }
+
+    @Test func `an id that is somebody else's is told`() {
+        let namespace = Namespace(name: "namespace-0", idForm: .string)
+        let right = findings([answer("one", 200, #"{"appUserId":"\#(namespace.id(of: "ada"))"}"#)])
+        {
+            $0.calls = [
+                CallExpectation(call: "one", user: "ada", location: EvidenceBuilder.location)
+            ]
+        }
+        #expect(right.isEmpty)
+        let wrong = findings([answer("one", 200, #"{"appUserId":"other"}"#)]) {
+            $0.calls = [
+                CallExpectation(call: "one", user: "ada", location: EvidenceBuilder.location)
+            ]
+        }
+        #expect(wrong.map(\.code) == [.wrongID])
+    }
+}

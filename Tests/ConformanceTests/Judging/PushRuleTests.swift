@@ -1,0 +1,81 @@
+import Conformance
+import Testing
+
+@Suite("PushRule")
+struct PushRuleTests {
+    private let ada = Namespace(name: "namespace-0", idForm: .string).id(of: "ada")
+
+    private func findings(
+        _ exchanges: [Exchange],
+        kind: String = "onesignal.notification",
+        _ change: (inout EffectExpectation) -> Void
+    ) -> [Finding] {
+        var effect = EffectExpectation(
+            kind: kind,
+            user: "ada",
+            countMin: 0,
+            countMax: nil,
+            hasSteadyKey: false,
+            location: EvidenceBuilder.location
+        )
+        change(&effect)
+        var expectation = EvidenceBuilder.expectation()
+        expectation.effects = [effect]
+        var builder = EvidenceBuilder(expectation: expectation)
+        builder.subject = exchanges
+        return PushRule.findings(in: builder.evidence)
+    }
+
+    private func attempt(_ status: Int, at moment: Int64, retryAfter: String? = nil) -> Exchange {
+        var exchange = EvidenceBuilder.push(to: ada)
+        let fields = retryAfter.map { [HTTPMessage.Field("Retry-After", $0)] } ?? []
+        exchange.outcome = .answered(HTTPMessage.Response(status, fields: fields))
+        exchange.effects = []
+        exchange.invoked = moment
+        exchange.completed = moment + 1
+        return exchange
+    }
+
+    @Test func `a push to a stranger or to everyone is told`() {
+        #expect(findings([EvidenceBuilder.push(to: ada)]) { $0.isPersonal = true }.isEmpty)
+        let other = findings([EvidenceBuilder.push(to: "everyone")]) { $0.isPersonal = true }
+        #expect(other.map(\.code) == [.wrongAddress])
+    }
+
+    @Test func `an attempt before Retry-After is too early, and none at all is missing`() {
+        func pace(_ exchanges: [Exchange]) -> [FindingCode] {
+            findings(exchanges) { $0.obeysRetryAfter = true }.map(\.code)
+        }
+        let refused = attempt(429, at: 0, retryAfter: "1")
+        #expect(pace([refused, attempt(200, at: 100_000)]) == [.tooEarly])
+        #expect(pace([refused, attempt(200, at: 1_100_000)]).isEmpty)
+        #expect(pace([refused]) == [.effectCount])
+    }
+
+    @Test func `more attempts than allowed are told`() {
+        let many = (0..<6).map { attempt(400, at: Int64($0)) }
+        #expect(findings(many) { $0.attemptsMax = 5 }.map(\.code) == [.tooManyAttempts])
+        #expect(findings(Array(many.prefix(5))) { $0.attemptsMax = 5 }.isEmpty)
+    }
+
+    @Test func `two people who were told the same are told apart by what differs`() {
+        let bob = Namespace(name: "namespace-0", idForm: .string).id(of: "bob")
+        func told(_ texts: [(String, String)]) -> [FindingCode] {
+            findings(texts.map { EvidenceBuilder.push(to: $0.0, $0.1) }) { $0.unlike = "bob" }
+                .map(\.code)
+        }
+        #expect(told([(ada, "Refunded"), (bob, "Cancelled")]).isEmpty)
+        #expect(told([(ada, "Cancelled"), (bob, "Cancelled")]) == [.sameText])
+        #expect(told([]).isEmpty)
+    }
+
+    @Test func `tags that RevenueCat keeps are not the backend's to write`() {
+        var write = EvidenceBuilder.push(to: ada)
+        write.effects = []
+        write.request.method = "PATCH"
+        write.request.body = Array(#"{"properties":{"tags":{"store":"x"}}}"#.utf8)
+        #expect(findings([write], kind: "onesignal.tags") { _ in }.map(\.code) == [.effectExtra])
+        write.request.body = Array(#"{"properties":{"tags":{"level":"3"}}}"#.utf8)
+        #expect(findings([write], kind: "onesignal.tags") { _ in }.isEmpty)
+    }
+}

@@ -1,0 +1,38 @@
+import Conformance
+import Testing
+
+@Suite("SecretRule")
+struct SecretRuleTests {
+    private func findings(_ exchanges: [Exchange]) -> [Finding] {
+        var expectation = EvidenceBuilder.expectation()
+        expectation.hidesSecrets = true
+        var builder = EvidenceBuilder(expectation: expectation)
+        builder.subject = exchanges
+        return SecretRule.findings(in: builder.evidence)
+    }
+
+    private func answer(_ text: String) -> Exchange {
+        EvidenceBuilder.delivery(
+            "purchase",
+            .answered(HTTPMessage.Response(200, body: Array(text.utf8)))
+        )
+    }
+
+    @Test func `a secret in an answer is told by its name and not by its value`() throws {
+        let finding = try #require(findings([answer("key os_v2_app_assay!")]).first)
+        #expect(finding.code == .secretShown)
+        #expect(finding.actual.contains("onesignal-key"))
+        #expect(!finding.actual.contains("os_v2_app_assay"))
+        #expect(findings([answer("nothing to see")]).isEmpty)
+    }
+
+    @Test func `the mark of a saved run counts as the secret`() {
+        #expect(findings([answer("‹secret:onesignal-key›")]).map(\.code) == [.secretShown])
+    }
+
+    @Test func `a call that the provider refused is told`() {
+        var call = EvidenceBuilder.push(to: "x")
+        call.outcome = .answered(HTTPMessage.Response(401))
+        #expect(findings([call]).map(\.code) == [.callRefused])
+    }
+}
