@@ -122,6 +122,12 @@ struct VerifyCommand: AsyncParsableCommand {
                 Terminal.error("backend  \(session.backend.target)\n\n")
             }
         }
+        guard !outcome.cases.isEmpty || outcome.isInterrupted else {
+            throw Failure(
+                .nothingSelected,
+                "the golden run has no such case; run the contract without what follows its name"
+            )
+        }
         try files.write(outcome)
         if let saveFile { try Self.save(outcome, profile, to: saveFile) }
         try writeFound(outcome, isQuiet)

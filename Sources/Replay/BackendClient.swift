@@ -25,9 +25,20 @@ package final class BackendClient: Sendable {
             var isOpen = false
             /// The held bodies break off instead of going on.
             var isBroken = false
-            var heldCount = 0
+            /// The lanes whose bodies are held, or whose requests ended before that.
+            var arrived: Set<Int> = []
             var waiting: [CheckedContinuation<Bool, Never>] = []
             var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+            /// Whoever waited for no more than have arrived now.
+            mutating func takeReached(
+                arriving lane: Int
+            ) -> [CheckedContinuation<Void, Never>] {
+                arrived.insert(lane)
+                let reached = watchers.filter { $0.count <= arrived.count }
+                watchers.removeAll { $0.count <= arrived.count }
+                return reached.map(\.continuation)
+            }
         }
 
         private let state = Locked(State())
@@ -53,7 +64,7 @@ package final class BackendClient: Sendable {
         package func reached(_ count: Int) async {
             await withCheckedContinuation { continuation in
                 let isReached = state.withLock { state in
-                    if state.isOpen || state.heldCount >= count { return true }
+                    if state.isOpen || state.arrived.count >= count { return true }
                     state.watchers.append((count, continuation))
                     return false
                 }
@@ -64,17 +75,22 @@ package final class BackendClient: Sendable {
         /// Waits until the gate is open.
         package func opened() async { await reached(.max) }
 
+        /// A request that is over before it was held, because the backend answered early or closed
+        /// the connection, must not be waited for.
+        package func arrive(lane: Int) {
+            let reached = state.withLock { $0.takeReached(arriving: lane) }
+            for continuation in reached { continuation.resume() }
+        }
+
         /// Whether the body may go on, once the gate is open.
-        func pass() async -> Bool {
+        func pass(lane: Int) async -> Bool {
             await withCheckedContinuation { continuation in
                 let (answer, reached) = state.withLock {
                     state -> (Bool?, [CheckedContinuation<Void, Never>]) in
-                    state.heldCount += 1
-                    let reached = state.watchers.filter { $0.count <= state.heldCount }
-                    state.watchers.removeAll { $0.count <= state.heldCount }
-                    if state.isOpen { return (!state.isBroken, reached.map(\.continuation)) }
+                    let reached = state.takeReached(arriving: lane)
+                    if state.isOpen { return (!state.isBroken, reached) }
                     state.waiting.append(continuation)
-                    return (nil, reached.map(\.continuation))
+                    return (nil, reached)
                 }
                 for watcher in reached { watcher.resume() }
                 if let answer { continuation.resume(returning: answer) }
@@ -169,6 +185,7 @@ package final class BackendClient: Sendable {
             message.body = .stream(
                 HeldBody(
                     gate: gate,
+                    lane: lane,
                     parts: [
                         Array(request.body.prefix(max(0, count))),
                         Array(request.body.dropFirst(max(0, count))),
@@ -266,10 +283,12 @@ private struct HeldBody: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 
     let gate: BackendClient.Gate
+    let lane: Int
     let parts: [[UInt8]]
 
     struct AsyncIterator: AsyncIteratorProtocol {
         let gate: BackendClient.Gate
+        let lane: Int
         var parts: [[UInt8]]
         var isFirst = true
 
@@ -278,14 +297,16 @@ private struct HeldBody: AsyncSequence, Sendable {
             parts.removeFirst()
             if isFirst {
                 isFirst = false
-            } else if !(await gate.pass()) {
+            } else if !(await gate.pass(lane: lane)) {
                 throw BrokenBody.Break()
             }
             return ByteBuffer(bytes: part)
         }
     }
 
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(gate: gate, parts: parts) }
+    func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(gate: gate, lane: lane, parts: parts)
+    }
 }
 
 /// A body that is sent as far as it goes and then fails, which closes the connection.

@@ -480,6 +480,7 @@ package final class RunExecutor: Sendable {
                         disturbance: .held(gate, percent: 100)
                     )
                     // An answer before the gate opened belongs to an attempt all the same.
+                    gate.arrive(lane: index)
                     await gate.opened()
                     let sequence = sequences.withLock { $0[index] }
                     self.world.journal.complete(sequence, outcome)
@@ -504,6 +505,22 @@ package final class RunExecutor: Sendable {
             return isSerialised
         }
         progress.isSerialised = progress.isSerialised || isSerialised
+    }
+
+    private func held(
+        _ request: HTTPMessage.Request,
+        _ gate: BackendClient.Gate,
+        percent: Int,
+        within: Duration
+    ) async -> Exchange.Outcome {
+        let outcome = await backend.client.send(
+            request,
+            lane: 1,
+            within: within,
+            disturbance: .held(gate, percent: percent)
+        )
+        gate.arrive(lane: 1)
+        return outcome
     }
 
     /// Whether the backend answers somebody else while it waits for the rest of other requests.
@@ -539,12 +556,7 @@ package final class RunExecutor: Sendable {
         )
         let gate = BackendClient.Gate()
         let percent = crash.moment == .halfSent ? 50 : 100
-        async let sending = backend.client.send(
-            request,
-            lane: 1,
-            within: within,
-            disturbance: .held(gate, percent: percent)
-        )
+        async let sending = held(request, gate, percent: percent, within: within)
         await gate.reached(1)
         if crash.moment != .halfSent { gate.open() }
         if crash.moment == .working {

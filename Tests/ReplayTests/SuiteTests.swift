@@ -106,10 +106,10 @@ struct SuiteTests {
 
     @Test func `a saved run is judged alike, and shards join to the whole`() async throws {
         let folder = try TemporaryFolder()
-        try folder.write(Self.profile("push-without-key", style: "body"), to: "assay.yaml")
+        try folder.write(Self.profile("malformed-500", style: "body"), to: "assay.yaml")
         func verify(_ arguments: [String]) async throws {
             _ = try await Program.run(
-                ["verify", "--only", "revenuecat/retry", "--only", "S-05", "--seed", "x"]
+                ["verify", "--only", "revenuecat/tolerance", "--only", "S-01", "--seed", "x"]
                     + arguments,
                 folder: folder.path
             )
