@@ -76,7 +76,7 @@ final class Outbox: Sendable {
     /// Sends everything that waits and comes back when it is sent; only a defect does.
     func sendAll() async {
         for (message, _) in (try? await waiting()) ?? [] {
-            if case .accepted = await attempt(message, timeout: .seconds(60)) {
+            if case .accepted = await attempt(message, timeout: .seconds(12)) {
                 await finish(message, "sent")
             }
         }
