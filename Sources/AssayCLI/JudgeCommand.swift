@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Conformance
 internal import Foundation
-internal import Reports
 
 struct JudgeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -19,56 +18,29 @@ struct JudgeCommand: ParsableCommand {
     @Argument(help: "The saved run.")
     var file: String
 
-    @Option(
-        name: .long,
-        help:
-            "FORMAT=PATH, repeatable: json, junit, html, github, badge; PATH - is standard output."
-    )
-    var report: [String] = []
-
-    @Option(name: .long, help: "List of accepted failures: case, code, reason.")
-    var knownFailing: String?
+    @OptionGroup var reports: ReportOptions
 
     mutating func run() throws {
-        guard let data = FileManager.default.contents(atPath: file) else {
-            throw Failure(.usage, "there is no saved run '\(file)'")
-        }
-        let files = try ReportFiles(report)
-        let saved: SavedRun
-        do throws(SavedRun.ReadError) {
-            saved = try SavedRun(parsing: String(decoding: data, as: UTF8.self))
-        } catch {
-            throw Failure(.unparsable, "\(file): \(error)")
-        }
+        let files = try reports.files()
+        let saved = try SavedRun.read(file)
         let outcome = saved.judged(
-            knownFailures: try KnownFailures.read(
-                knownFailing ?? saved.head.profile.knownFailingPath
-            )
+            knownFailures: try reports.knownFailures(or: saved.head.profile.knownFailingPath)
         )
-        try files.write(outcome)
-        if !files.usesStandardOutput {
-            let terminal = TerminalReport(
-                style: Terminal.style(),
-                replay: "assay verify --seed \(outcome.seed)"
-            )
-            for block in terminal.blocks(outcome) { Terminal.output(block) }
-            Terminal.output(terminal.summary(outcome))
-        }
+        try files.show(outcome)
         throw ExitCode(outcome.exitCode)
     }
 }
 
-extension KnownFailures {
-    /// The list at a path; the empty one without a path.
-    static func read(_ path: String?) throws -> KnownFailures {
-        guard let path else { return KnownFailures() }
+extension SavedRun {
+    /// The run that 'verify --save' wrote.
+    static func read(_ path: String) throws -> SavedRun {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw Failure(.usage, "there is no list of known failures '\(path)'")
+            throw Failure(.usage, "there is no saved run '\(path)'")
         }
-        do throws(KnownFailures.ParseError) {
-            return try KnownFailures(parsing: String(decoding: data, as: UTF8.self), path: path)
+        do throws(SavedRun.ReadError) {
+            return try SavedRun(parsing: String(decoding: data, as: UTF8.self))
         } catch {
-            throw Failure(.unparsable, error.description)
+            throw Failure(.unparsable, "\(path): \(error)")
         }
     }
 }

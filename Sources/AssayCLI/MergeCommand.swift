@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Conformance
 internal import Foundation
-internal import Reports
 
 struct MergeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -20,44 +19,17 @@ struct MergeCommand: ParsableCommand {
     @Argument(help: "The saved runs of all shards.")
     var files: [String]
 
-    @Option(
-        name: .long,
-        help:
-            "FORMAT=PATH, repeatable: json, junit, html, github, badge; PATH - is standard output."
-    )
-    var report: [String] = []
-
-    @Option(name: .long, help: "List of accepted failures: case, code, reason.")
-    var knownFailing: String?
+    @OptionGroup var reports: ReportOptions
 
     mutating func run() throws {
-        let reports = try ReportFiles(report)
-        let runs = try files.map { path -> SavedRun in
-            guard let data = FileManager.default.contents(atPath: path) else {
-                throw Failure(.usage, "there is no saved run '\(path)'")
-            }
-            do throws(SavedRun.ReadError) {
-                return try SavedRun(parsing: String(decoding: data, as: UTF8.self))
-            } catch {
-                throw Failure(.unparsable, "\(path): \(error)")
-            }
-        }
+        let written = try reports.files()
+        let runs = try files.map { try SavedRun.read($0) }
         try check(runs)
-        let known = try KnownFailures.read(
-            knownFailing ?? runs.first?.head.profile.knownFailingPath
-        )
+        let known = try reports.knownFailures(or: runs.first?.head.profile.knownFailingPath)
         guard let joined = RunReport.joined(runs.map { $0.judged(knownFailures: known) }) else {
             throw Failure(.usage, "there is nothing to join")
         }
-        try reports.write(joined)
-        if !reports.usesStandardOutput {
-            let terminal = TerminalReport(
-                style: Terminal.style(),
-                replay: "assay verify --seed \(joined.seed)"
-            )
-            for block in terminal.blocks(joined) { Terminal.output(block) }
-            Terminal.output(terminal.summary(joined))
-        }
+        try written.show(joined)
         throw ExitCode(joined.exitCode)
     }
 

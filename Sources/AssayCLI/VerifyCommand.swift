@@ -4,7 +4,6 @@ internal import ContractFiles
 internal import FakeServers
 internal import Foundation
 internal import Replay
-internal import Reports
 
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -23,36 +22,41 @@ struct VerifyCommand: AsyncParsableCommand {
     @OptionGroup var target: TargetOptions
     @OptionGroup var selection: SelectionOptions
 
-    @Option(name: .long, help: "Any text; the same seed runs the same cases the same way.")
+    @Option(
+        name: .long,
+        help: "Any text; the same seed runs the same cases the same way (ASSAY_SEED)."
+    )
     var seed: String?
 
     @Option(name: .long, help: "How many cases run at once (default: 8; ASSAY_JOBS).")
     var jobs: Int?
 
+    @OptionGroup var reports: ReportOptions
+
+    @Option(
+        name: .long,
+        help: "I/N: only this part of the suite; 'assay merge' joins the parts (ASSAY_SHARD)."
+    )
+    var shard: String?
+
+    @Option(
+        name: .long,
+        help: "Write the whole run to a file that 'assay judge' reads (ASSAY_SAVE)."
+    )
+    var save: String?
+
+    @Option(
+        name: .long,
+        help: "Stop after this long and report what has run (default: 15m; ASSAY_MAX_TIME)."
+    )
+    var maxTime: String?
+
     @Option(
         name: .long,
         help:
-            "FORMAT=PATH, repeatable: json, junit, html, github, badge; PATH - is standard output."
+            "Where events that a variation found are written as contracts (default: assay-found; ASSAY_FOUND)."
     )
-    var report: [String] = []
-
-    @Option(name: .long, help: "List of accepted failures: case, code, reason.")
-    var knownFailing: String?
-
-    @Option(name: .long, help: "I/N: only this part of the suite; 'assay merge' joins the reports.")
-    var shard: String?
-
-    @Option(name: .long, help: "Write the whole run to a file that 'assay judge' reads.")
-    var save: String?
-
-    @Option(name: .long, help: "Stop after this long and report what has run (default: 15m).")
-    var maxTime = "15m"
-
-    @Option(
-        name: .long,
-        help: "Where events that a variation found are written as contracts."
-    )
-    var found = "assay-found"
+    var found: String?
 
     @Option(name: .long, help: "The journal's bound in megabytes.")
     var journal = 256
@@ -70,7 +74,7 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         let selection = try selection.selection(fallback: .should)
         let all = try selection.apply(to: library.contracts)
-        let shard = try shard.map { text in
+        let shard = try (shard ?? environment["ASSAY_SHARD"]).map { text in
             guard let shard = Shard(text) else {
                 throw Failure(.usage, "--shard '\(text)' is not a part such as 2/3")
             }
@@ -80,15 +84,16 @@ struct VerifyCommand: AsyncParsableCommand {
         guard !contracts.isEmpty else {
             throw Failure(.nothingSelected, "no case falls to --shard \(shard?.description ?? "")")
         }
-        guard let timeMax = Duration(contractText: maxTime), timeMax > .zero else {
-            throw Failure(.usage, "--max-time '\(maxTime)' is not a duration such as 90s or 15m")
+        let timeText = maxTime ?? environment["ASSAY_MAX_TIME"] ?? "15m"
+        guard let timeMax = Duration(contractText: timeText), timeMax > .zero else {
+            throw Failure(.usage, "--max-time '\(timeText)' is not a duration such as 90s or 15m")
         }
-        let files = try ReportFiles(report)
+        let files = try reports.files()
         guard (1...4096).contains(journal) else {
             throw Failure(.usage, "--journal takes 1 to 4096 megabytes")
         }
         let jobs = try jobCount(environment)
-        let saveFile = try save.map { try ReportFiles.checked($0) }
+        let saveFile = try (save ?? environment["ASSAY_SAVE"]).map { try ReportFiles.checked($0) }
         var run = SuiteRun(
             profile: profile,
             addresses: try target.addresses(for: profile),
@@ -96,7 +101,7 @@ struct VerifyCommand: AsyncParsableCommand {
             suite: SuiteRun.digest(of: library, all),
             seed: seed ?? environment["ASSAY_SEED"] ?? SuiteRun.nonce(),
             jobs: jobs,
-            knownFailures: try KnownFailures.read(knownFailing ?? profile.knownFailingPath),
+            knownFailures: try reports.knownFailures(or: profile.knownFailingPath),
             journalBytesMax: journal << 20
         )
         run.isWhole =
@@ -107,7 +112,6 @@ struct VerifyCommand: AsyncParsableCommand {
         run.isWanted = { selection.takes($0) }
         run.timeMax = timeMax
         let prepared = run
-        let timeText = maxTime
         let interruption = Interruption()
         let progress = Progress()
         let isQuiet = files.usesStandardOutput
@@ -128,17 +132,9 @@ struct VerifyCommand: AsyncParsableCommand {
                 "the golden run has no such case; run the contract without what follows its name"
             )
         }
-        try files.write(outcome)
+        try files.show(outcome, replayFlags: target.replayFlags)
         if let saveFile { try Self.save(outcome, profile, to: saveFile) }
-        try writeFound(outcome, isQuiet)
-        if !isQuiet {
-            let terminal = TerminalReport(
-                style: Terminal.style(),
-                replay: "assay verify\(target.replayFlags) --seed \(run.seed)"
-            )
-            for block in terminal.blocks(outcome) { Terminal.output(block) }
-            Terminal.output(terminal.summary(outcome))
-        }
+        writeFound(outcome, to: found ?? environment["ASSAY_FOUND"] ?? "assay-found", isQuiet)
         if outcome.exitCode == 0 || outcome.exitCode == 5, !library.errors.isEmpty {
             throw Failure(
                 .unparsable,
@@ -158,7 +154,7 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     /// Writes what variations found as contracts that can be kept; a run is not lost over it.
-    private func writeFound(_ report: RunReport, _ isQuiet: Bool) throws {
+    private func writeFound(_ report: RunReport, to found: String, _ isQuiet: Bool) {
         for result in report.cases {
             guard let contract = result.found else { continue }
             let id = "found/" + contract.id.split(separator: "/").joined(separator: "-")

@@ -523,6 +523,25 @@ package final class RunExecutor: Sendable {
         return outcome
     }
 
+    /// Whether the backend takes one request at a time: it answers nobody while it waits for the
+    /// rest of a webhook, which then breaks off, so that nothing takes effect.
+    func isSerialised() async -> Bool {
+        let request = sender.request(
+            method: webhookMethod,
+            body: Array("{\"event\": null}".utf8),
+            at: world.now,
+            authorization: .configured,
+            signature: .configured
+        )
+        let gate = BackendClient.Gate()
+        async let sending = held(request, gate, percent: 50, within: .seconds(10))
+        await gate.reached(1)
+        let isSerialised = !(await answersOthers(lane: 2))
+        gate.open(breaking: true)
+        _ = await sending
+        return isSerialised
+    }
+
     /// Whether the backend answers somebody else while it waits for the rest of other requests.
     private func answersOthers(lane: Int) async -> Bool {
         let outcome = await backend.client.send(

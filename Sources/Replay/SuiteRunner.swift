@@ -82,12 +82,15 @@ package final class SuiteRunner: Sendable {
             results[index] = final
             report(.finished(final, done: done, of: plans.count))
         }
+        let isSerialised =
+            plans.contains { obstacle($0) == nil && $0.subject.hasHeldCopies }
+            ? await executor.isSerialised() : false
         var shared: [Int] = []
         var alone: [Int] = []
         for (index, plan) in plans.enumerated() {
             if let result = obstacle(plan) {
                 finish(index, result)
-            } else if plan.subject.needsSolitude {
+            } else if plan.subject.needsSolitude || isSerialised && plan.subject.hasHeldCopies {
                 alone.append(index)
             } else {
                 shared.append(index)

@@ -42,6 +42,10 @@ package struct RunPlan: Hashable, Codable, Sendable {
         }
     }
 
+    /// Whether copies are held back, which starves everybody else of a backend that takes one
+    /// connection at a time.
+    package var hasHeldCopies: Bool { deliveries.contains(where: \.isTogether) }
+
     /// Whether it touches what other runs share: the backend's process, Firebase's keys.
     package var needsSolitude: Bool {
         hasRestart || countsFetches

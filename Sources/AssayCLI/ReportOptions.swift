@@ -1,3 +1,4 @@
+internal import ArgumentParser
 internal import Conformance
 internal import Foundation
 internal import Reports
@@ -45,7 +46,19 @@ struct ReportFiles {
 
     var usesStandardOutput: Bool { files.contains { $0.path == "-" } }
 
-    func write(_ report: RunReport) throws {
+    /// Writes every file, and for a person the failures and the summary.
+    func show(_ report: RunReport, replayFlags: String = "") throws {
+        try write(report)
+        guard !usesStandardOutput else { return }
+        let terminal = TerminalReport(
+            style: Terminal.style(),
+            replay: "assay verify\(replayFlags) --seed \(report.seed)"
+        )
+        for block in terminal.blocks(report) { Terminal.output(block) }
+        Terminal.output(terminal.summary(report))
+    }
+
+    private func write(_ report: RunReport) throws {
         for (format, path) in files {
             let text =
                 switch format {
@@ -64,6 +77,42 @@ struct ReportFiles {
             } catch {
                 throw Failure(.usage, "cannot write the report '\(path)': \(error)")
             }
+        }
+    }
+}
+
+/// The options of every command that ends in a report.
+struct ReportOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help:
+            "FORMAT=PATH, repeatable: json, junit, html, github, badge; PATH - is standard output (ASSAY_REPORT)."
+    )
+    var report: [String] = []
+
+    @Option(
+        name: .long,
+        help: "List of accepted failures: case, code, reason (ASSAY_KNOWN_FAILING)."
+    )
+    var knownFailing: String?
+
+    func files() throws -> ReportFiles {
+        let variable = ProcessInfo.processInfo.environment["ASSAY_REPORT"]
+        let listed = variable.map { $0.split(separator: ",").map(String.init) } ?? []
+        return try ReportFiles(report.isEmpty ? listed : report)
+    }
+
+    /// The list that the flag names, else the environment, else the profile; none is the empty one.
+    func knownFailures(or profilePath: String?) throws -> KnownFailures {
+        let variable = ProcessInfo.processInfo.environment["ASSAY_KNOWN_FAILING"]
+        guard let path = knownFailing ?? variable ?? profilePath else { return KnownFailures() }
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw Failure(.usage, "there is no list of known failures '\(path)'")
+        }
+        do throws(KnownFailures.ParseError) {
+            return try KnownFailures(parsing: String(decoding: data, as: UTF8.self), path: path)
+        } catch {
+            throw Failure(.unparsable, error.description)
         }
     }
 }
