@@ -5,15 +5,21 @@ package enum ContractParser {
     /// The keys at the top of a contract file; the schema lists the same.
     package static let keys = [
         "contract", "title", "clause", "level", "source", "needs", "variants", "crash-points",
-        "orders", "vary", "given", "steps", "expect",
+        "orders", "vary", "recorded", "max-age", "values", "given", "steps", "expect",
     ]
 
     /// The keys of a delivery; the schema lists the same.
     package static let deliveryKeys = [
         "deliver", "event", "purchasely", "body", "raw", "cut-body-at", "repeats", "set", "remove",
         "padding", "nesting", "times", "together", "at", "along", "lose-answers", "cut-requests",
-        "hang-ups", "authorization", "signature", "answers", "dropped", "to",
+        "hang-ups", "authorization", "signature", "answers", "answer", "dropped", "to",
     ]
+
+    /// The keys of a request; the schema lists the same.
+    package static let requestKeys = ["request", "send", "headers", "body", "text", "answer"]
+
+    /// The keys of an answer's pattern; the schema lists the same.
+    package static let answerKeys = ["status", "headers", "body", "text"]
 
     /// The keys of an event; the schema lists the same.
     package static let eventKeys = [
@@ -113,6 +119,8 @@ struct VariantParser {
     private var deliveries: [String] = []
     private var providers: [String: Exchange.Party] = [:]
     private var calls: [String] = []
+    /// A request says itself what must come back.
+    private var hasAnswers = false
 
     init(reader: NodeReader) {
         self.reader = reader
@@ -142,10 +150,11 @@ struct VariantParser {
         let given = (fields["given"].map { reader.sequence($0) } ?? []).compactMap { step($0) }
         let steps = (required("steps").map { reader.sequence($0) } ?? []).compactMap { step($0) }
         let search = search(fields)
+        let provenance = provenance(fields)
         let expectation = required("expect").map { self.expectation($0) }
         guard let expectation else { return nil }
         check(search, steps, at: root.location)
-        return Contract(
+        var contract = Contract(
             id: id,
             variant: variant,
             title: title,
@@ -159,13 +168,44 @@ struct VariantParser {
             search: search,
             location: root.location
         )
+        contract.provenance = provenance
+        for entry in fields["values"].flatMap({ reader.entries($0) }) ?? [] {
+            contract.values[entry.key] = entry.value.json
+        }
+        return contract
+    }
+
+    /// `recorded`, a date, and `max-age`, how long that is good for.
+    private mutating func provenance(_ fields: [String: LocatedNode]) -> Provenance? {
+        guard let node = fields["recorded"] else {
+            if let age = fields["max-age"] {
+                reader.fail(
+                    .missingKey("recorded", of: "a contract with 'max-age'"),
+                    at: age.location
+                )
+            }
+            return nil
+        }
+        guard let text = reader.text(node) else { return nil }
+        guard let moment = Instant(iso8601: text.count == 10 ? text + "T00:00:00Z" : text) else {
+            reader.fail(
+                .wrongKind(expected: "a date such as 2026-11-21", found: node.kind),
+                at: node.location
+            )
+            return nil
+        }
+        return Provenance(
+            recorded: moment,
+            ageMax: fields["max-age"].flatMap { reader.duration($0) },
+            location: node.location
+        )
     }
 
     /// `S-03`, `P-02`: a family letter and two digits.
     private mutating func clause(_ node: LocatedNode) -> String? {
         guard let text = reader.text(node) else { return nil }
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2, ["S", "C", "P", "F", "O", "A"].contains(parts[0]),
+        guard parts.count == 2, ["S", "C", "P", "F", "O", "A", "G"].contains(parts[0]),
             parts[1].count == 2, Int(parts[1]) != nil
         else {
             reader.fail(
@@ -248,8 +288,8 @@ struct VariantParser {
     // MARK: Steps
 
     static let stepKeys = [
-        "register", "deliver", "call", "together", "restart", "onesignal", "revenuecat", "firebase",
-        "revoke", "disable", "account", "name",
+        "register", "deliver", "call", "request", "together", "restart", "onesignal", "revenuecat",
+        "firebase", "revoke", "disable", "account", "name",
     ]
 
     private mutating func step(_ node: LocatedNode) -> Step? {
@@ -297,6 +337,7 @@ struct VariantParser {
             _ = reader.mapping(node, allowed: ["account"])
             return userName(kind.value).map(Step.createAccount)
         case "call": return call(node).map { .call([$0]) }
+        case "request": return request(node).map(Step.request)
         case "together":
             _ = reader.mapping(node, allowed: ["together"])
             return .call(reader.sequence(kind.value).compactMap { call($0) })
@@ -360,6 +401,108 @@ struct VariantParser {
         if route == .protected, call.token == nil { call.token = TokenSpec() }
         call.answers = fields["answers"].flatMap { answers($0) }
         return call
+    }
+
+    private mutating func request(_ node: LocatedNode) -> AppRequest? {
+        let fields = reader.mapping(node, allowed: ContractParser.requestKeys)
+        guard let nameNode = fields["request"], let name = reader.text(nameNode) else { return nil }
+        if calls.contains(name) { reader.fail(.duplicateDelivery(name), at: nameNode.location) }
+        calls.append(name)
+        guard let send = fields["send"], let line = reader.text(send) else {
+            reader.fail(.missingKey("send", of: "a request"), at: node.location)
+            return nil
+        }
+        let words = line.split(separator: " ", maxSplits: 1).map(String.init)
+        guard words.count == 2, words[0].allSatisfy({ $0.isASCII && $0.isUppercase }),
+            words[1].hasPrefix("/"), !words[1].contains(where: \.isWhitespace)
+        else {
+            reader.fail(
+                .wrongKind(
+                    expected: "a method and a path, such as POST /api/user/register",
+                    found: send.kind
+                ),
+                at: send.location
+            )
+            return nil
+        }
+        var request = AppRequest(name: name, method: words[0], target: words[1])
+        request.fields = headers(fields["headers"])
+        request.body = body(fields, of: node)
+        request.answer = fields["answer"].flatMap { answerPattern($0) }
+        return request
+    }
+
+    private mutating func headers(_ node: LocatedNode?) -> [HTTPMessage.Field] {
+        (node.flatMap { reader.entries($0) } ?? []).compactMap { entry in
+            guard case .scalar(let text, _) = entry.value.content else {
+                reader.fail(
+                    .wrongKind(expected: "a text", found: entry.value.kind),
+                    at: entry.value.location
+                )
+                return nil
+            }
+            return HTTPMessage.Field(entry.key, text)
+        }
+    }
+
+    private mutating func body(
+        _ fields: [String: LocatedNode],
+        of node: LocatedNode
+    ) -> AppRequest.Body? {
+        if fields["body"] != nil, fields["text"] != nil {
+            reader.fail(
+                .conflict(
+                    "a body is JSON or text, not both",
+                    remedy: "Remove 'text', or remove 'body'."
+                ),
+                at: node.location
+            )
+        }
+        if let body = fields["body"] { return .json(body.json) }
+        guard let text = fields["text"] else { return nil }
+        guard case .scalar(let plain, _) = text.content else {
+            reader.fail(.wrongKind(expected: "a text", found: text.kind), at: text.location)
+            return nil
+        }
+        return .text(plain)
+    }
+
+    /// A status, or a mapping that says more.
+    private mutating func answerPattern(_ node: LocatedNode) -> AnswerPattern? {
+        hasAnswers = true
+        guard case .mapping = node.content else {
+            return AnswerPattern(status: reader.count(node, in: 100...599), location: node.location)
+        }
+        let fields = reader.mapping(node, allowed: ContractParser.answerKeys)
+        guard let status = fields["status"] else {
+            reader.fail(.missingKey("status", of: "an answer"), at: node.location)
+            return nil
+        }
+        var pattern = AnswerPattern(
+            status: reader.count(status, in: 100...599),
+            location: status.location
+        )
+        pattern.fields = headers(fields["headers"])
+        pattern.body = body(fields, of: node)
+        if let body = fields["body"] {
+            checkKinds(body)
+            pattern.places = body.places()
+        }
+        return pattern
+    }
+
+    /// `{{any.uid}}` is a misspelt kind, and would be taken for a text.
+    private mutating func checkKinds(_ node: LocatedNode) {
+        switch node.content {
+        case .scalar(let text, _):
+            guard text.hasPrefix("{{any"), text.hasSuffix("}}") else { return }
+            let name = String(text.dropFirst(2).dropLast(2))
+            if !TemplateValues.kinds.contains(name) {
+                reader.fail(.template(name, known: TemplateValues.kinds), at: node.location)
+            }
+        case .mapping(let entries): for entry in entries { checkKinds(entry.value) }
+        case .sequence(let elements): for element in elements { checkKinds(element) }
+        }
     }
 
     private mutating func token(_ node: LocatedNode) -> TokenSpec {
@@ -491,6 +634,10 @@ struct VariantParser {
             delivery.signature = reader.choice(use, "use of the signature") ?? .configured
         }
         delivery.answers = fields["answers"].flatMap { answers($0) }
+        if let answer = fields["answer"], let pattern = answerPattern(answer) {
+            delivery.answerPattern = pattern
+            delivery.answers = .statuses([pattern.status])
+        }
         return delivery
     }
 
@@ -718,8 +865,10 @@ struct VariantParser {
         if let overlap = fields["overlap"] {
             expectation.overlapMin = reader.count(overlap, in: 2...256)
         }
-        if ["answers", "like", "effects", "state", "ids", "race"].allSatisfy({ fields[$0] == nil })
-        {
+        let isSaid = ["answers", "like", "effects", "state", "ids", "race"].contains {
+            fields[$0] != nil
+        }
+        if !isSaid, !hasAnswers {
             reader.fail(
                 .conflict("this contract expects nothing", remedy: "Add 'answers: 200'."),
                 at: node.location
@@ -768,6 +917,7 @@ struct VariantParser {
             node,
             allowed: [
                 "onesignal", "to", "count", "key", "address", "unlike", "attempts", "pace", "added",
+                "says",
             ]
         )
         guard let kindNode = fields["onesignal"] else {
@@ -793,6 +943,10 @@ struct VariantParser {
             effect.isPersonal = reader.word(address, "address", among: ["personal"]) != nil
         }
         effect.unlike = fields["unlike"].flatMap { userName($0) }
+        if let says = fields["says"] {
+            checkKinds(says)
+            effect.says = says.json
+        }
         if let attempts = fields["attempts"] {
             let bounds = reader.mapping(attempts, allowed: ["at-most"])
             effect.attemptsMax = bounds["at-most"].map { reader.count($0, in: 0...1000) }

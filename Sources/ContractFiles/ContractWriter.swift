@@ -12,6 +12,16 @@ package enum ContractWriter {
         if !contract.needs.isEmpty {
             lines.append("needs: [\(contract.needs.map(\.rawValue).joined(separator: ", "))]")
         }
+        if let provenance = contract.provenance {
+            lines.append("recorded: \(provenance.recorded.description.prefix(10))")
+            if let age = provenance.ageMax { lines.append("max-age: \(age.unsignedText)") }
+        }
+        if !contract.values.isEmpty {
+            lines += ["", "values:"]
+            for (name, value) in contract.values.sorted(by: { $0.key < $1.key }) {
+                lines.append("  \(name): \(value.text)")
+            }
+        }
         if !contract.given.isEmpty {
             lines += ["", "given:"] + contract.given.flatMap(step)
         }
@@ -36,6 +46,7 @@ package enum ContractWriter {
             } ?? ["  - restart: \(restart.signal.rawValue)"]
         case .provider(let plan): [provider(plan)]
         case .deliver(let delivery): self.delivery(delivery)
+        case .request(let request): self.request(request)
         case .call(let calls):
             calls.count == 1
                 ? call(calls[0], indent: "  ")
@@ -63,7 +74,9 @@ package enum ContractWriter {
         switch delivery.subject {
         case .event(let spec): add("event", flow(event(spec)))
         case .purchasely(let spec): add("purchasely", flow(event(spec)))
-        case .body(let value): add("body", value.text)
+        case .body(let value):
+            if delivery.provider != .revenueCat { add("to", delivery.provider.description) }
+            lines += json("body", value, indent: 4)
         case .raw(.text(let text)): add("raw", quoted(text))
         case .raw(.truncated(let spec, let percent)):
             add("event", flow(event(spec)))
@@ -98,7 +111,11 @@ package enum ContractWriter {
         }
         if delivery.signature != .configured { add("signature", delivery.signature.rawValue) }
         if delivery.isDropped { add("dropped", "true") }
-        if let answers = delivery.answers { add("answers", self.answers(answers)) }
+        if let pattern = delivery.answerPattern {
+            lines += answer(pattern)
+        } else if let answers = delivery.answers {
+            add("answers", self.answers(answers))
+        }
         if let crash = delivery.crash {
             lines.append(
                 "  - restart: {signal: \(crash.signal.rawValue), during: \(delivery.name), "
@@ -107,6 +124,56 @@ package enum ContractWriter {
         }
         return lines
     }
+
+    // MARK: Requests and answers
+
+    private static func request(_ request: AppRequest) -> [String] {
+        var lines = [
+            "  - request: \(request.name)",
+            "    send: \(scalar(request.method + " " + request.target))",
+        ]
+        if !request.fields.isEmpty {
+            lines.append(
+                "    headers: " + flow(request.fields.map { (scalar($0.name), quoted($0.value)) })
+            )
+        }
+        lines += body(request.body, indent: 4)
+        if let pattern = request.answer { lines += answer(pattern) }
+        return lines
+    }
+
+    private static func answer(_ pattern: AnswerPattern) -> [String] {
+        guard !pattern.fields.isEmpty || pattern.body != nil else {
+            return ["    answer: \(pattern.status)"]
+        }
+        var lines = ["    answer:", "      status: \(pattern.status)"]
+        if !pattern.fields.isEmpty {
+            lines.append(
+                "      headers: " + flow(pattern.fields.map { (scalar($0.name), quoted($0.value)) })
+            )
+        }
+        return lines + body(pattern.body, indent: 6)
+    }
+
+    private static func body(_ body: AppRequest.Body?, indent: Int) -> [String] {
+        switch body {
+        case .json(let value): json("body", value, indent: indent)
+        case .text(let text):
+            [String(repeating: " ", count: indent) + "text: \(quoted(text))"]
+        case nil: []
+        }
+    }
+
+    /// JSON is YAML: on one line where it fits, else a member a line.
+    private static func json(_ key: String, _ value: JSONValue, indent: Int) -> [String] {
+        let space = String(repeating: " ", count: indent)
+        let short = "\(space)\(key): \(value.text)"
+        if short.count <= lineWidth { return [short] }
+        let lines = value.prettyText.split(separator: "\n").map(String.init)
+        return ["\(space)\(key):"] + lines.map { "\(space)  \($0)" }
+    }
+
+    private static let lineWidth = 100
 
     private static func event(_ spec: EventSpec) -> [(String, String)] {
         let plain = EventSpec(type: spec.type, user: spec.user)
@@ -235,6 +302,7 @@ package enum ContractWriter {
         if let max = effect.addedMax { lines.append("      added: {at-most: \(max)}") }
         if let max = effect.attemptsMax { lines.append("      attempts: {at-most: \(max)}") }
         if effect.obeysRetryAfter { lines.append("      pace: retry-after") }
+        if let says = effect.says { lines += json("says", says, indent: 6) }
         return lines
     }
 

@@ -166,6 +166,21 @@ struct LocatedNode {
         }
     }
 
+    /// Where each value of the tree stands, by its JSON pointer.
+    func places(at pointer: JSONPointer = JSONPointer()) -> [String: SourceLocation] {
+        var places = [pointer.description: location]
+        let children: [(token: String, node: LocatedNode)] =
+            switch content {
+            case .scalar: []
+            case .mapping(let entries): entries.map { ($0.key, $0.value) }
+            case .sequence(let elements): elements.enumerated().map { ("\($0)", $1) }
+            }
+        for (token, node) in children {
+            places.merge(node.places(at: pointer.appending(token))) { $1 }
+        }
+        return places
+    }
+
     /// This tree with `{{axis}}`, `{{axis+1}}` and `{{axis-1}}` replaced; other templates stay.
     func filling(_ axes: [(name: String, value: String)]) -> LocatedNode {
         switch content {

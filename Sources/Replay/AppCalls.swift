@@ -2,6 +2,20 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
+extension RunExecutor.Progress {
+    /// Takes from an answer what its pattern gives a name.
+    mutating func learn(from response: HTTPMessage.Response, _ pattern: AnswerPattern?) {
+        guard let pattern else { return }
+        for field in pattern.fields {
+            _ = values.match(.string(field.value), .string(response[field: field.name] ?? ""))
+        }
+        guard case .json(let wanted) = pattern.body,
+            let body = try? JSONValue(parsing: response.body)
+        else { return }
+        _ = values.match(wanted, body)
+    }
+}
+
 /// Requests of the app and its operators: creating users and accounts, and the backend's own
 /// routes, the way the profile says.
 extension RunExecutor {
@@ -145,6 +159,33 @@ extension RunExecutor {
             }
         }
         for request in prepared { noteProof(request.call, request.endpoint, &progress) }
+    }
+
+    /// Sends a request that the contract writes out, and learns from its answer what later ones say.
+    func make(_ request: AppRequest, within: Duration, _ progress: inout Progress) async {
+        progress.values.namespace = progress.namespace
+        let target = progress.values.fill(target: request.target)
+        let body: [UInt8] =
+            switch request.body {
+            case .json(let value): progress.values.fill(value).bytes
+            case .text(let text): Array(progress.values.fill(text).utf8)
+            case nil: []
+            }
+        var fields: [HTTPMessage.Field] = []
+        for field in request.fields {
+            fields.append(HTTPMessage.Field(field.name, progress.values.fill(field.value)))
+        }
+        if case .json = request.body, fields.value(of: "content-type") == nil {
+            fields.append(HTTPMessage.Field("content-type", "application/json"))
+        }
+        let message = HTTPMessage.Request(request.method, target, fields: fields, body: body)
+        let sequence = world.journal.begin(
+            exchange(.app, .appCall(request.name), message, progress)
+        )
+        let outcome = await backend.client.send(message, within: within)
+        world.journal.complete(sequence, outcome)
+        guard case .answered(let response) = outcome else { return }
+        progress.learn(from: response, request.answer)
     }
 
     private func noteProof(

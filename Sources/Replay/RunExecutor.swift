@@ -68,6 +68,20 @@ package final class RunExecutor: Sendable {
         var killer: Task<Bool, Never>?
         var isSerialised = false
         var latency: Duration = .milliseconds(5)
+        /// What the contract's templates stand for.
+        var values: TemplateValues
+
+        init(
+            namespace: Namespace,
+            firstSequence: Int,
+            now: Instant,
+            values: [String: JSONValue] = [:]
+        ) {
+            self.namespace = namespace
+            self.firstSequence = firstSequence
+            self.now = now
+            self.values = TemplateValues(namespace: namespace, base: now, given: values)
+        }
     }
 
     /// Runs the plan and, when it observes, settles and probes.
@@ -168,7 +182,7 @@ package final class RunExecutor: Sendable {
             switch $0 {
             case .provider, .restart, .killAtCall: true
             case .deliver(let delivery): delivery.disturbedCount > 0
-            case .register, .name, .createAccount, .call, .rotateKeys, .account: false
+            case .register, .name, .createAccount, .call, .request, .rotateKeys, .account: false
             }
         }
         let short = min(profile.patience, max(.seconds(1), sight.latency * 20))
@@ -206,7 +220,8 @@ package final class RunExecutor: Sendable {
         var progress = Progress(
             namespace: Namespace(name: name, idForm: profile.idForm),
             firstSequence: world.journal.read { $0.nextSequence },
-            now: base
+            now: base,
+            values: plan.values
         )
         let factory = factory(progress.namespace)
         for delivery in plan.deliveries {
@@ -268,6 +283,8 @@ package final class RunExecutor: Sendable {
         case .call(let calls):
             seed(calls, progress)
             await make(calls, &progress)
+        case .request(let request):
+            await make(request, within: within, &progress)
         case .rotateKeys:
             world.edit("") { services, now in services.firebase.rotateKeys(at: now) }
         case .account(let user, let change):
@@ -688,20 +705,25 @@ package final class RunExecutor: Sendable {
             let bytes = progress.bodies[name] ?? []
             guard !delivery.edits.isEmpty, let value = try? JSONValue(parsing: bytes)
             else { return bytes }
-            return Self.edited(value, delivery, progress.namespace, base).bytes
+            return Self.edited(value, delivery, &progress).bytes
         case .event(let spec):
             let body = factory.body(spec, name: delivery.name)
             while let next = progress.upcoming.first, next.time <= spec.time {
                 world.apply(next.body, namespace: progress.namespace.name)
                 progress.upcoming.removeFirst()
             }
-            return Self.edited(body, delivery, progress.namespace, base).bytes
+            return Self.edited(body, delivery, &progress).bytes
         case .purchasely(let spec):
             let body = PurchaselyEventFactory(namespace: progress.namespace, base: base)
                 .body(spec, name: delivery.name)
-            return Self.edited(body, delivery, progress.namespace, base).bytes
+            return Self.edited(body, delivery, &progress).bytes
         case .body(let value):
-            return Self.edited(value, delivery, progress.namespace, base).bytes
+            let body = Self.edited(value, delivery, &progress)
+            // What the event says, REST says.
+            if delivery.provider == .revenueCat, body["event"]?["app_user_id"] != nil {
+                world.apply(body, namespace: progress.namespace.name)
+            }
+            return body.bytes
         case .raw(.text(let text)): return Array(text.utf8)
         case .raw(.truncated(let spec, let percent)):
             let bytes = factory.body(spec, name: delivery.name).bytes
@@ -712,14 +734,12 @@ package final class RunExecutor: Sendable {
     private static func edited(
         _ body: JSONValue,
         _ delivery: Delivery,
-        _ namespace: Namespace,
-        _ base: Instant
+        _ progress: inout Progress
     ) -> JSONValue {
         var body = body
+        progress.values.namespace = progress.namespace
         let isFlat = delivery.provider == .purchasely
-        for edit in delivery.edits {
-            body.set(edit.pointer, to: edit.value.map { filled($0, namespace, base) })
-        }
+        for edit in delivery.edits { body.set(edit.pointer, to: edit.value) }
         if delivery.paddingKilobytes > 0 {
             let text = String(repeating: "x", count: delivery.paddingKilobytes << 10)
             let place = (isFlat ? [] : ["event"]) + ["assay_padding"]
@@ -732,10 +752,10 @@ package final class RunExecutor: Sendable {
             body.set(JSONPointer(tokens: place), to: nested)
         }
         if delivery.shufflesKeys {
-            var generator = SeededGenerator(seed: 0, text: namespace.name + delivery.name)
+            var generator = SeededGenerator(seed: 0, text: progress.namespace.name + delivery.name)
             body = shuffled(body, &generator)
         }
-        return body.mapLeaves { filled($0, namespace, base) }
+        return progress.values.fill(body)
     }
 
     private static func shuffled(
@@ -753,25 +773,5 @@ package final class RunExecutor: Sendable {
             return .array(elements.map { shuffled($0, &generator) })
         case .null, .bool, .number, .string: return value
         }
-    }
-
-    /// `{{user.ada}}` and `{{now+30d}}` in a body; other text stays as it is.
-    private static func filled(
-        _ value: JSONValue,
-        _ namespace: Namespace,
-        _ base: Instant
-    ) -> JSONValue {
-        guard case .string(let text) = value, text.hasPrefix("{{"), text.hasSuffix("}}")
-        else { return value }
-        let name = text.dropFirst(2).dropLast(2)
-        if name.hasPrefix("user.") { return .string(namespace.id(of: String(name.dropFirst(5)))) }
-        if name.hasPrefix("event-id.") {
-            return .string(namespace.eventID(of: String(name.dropFirst(9))))
-        }
-        if name == "now" { return .integer(base.milliseconds) }
-        if name.hasPrefix("now"), let offset = Duration(contractText: String(name.dropFirst(3))) {
-            return .integer((base + offset).milliseconds)
-        }
-        return value
     }
 }

@@ -83,6 +83,10 @@ package enum HTMLReport {
             }
             text += "<dt>expected<dd>\(escaped(finding.expected))"
             text += "<dt>actual<dd>\(escaped(finding.actual))"
+            if !finding.nearMiss.isEmpty {
+                let lines = finding.nearMiss.joined(separator: "\n")
+                text += "<dt>closest<dd><pre>\(escaped(lines))</pre>"
+            }
             text += "<dt>cause<dd>\(escaped(finding.code.explanation.cause))"
             text += "<dt>remedy<dd>\(escaped(finding.remedy))</dl>\n"
         }

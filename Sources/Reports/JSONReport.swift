@@ -66,6 +66,7 @@ package enum JSONReport {
             "actual": .string(finding.actual),
             "remedy": .string(finding.remedy),
         ]
+        if !finding.nearMiss.isEmpty { fields["nearMiss"] = .strings(finding.nearMiss) }
         if let location = finding.location {
             fields["file"] = .string(location.path)
             fields["line"] = .integer(Int64(location.line))

@@ -70,6 +70,10 @@ package struct TerminalReport: Sendable {
             }
             text += lines("expected", finding.expected, 12)
             text += lines("actual", finding.actual, 12)
+            for (index, line) in finding.nearMiss.enumerated() {
+                let label = index == 0 ? "  closest   " : "            "
+                text += label + line.printable.prefix(Self.width - 12) + "\n"
+            }
         }
         if result.findings.count > 4 {
             text += "  … and \(result.findings.count - 4) more findings\n"

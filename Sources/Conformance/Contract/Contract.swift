@@ -24,6 +24,10 @@ package struct Contract: Hashable, Codable, Sendable {
     package var expectation: Expectation
     /// The contract stands for many runs.
     package var search: Search?
+    /// The recording that it was distilled from; nil for a contract that a person wrote.
+    package var provenance: Provenance?
+    /// What `{{some.NAME}}` stands for, where the contract says so.
+    package var values: [String: JSONValue] = [:]
     package var location: SourceLocation
 
     package init(
@@ -79,7 +83,7 @@ package struct Contract: Hashable, Codable, Sendable {
             case .provider(let plan) where plan.provider == "revenuecat":
                 all.append(.subscriberReads)
             case .createAccount: all.append(.login)
-            case .register, .name, .provider, .deliver, .rotateKeys, .account: break
+            case .register, .name, .provider, .deliver, .request, .rotateKeys, .account: break
             }
         }
         if fields.contains("exists") { all.append(.users) }
@@ -100,6 +104,7 @@ package struct Contract: Hashable, Codable, Sendable {
             case .register(let user), .account(let user, _), .name(let user, _): add(user)
             case .deliver(let delivery): for user in delivery.users { add(user) }
             case .call(let calls): for call in calls { call.user.map(add) }
+            case .request(let request): for user in request.users { add(user) }
             case .provider, .restart, .rotateKeys, .killAtCall, .createAccount: break
             }
         }

@@ -127,6 +127,8 @@ package struct EffectExpectation: Hashable, Codable, Sendable {
     package var attemptsMax: Int?
     /// After a 429, the next attempt comes no earlier than `Retry-After`.
     package var obeysRetryAfter = false
+    /// Only effects whose content matches this pattern count.
+    package var says: JSONValue?
     package var location: SourceLocation
 
     package init(

@@ -9,6 +9,8 @@ package enum Step: Hashable, Codable, Sendable {
     case deliver(Delivery)
     /// Requests of the app; several are released at the same moment.
     case call([Call])
+    /// A request of the app, written out, with the answer it must get.
+    case request(AppRequest)
     /// The named provider answers the backend's next calls as planned.
     case provider(ProviderPlan)
     case restart(Restart)
@@ -104,6 +106,8 @@ package struct Delivery: Hashable, Codable, Sendable {
     package var times = 1
     /// All copies are released at once, on connections that are already open.
     package var isTogether = false
+    /// What the answer to it must look like, beyond its status.
+    package var answerPattern: AnswerPattern?
     /// Virtual time since the previous step.
     package var delay: Duration = .zero
     /// Retried by the provider's own schedule until the backend answers 200.
@@ -139,7 +143,8 @@ package struct Delivery: Hashable, Codable, Sendable {
         case .event(let spec): spec.users
         case .purchasely(let spec): spec.users
         case .raw(.truncated(let spec, _)): spec.users
-        case .body, .raw(.text), .repeats: []
+        case .body(let value): TemplateValues.users(in: [value.text])
+        case .raw(.text), .repeats: []
         }
     }
 

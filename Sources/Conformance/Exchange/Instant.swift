@@ -165,6 +165,9 @@ extension Duration {
         return "\(total > 0 ? "+" : "")\(total / size)\(name)"
     }
 
+    /// The same without a sign, for lengths.
+    package var unsignedText: String { String(contractText.drop { $0 == "+" }) }
+
     /// `+5m00.000`: minutes and seconds, as timelines print offsets.
     package var offsetText: String {
         let total = milliseconds

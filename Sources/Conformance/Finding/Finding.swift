@@ -11,6 +11,8 @@ package struct Finding: Hashable, Codable, Sendable {
     package let evidence: [Int]
     /// No waiting can mend it: something is there that cannot go away.
     package let isFinal: Bool
+    /// What came closest to the expectation, and where it first differs; at most twelve lines.
+    package var nearMiss: [String] = []
 
     package init(
         _ code: FindingCode,

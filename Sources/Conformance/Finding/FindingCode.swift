@@ -5,6 +5,7 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
     case noAnswer = "E103"
     case answerLate = "E104"
     case backendExited = "E105"
+    case answerDiffers = "E106"
     case effectMissing = "E201"
     case effectExtra = "E202"
     case effectDiffers = "E203"
@@ -15,6 +16,7 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
     case tooManyAttempts = "E208"
     case tooEarly = "E209"
     case callRefused = "E210"
+    case effectContent = "E211"
     case stateDiffers = "E301"
     case stateValue = "E302"
     case userMissing = "E303"
@@ -34,6 +36,7 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
     case setupFailed = "E908"
     case notRun = "E909"
     case disturbanceMissed = "E910"
+    case expired = "E911"
 
     /// The kebab-case name that reports print beside the code.
     package var rule: String {
@@ -43,6 +46,7 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
         case .noAnswer: "no-answer"
         case .answerLate: "answer-late"
         case .backendExited: "backend-exited"
+        case .answerDiffers: "answer-differs"
         case .effectMissing: "effect-missing"
         case .effectExtra: "effect-extra"
         case .effectDiffers: "effect-differs"
@@ -53,6 +57,7 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
         case .tooManyAttempts: "too-many-attempts"
         case .tooEarly: "too-early"
         case .callRefused: "call-refused"
+        case .effectContent: "effect-content"
         case .stateDiffers: "state-differs"
         case .stateValue: "state-value"
         case .userMissing: "user-missing"
@@ -72,6 +77,7 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
         case .setupFailed: "setup-failed"
         case .notRun: "not-run"
         case .disturbanceMissed: "disturbance-missed"
+        case .expired: "expired"
         }
     }
 
@@ -115,6 +121,27 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
                 "The backend ended by itself while this case ran alone.",
                 "One request reached code that does not survive its input.",
                 "See the last lines of its output in the report; catch the error at the handler."
+            )
+        case .answerDiffers:
+            (
+                "The answer is not the one that was recorded.",
+                "A field was renamed, left out, or computed in another way; or the session is out "
+                    + "of date.",
+                "If the change is meant, record it again: 'assay verify --update', then 'assay "
+                    + "review'."
+            )
+        case .effectContent:
+            (
+                "No effect, or another number of them, says what was recorded.",
+                "The text, the data or the person it reaches has changed.",
+                "If the change is meant, record it again: 'assay verify --update', then 'assay "
+                    + "review'."
+            )
+        case .expired:
+            (
+                "The recording behind this contract is older than its 'max-age'.",
+                "What the services send may have changed since.",
+                "Record the session again with 'assay record', or raise 'max-age'."
             )
         case .effectMissing:
             (

@@ -58,7 +58,9 @@ package struct Standing: Hashable, Sendable {
         var reached = Grade.none
         for grade in Grade.allCases.dropFirst() {
             let mine = cases.filter {
-                $0.contract.level == .must && Grade.grade(of: $0.contract.clause) == grade
+                // A session of one's own proves nothing about the catalogue.
+                $0.contract.level == .must && $0.contract.provenance == nil
+                    && Grade.grade(of: $0.contract.clause) == grade
                     && !($0.verdict == .notRun && $0.isDeclaredUnsupported)
             }
             // Nothing that ran is nothing that was proven.

@@ -35,6 +35,7 @@ package enum Judge {
         [
             AnswerRule.self, CallRule.self, OverlapRule.self, EffectRule.self, PushRule.self,
             RelationRule.self, StateRule.self, SecretRule.self, DisturbanceRule.self,
+            GoldenRule.self,
         ]
     }
 
@@ -166,14 +167,15 @@ extension Judge {
                 if finding.isFinal { return false }
                 return switch finding.code {
                 case .effectMissing, .effectCount, .stateDiffers, .stateValue, .userMissing,
-                    .keyChanged:
+                    .keyChanged, .effectContent:
                     true
                 case .answerStatus, .intruderAccepted, .noAnswer, .answerLate, .backendExited,
                     .effectExtra, .effectDiffers, .userUnwanted, .noOverlap, .journalGap,
                     .allVolatile, .throttled, .backendGone, .twinFailed, .setupFailed, .notRun,
                     .unobservable, .callRefused, .sameText, .wrongAddress, .tooManyAttempts,
                     .tooEarly,
-                    .wrongID, .tellingAnswer, .wrongWinners, .secretShown, .tooManyFetches:
+                    .wrongID, .tellingAnswer, .wrongWinners, .secretShown, .tooManyFetches,
+                    .answerDiffers, .expired:
                     false
                 // The call may still come.
                 case .disturbanceMissed: true

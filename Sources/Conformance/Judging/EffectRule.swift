@@ -3,7 +3,7 @@ package struct EffectRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         // What counts nothing and compares no keys is another rule's business.
         evidence.expectation.effects.filter {
-            $0.countMin > 0 || $0.countMax != nil || $0.hasSteadyKey
+            ($0.countMin > 0 || $0.countMax != nil || $0.hasSteadyKey) && $0.says == nil
         }.flatMap { findings($0, in: evidence) }
             + evidence.expectation.effects.compactMap { added($0, in: evidence) }
     }

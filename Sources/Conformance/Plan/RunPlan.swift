@@ -10,6 +10,8 @@ package struct RunPlan: Hashable, Codable, Sendable {
     package var watch: Duration?
     /// Whether the run counts what nobody in it can be named for.
     package var countsFetches = false
+    /// What `{{some.NAME}}` stands for, where the contract says so.
+    package var values: [String: JSONValue] = [:]
 
     package init(steps: [Step], users: [String], observes: Bool, watch: Duration? = nil) {
         self.steps = steps
@@ -27,6 +29,10 @@ package struct RunPlan: Hashable, Codable, Sendable {
         steps.flatMap { step -> [Call] in if case .call(let calls) = step { calls } else { [] } }
     }
 
+    package var requests: [AppRequest] {
+        steps.compactMap { if case .request(let request) = $0 { request } else { nil } }
+    }
+
     /// Whether a provider's answers are planned.
     package var hasPlan: Bool {
         steps.contains { if case .provider = $0 { true } else { false } }
@@ -37,7 +43,9 @@ package struct RunPlan: Hashable, Codable, Sendable {
             switch step {
             case .restart, .killAtCall: true
             case .deliver(let delivery): delivery.crash != nil
-            case .register, .name, .createAccount, .provider, .call, .rotateKeys, .account: false
+            case .register, .name, .createAccount, .provider, .call, .request, .rotateKeys,
+                .account:
+                false
             }
         }
     }
@@ -55,7 +63,8 @@ package struct RunPlan: Hashable, Codable, Sendable {
                 case .provider(let plan): plan.provider == "firebase"
                 // Reconciling touches everybody whom the backend knows.
                 case .call(let calls): calls.contains { $0.route == .reconcile }
-                case .restart, .killAtCall, .deliver, .register, .name, .createAccount, .account:
+                case .restart, .killAtCall, .deliver, .request, .register, .name, .createAccount,
+                    .account:
                     false
                 }
             }
@@ -84,6 +93,7 @@ package struct CasePlan: Hashable, Codable, Sendable {
             watch: contract.expectation.watch
         )
         subject.countsFetches = contract.expectation.keyFetchesMax != nil
+        subject.values = contract.values
         twin = contract.expectation.relation.map {
             RunPlan(steps: Self.twinSteps(of: contract, $0), users: users, observes: true)
         }
@@ -141,7 +151,7 @@ package struct CasePlan: Hashable, Codable, Sendable {
     private static func calm(_ steps: [Step]) -> [Step] {
         steps.compactMap { step in
             switch step {
-            case .register, .name, .createAccount, .call, .account: return step
+            case .register, .name, .createAccount, .call, .request, .account: return step
             case .provider, .restart, .rotateKeys, .killAtCall: return nil
             case .deliver(var delivery):
                 delivery.isAlongLadder = false

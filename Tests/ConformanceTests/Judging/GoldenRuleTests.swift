@@ -1,0 +1,114 @@
+import Conformance
+import Testing
+
+@Suite("GoldenRule")
+struct GoldenRuleTests {
+    private func request(_ name: String, body: JSONValue, answer: JSONValue) -> AppRequest {
+        var request = AppRequest(name: name, method: "POST", target: "/x/{{user.ada}}")
+        request.body = .json(body)
+        var pattern = AnswerPattern(status: 200, location: EvidenceBuilder.location)
+        pattern.body = .json(answer)
+        request.answer = pattern
+        return request
+    }
+
+    private func answered(_ name: String, _ body: JSONValue, status: Int = 200) -> Exchange {
+        var exchange = EvidenceBuilder.delivery()
+        exchange.from = .app
+        exchange.purpose = .appCall(name)
+        exchange.outcome = .answered(HTTPMessage.Response(status, json: body))
+        return exchange
+    }
+
+    private func findings(
+        _ requests: [AppRequest],
+        _ seen: [Exchange],
+        effects: [EffectExpectation] = []
+    ) -> [Finding] {
+        var expectation = EvidenceBuilder.expectation()
+        expectation.effects = effects
+        var builder = EvidenceBuilder([], expectation: expectation)
+        builder.contract.steps += requests.map(Step.request)
+        builder.subject = seen
+        return GoldenRule.findings(in: builder.evidence)
+    }
+
+    @Test(
+        "a matcher takes its kind and nothing else",
+        arguments: [
+            ("{{any}}", "1", true), ("{{any.text}}", #""x""#, true), ("{{any.text}}", "1", false),
+            ("{{any.number}}", "1.5", true), ("{{any.number}}", #""1""#, false),
+            ("{{any.uuid}}", #""6F2D3C6A-0b6e-4c53-9a0e-0123456789ab""#, true),
+            ("{{any.uuid}}", #""6F2D3C6A""#, false),
+            ("{{any.timestamp}}", #""2026-11-21T10:00:00Z""#, true),
+            ("{{any.timestamp}}", "1790000000000", true), ("{{any.timestamp}}", "12", false),
+            ("{{now+1h}}", "1790003600000", true), ("{{now+1h}}", "1790003600001", false),
+            ("{{now}}", #""2026-09-21T14:13:20Z""#, false),
+            ("{{date}}", #""2026-09-21T14:13:20.000Z""#, true),
+            ("{{date}}", "1790000000000", false),
+            ("{{user.ada}}", #""assay-n-ada""#, true), ("{{user.ada}}", #""assay-n-bob""#, false),
+            ("literal", #""literal""#, true), ("literal", #""other""#, false),
+        ]
+    )
+    func matchers(pattern: String, actual: String, isMatch: Bool) throws {
+        var values = TemplateValues(
+            namespace: Namespace(name: "n", idForm: .string),
+            base: EvidenceBuilder.base
+        )
+        let value = try JSONValue(parsing: actual)
+        #expect(values.match(.string(pattern), value).isEmpty == isMatch)
+    }
+
+    @Test func `what an answer gave must come again`() {
+        let first = request("one", body: [:], answer: ["token": "{{some.token1}}"])
+        let second = request(
+            "two",
+            body: ["proof": "{{some.token1}}"],
+            answer: ["same": "{{some.token1}}"]
+        )
+        let same = [answered("one", ["token": "T"]), answered("two", ["same": "T"])]
+        #expect(findings([first, second], same).isEmpty)
+        let other = [answered("one", ["token": "T"]), answered("two", ["same": "U"])]
+        #expect(findings([first, second], other).map(\.code) == [.answerDiffers])
+    }
+
+    @Test func `objects are open, arrays are closed, and the first place is named`() throws {
+        let wanted: JSONValue = ["a": 1, "list": [1, 2], "deep": ["x": "y"]]
+        let one = request("one", body: [:], answer: wanted)
+        let more = answered("one", ["a": 1, "list": [1, 2], "deep": ["x": "y"], "new": true])
+        #expect(findings([one], [more]).isEmpty)
+        let less = answered("one", ["a": 1, "list": [1], "deep": ["x": "z"]])
+        let found = findings([one], [less])
+        #expect(found.map(\.code) == [.answerDiffers])
+        #expect(found.first?.expected.contains("/list") == true)
+        #expect(found.first?.nearMiss.contains("/deep/x") == true)
+        #expect(try #require(found.first).nearMiss.count <= 12)
+        let status = findings([one], [answered("one", [:], status: 500)])
+        #expect(status.map(\.code) == [.answerStatus])
+    }
+
+    @Test func `a message counts only when it says what was recorded`() {
+        var effect = EffectExpectation(
+            kind: "onesignal.notification",
+            user: "ada",
+            countMin: 1,
+            countMax: 1,
+            hasSteadyKey: false,
+            location: EvidenceBuilder.location
+        )
+        effect.says = ["contents": ["en": "Welcome"]]
+        let good = EvidenceBuilder.push(to: "assay-n-ada")
+        #expect(findings([], [good], effects: [effect]).isEmpty)
+        let found = findings(
+            [],
+            [EvidenceBuilder.push(to: "assay-n-ada", "Hello")],
+            effects: [effect]
+        )
+        #expect(found.map(\.code) == [.effectContent])
+        #expect(found.first?.nearMiss.contains("/contents/en") == true)
+        let twice = findings([], [good, good], effects: [effect])
+        #expect(twice.map(\.code) == [.effectContent])
+        let stranger = findings([], [EvidenceBuilder.push(to: "bob")], effects: [effect])
+        #expect(stranger.first?.nearMiss.contains("/to") == true)
+    }
+}
