@@ -26,6 +26,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
@@ -76,6 +78,19 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "Recording",
+            dependencies: [
+                "Conformance", "Providers", "ContractFiles", "FakeServers",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "ReferenceBackend",
             dependencies: [
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -95,7 +110,7 @@ let package = Package(
             name: "AssayCLI",
             dependencies: [
                 "Conformance", "Providers", "ContractFiles", "Reports", "FakeServers", "Replay",
-                "ReferenceBackend",
+                "Recording", "ReferenceBackend",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
@@ -137,6 +152,14 @@ let package = Package(
             name: "ReplayTests",
             dependencies: [
                 "AssayCLI", "Conformance", "ContractFiles", "FakeServers", "Replay", "TestSupport",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RecordingTests",
+            dependencies: [
+                "Conformance", "ContractFiles", "Providers", "FakeServers", "Recording", "Replay",
+                "TestSupport",
             ],
             swiftSettings: strict
         ),

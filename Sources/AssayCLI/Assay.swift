@@ -17,6 +17,7 @@ struct Assay: AsyncParsableCommand {
             Judge yours:                            assay verify --start 'node server.js'
             What can be proven of it:               assay doctor --target http://127.0.0.1:8080
             Fakes to develop against:               assay serve
+            A session as a regression test:         assay record --start 'node server.js'
 
             Exit codes: 0 all green, 1 failures, 2 usage or configuration, 3 a file does not \
             parse, 4 nothing selected, 5 inconclusive or not run, 6 backend or port not \
@@ -27,7 +28,7 @@ struct Assay: AsyncParsableCommand {
             VerifyCommand.self, DemoCommand.self, ServeCommand.self, SendCommand.self,
             ResendCommand.self, ListCommand.self, ExplainCommand.self, LintCommand.self,
             MutantsCommand.self, BackendCommand.self, DoctorCommand.self, JudgeCommand.self,
-            MergeCommand.self,
+            MergeCommand.self, RecordCommand.self,
         ]
     )
 }

@@ -6,6 +6,18 @@ struct ListenAddress {
     let host: String
     let port: Int
 
+    /// An address without a name.
+    init(bare text: String) throws {
+        guard let colon = text.lastIndex(of: ":"), colon != text.startIndex,
+            let port = UInt16(text[text.index(after: colon)...])
+        else {
+            throw Failure(.usage, "--listen '\(text)' is not HOST:PORT, such as 127.0.0.1:8081")
+        }
+        name = ""
+        host = String(text[..<colon])
+        self.port = Int(port)
+    }
+
     /// Reads the flags, or `ASSAY_LISTEN` when there are none.
     static func all(_ flags: [String], names: [String]) throws -> [ListenAddress] {
         let variable = ProcessInfo.processInfo.environment["ASSAY_LISTEN"]

@@ -6,6 +6,7 @@ package enum ProfileParser {
     package static let keys = [
         "assay", "target", "start", "endpoints", "secrets", "users", "probes", "accounts",
         "products", "entitlement", "features", "known-failing", "patience", "firebase-project",
+        "redact",
     ]
 
     package static func parse(
@@ -74,6 +75,9 @@ package enum ProfileParser {
             }
             if let node = fields["features"] { features(node, &profile) }
             profile.knownFailingPath = fields["known-failing"].flatMap { reader.text($0) }
+            profile.secretNames = (fields["redact"].map { reader.sequence($0) } ?? []).compactMap {
+                reader.text($0)
+            }
             if let patience = fields["patience"].flatMap({ reader.duration($0) }) {
                 profile.patience = patience
             }

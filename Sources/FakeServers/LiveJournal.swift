@@ -1,6 +1,19 @@
 package import Conformance
 internal import Synchronization
 
+/// Takes part in whatever is written to a journal, in the writer's own time.
+package protocol JournalTap: Sendable {
+    /// Called before the request goes on its way.
+    func began(_ exchange: Exchange)
+    func completed(
+        _ sequence: Int,
+        _ outcome: Exchange.Outcome,
+        _ effects: [Effect],
+        namespace: String?,
+        at microseconds: Int64
+    )
+}
+
 /// The journal while a run is going on: many writers, one order.
 ///
 /// Real times count from the moment the journal is made.
@@ -17,6 +30,8 @@ package final class LiveJournal: Sendable {
     private let followers = Locked(Followers())
     private let followerCount = Atomic<Int>(0)
     private let origin: ContinuousClock.Instant
+    private let tap = Locked<(any JournalTap)?>(nil)
+    private let hasTap = Atomic<Bool>(false)
 
     package init(bytesMax: Int) {
         storage = Locked(Journal(bytesMax: bytesMax))
@@ -34,7 +49,23 @@ package final class LiveJournal: Sendable {
         var exchange = exchange
         exchange.invoked = elapsed
         let entry = Journal.Entry(exchange)
-        return storage.withLock { $0.append(entry) }
+        let sequence = storage.withLock { $0.append(entry) }
+        if let tap = tapped {
+            exchange.sequence = sequence
+            tap.began(exchange)
+        }
+        return sequence
+    }
+
+    /// From now on, everything that is written is told to the tap as well, before the act.
+    package func tap(_ tap: any JournalTap) {
+        self.tap.withLock { $0 = tap }
+        hasTap.store(true, ordering: .releasing)
+    }
+
+    private var tapped: (any JournalTap)? {
+        guard hasTap.load(ordering: .acquiring) else { return nil }
+        return tap.withLock { $0 }
     }
 
     package func complete(
@@ -47,6 +78,7 @@ package final class LiveJournal: Sendable {
         storage.withLock {
             $0.complete(sequence, outcome, effects: effects, namespace: namespace, at: now)
         }
+        tapped?.completed(sequence, outcome, effects, namespace: namespace, at: now)
         tell(sequence)
     }
 
@@ -56,7 +88,19 @@ package final class LiveJournal: Sendable {
         exchange.invoked = invoked
         exchange.completed = elapsed
         let entry = Journal.Entry(exchange)
-        tell(storage.withLock { $0.append(entry) })
+        let sequence = storage.withLock { $0.append(entry) }
+        if let tap = tapped {
+            exchange.sequence = sequence
+            tap.began(exchange)
+            tap.completed(
+                sequence,
+                exchange.outcome,
+                exchange.effects,
+                namespace: exchange.namespace,
+                at: exchange.completed ?? invoked
+            )
+        }
+        tell(sequence)
     }
 
     private func tell(_ sequence: Int) {

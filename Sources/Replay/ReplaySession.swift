@@ -35,6 +35,8 @@ package final class ReplaySession: Sendable {
         .revenueCat: Address(host: "127.0.0.1", port: 9310),
         .oneSignal: Address(host: "127.0.0.1", port: 9320),
         .firebase: Address(host: "127.0.0.1", port: 9099),
+        .purchasely: Address(host: "127.0.0.1", port: 9340),
+        .despia: Address(host: "127.0.0.1", port: 9350),
     ]
 
     package let world: FakeWorld
@@ -48,13 +50,15 @@ package final class ReplaySession: Sendable {
     ///   - folder: A folder for the backend's data and its output.
     ///   - base: The moment that contracts' relative times count from.
     ///   - journalBytesMax: The bound of the journal, in bytes.
+    ///   - others: Fakes to open beside those that a backend calls.
     /// - Throws: When a port is taken, a template is wrong, or the backend does not get ready.
     package init(
         profile: Profile,
         addresses: [Exchange.Party: Address],
         folder: String,
         base: Instant,
-        journalBytesMax: Int = 256 << 20
+        journalBytesMax: Int = 256 << 20,
+        others: [Exchange.Party] = []
     ) async throws(OpenError) {
         world = FakeWorld(
             journalBytesMax: journalBytesMax,
@@ -71,7 +75,7 @@ package final class ReplaySession: Sendable {
         }
         var parties = [Exchange.Party.revenueCat, .oneSignal]
         if profile.obstacle(to: .firebase) == nil { parties.append(.firebase) }
-        for party in parties {
+        for party in parties + others.filter({ !parties.contains($0) }) {
             let address = addresses[party] ?? Address(host: "127.0.0.1", port: 0)
             do throws(StartError) {
                 servers.append(

@@ -132,6 +132,8 @@ package struct Profile: Hashable, Sendable {
     package var entitlement: String
     package var unsupported: Set<Feature>
     package var knownFailingPath: String?
+    /// Names of headers, members and parameters of this backend that hold secrets, for recordings.
+    package var secretNames: [String] = []
     /// How long an effect or a state may take that has to come, in real time.
     package var patience: Duration
 

@@ -97,11 +97,11 @@ struct GoldenRuleTests {
             location: EvidenceBuilder.location
         )
         effect.says = ["contents": ["en": "Welcome"]]
-        let good = EvidenceBuilder.push(to: "assay-n-ada")
+        let good = EvidenceBuilder.push(to: "assay-namespace-0-ada")
         #expect(findings([], [good], effects: [effect]).isEmpty)
         let found = findings(
             [],
-            [EvidenceBuilder.push(to: "assay-n-ada", "Hello")],
+            [EvidenceBuilder.push(to: "assay-namespace-0-ada", "Hello")],
             effects: [effect]
         )
         #expect(found.map(\.code) == [.effectContent])

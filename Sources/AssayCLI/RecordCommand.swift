@@ -1,0 +1,316 @@
+internal import ArgumentParser
+internal import Conformance
+internal import FakeServers
+internal import Foundation
+internal import Providers
+internal import Recording
+internal import Replay
+internal import Reports
+
+struct RecordCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "record",
+        abstract: "Records a session: a proxy in front of the backend, the fakes behind it.",
+        discussion: """
+            Everything that passes is written to FOLDER/recording.ndjson, a line at a time and \
+            without secrets: what the app and the providers send to the backend (through the \
+            proxy), and what the backend sends to the fakes. Ctrl-C ends it; a kill loses at \
+            most the line being written. Then: assay distil FOLDER.
+
+            Example:  assay record --start 'node server.js' recordings/session/first-purchase
+                      assay record --target http://127.0.0.1:8080 --listen 127.0.0.1:8081
+            """
+    )
+
+    @OptionGroup var target: TargetOptions
+
+    @Option(
+        name: .long,
+        help: "Bodies longer than this many KiB are kept as length and digest (ASSAY_BODY_MAX)."
+    )
+    var bodyMax: Int?
+
+    @Option(name: .long, help: "What the fakes' ids are drawn from.")
+    var seed: UInt64 = 0
+
+    @Argument(help: "Where it goes: recordings/PROVIDER/SCENARIO (default: one named by the time).")
+    var folder: String?
+
+    mutating func run() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let listen = try takeListen()
+        let profile = try target.resolved()
+        let kibibytes = bodyMax ?? environment["ASSAY_BODY_MAX"].flatMap(Int.init) ?? 1024
+        guard (1...65_536).contains(kibibytes) else {
+            throw Failure(.usage, "--body-max takes 1 to 65536 KiB")
+        }
+        let began = SuiteRun.now()
+        let name = folder ?? "recordings/session/" + Self.stamp(began)
+        let path = name + "/recording.ndjson"
+        guard !FileManager.default.fileExists(atPath: path) else {
+            throw Failure(
+                .usage,
+                "there is a recording in '\(name)' already; name another folder, or remove it"
+            )
+        }
+        let addresses = try target.addresses(for: profile)
+        let interruption = Interruption()
+        let data = NSTemporaryDirectory() + "assay-" + SuiteRun.nonce()
+        try FileManager.default.createDirectory(
+            atPath: data + "/data",
+            withIntermediateDirectories: true
+        )
+        defer { try? FileManager.default.removeItem(atPath: data) }
+        let session: ReplaySession
+        do throws(ReplaySession.OpenError) {
+            session = try await ReplaySession(
+                profile: profile,
+                addresses: addresses,
+                folder: data,
+                base: began,
+                // What matters is in the file; this is only what the control API can show.
+                journalBytesMax: 16 << 20,
+                others: [.purchasely, .despia]
+            )
+        } catch {
+            throw Failure(error.kind == .configuration ? .usage : .unreachable, error.description)
+        }
+        interruption.onAbandon { session.abandon() }
+        do {
+            try await record(
+                session,
+                profile,
+                listen,
+                path: path,
+                began: began,
+                bodyMax: kibibytes << 10,
+                interruption
+            )
+        } catch {
+            await session.close()
+            throw error
+        }
+        await session.close()
+    }
+
+    private func record(
+        _ session: ReplaySession,
+        _ profile: Profile,
+        _ listen: (proxy: ListenAddress, control: ListenAddress),
+        path: String,
+        began: Instant,
+        bodyMax: Int,
+        _ interruption: Interruption
+    ) async throws {
+        let writer = try writer(session, profile, path, began, bodyMax)
+        let world = session.world
+        world.journal.tap(writer)
+        let paths = Self.webhooks(profile)
+        let proxy: CapturingProxy
+        let control: ControlServer
+        do {
+            proxy = try await CapturingProxy(
+                host: listen.proxy.host,
+                port: listen.proxy.port,
+                context: CapturingProxy.Context(
+                    target: try Self.proxyTarget(session.backend.target),
+                    journal: world.journal,
+                    bodyMax: bodyMax,
+                    now: { world.clock(of: "") },
+                    party: { request in paths[request.path] ?? .app }
+                )
+            )
+            control = try await ControlServer(
+                host: listen.control.host,
+                port: listen.control.port
+            )
+        } catch let error as CapturingProxy.StartError {
+            throw Failure(.unreachable, error.description + "; choose another with --listen")
+        } catch let error as StartError {
+            throw Failure(
+                .unreachable,
+                error.description + "; choose another with --listen control=127.0.0.1:0"
+            )
+        }
+        let allowed = Set(target.allowHost)
+        let messenger = WebhookMessenger()
+        let courier = Courier(world: world, messenger: messenger, allowedHosts: allowed)
+        control.open(
+            ControlAPI(
+                world: world,
+                courier: courier,
+                version: assayVersion,
+                servers: session.servers,
+                allowedHosts: allowed
+            )
+        )
+        connect(world, to: session.backend.target, profile)
+        announce(session, proxy, control, path)
+        let progress = Task { await Self.follow(writer) }
+        do {
+            try await interruption.run { await courier.run() }
+        } catch is CancellationError {}
+        progress.cancel()
+        await proxy.stop()
+        world.journal.endFollowing()
+        await control.stop()
+        await messenger.close()
+        writer.close()
+        try finish(writer)
+    }
+
+    // MARK: Parts
+
+    /// Takes the addresses that are not a fake's out of `--listen`.
+    private mutating func takeListen() throws -> (proxy: ListenAddress, control: ListenAddress) {
+        let bare = target.listen.filter { !$0.contains("=") }
+        let control = target.listen.filter { $0.hasPrefix("control=") }
+        target.listen.removeAll { bare.contains($0) || control.contains($0) }
+        return (
+            try ListenAddress(bare: bare.last ?? "127.0.0.1:8081"),
+            try ListenAddress(bare: control.last.map { String($0.dropFirst(8)) } ?? "127.0.0.1:9300")
+        )
+    }
+
+    private func writer(
+        _ session: ReplaySession,
+        _ profile: Profile,
+        _ path: String,
+        _ began: Instant,
+        _ bodyMax: Int
+    ) throws -> RecordingWriter {
+        let variable = ProcessInfo.processInfo.environment["ASSAY_REDACTION_KEY"]
+        var generator = SystemRandomNumberGenerator()
+        let key =
+            variable.map { Array($0.utf8) }
+            ?? (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        var header = RecordingHeader(
+            version: assayVersion,
+            began: began,
+            target: session.backend.target,
+            seed: String(seed),
+            bodyMax: bodyMax
+        )
+        header.redaction = profile.secretNames
+        for (name, endpoint) in profile.endpoints {
+            header.endpoints[name] = "\(endpoint.method) \(endpoint.path)"
+        }
+        do throws(RecordingWriter.OpenError) {
+            return try RecordingWriter(
+                path: path,
+                header: header,
+                redactor: Redactor(
+                    key: key,
+                    secrets: Array(profile.secrets.values),
+                    names: profile.secretNames
+                )
+            )
+        } catch {
+            throw Failure(.usage, error.description)
+        }
+    }
+
+    /// Whose events come to which path.
+    private static func webhooks(_ profile: Profile) -> [String: Exchange.Party] {
+        var paths: [String: Exchange.Party] = [:]
+        if let path = profile.endpoints["revenuecat-webhook"]?.path { paths[path] = .revenueCat }
+        if let path = profile.endpoints["purchasely-webhook"]?.path { paths[path] = .purchasely }
+        return paths
+    }
+
+    private static func proxyTarget(_ text: String) throws -> CapturingProxy.Target {
+        guard let url = URLComponents(string: text), let host = url.host else {
+            throw Failure(.usage, "'\(text)' is not a URL such as http://127.0.0.1:8080")
+        }
+        let isSecure = url.scheme == "https"
+        let isLoopback = host == "localhost" || host.hasPrefix("127.")
+        return CapturingProxy.Target(
+            host: host,
+            port: url.port ?? (isSecure ? 443 : 80),
+            isSecure: isSecure,
+            hostField: isLoopback && !isSecure
+                ? nil : host + (url.port.map { ":\($0)" } ?? "")
+        )
+    }
+
+    /// The fakes' webhooks go straight to the backend; the journal has them from the courier.
+    private func connect(_ world: FakeWorld, to base: String, _ profile: Profile) {
+        func secret(_ name: Profile.SecretName) -> Secret? {
+            profile.secrets[name].flatMap { $0.isEmpty ? nil : $0 }
+        }
+        let revenueCat = profile.endpoints["revenuecat-webhook"].map {
+            WebhookConfiguration(
+                id: "main",
+                url: base + $0.path,
+                authorization: secret(.revenueCatAuthorization),
+                signingKey: secret(.revenueCatSigning)
+            )
+        }
+        let purchasely = profile.endpoints["purchasely-webhook"].map {
+            PurchaselyWebhook(url: base + $0.path, secret: secret(.purchaselySigning))
+        }
+        world.edit("") { services, _ in
+            if let revenueCat { services.revenueCat.webhooks.append(revenueCat) }
+            if let purchasely { services.purchasely.webhook = purchasely }
+        }
+    }
+
+    private func announce(
+        _ session: ReplaySession,
+        _ proxy: CapturingProxy,
+        _ control: ControlServer,
+        _ path: String
+    ) {
+        let style = Terminal.style()
+        var text = "proxy       \(style.bold(proxy.baseURL))  in front of \(session.backend.target)\n"
+        for server in session.servers {
+            text += server.party.description.padding(toLength: 12, withPad: " ", startingAt: 0)
+            text += style.bold(server.baseURL) + "\n"
+        }
+        text += "control     " + style.bold(control.baseURL + "/assay/v1") + "\n"
+        text += "recording   \(path)\n"
+        Terminal.output(text)
+        Terminal.error("ready; send the app's requests to the proxy; Ctrl-C ends it\n")
+    }
+
+    // MARK: Progress
+
+    private static func follow(_ writer: RecordingWriter) async {
+        let isLive = Terminal.isInteractive(2)
+        let clock = ContinuousClock()
+        var shown = writer.state
+        while !Task.isCancelled {
+            try? await clock.sleep(for: isLive ? .milliseconds(200) : .seconds(10))
+            let state = writer.state
+            if let failure = state.failure {
+                Terminal.error((isLive ? "\n" : "") + "assay: \(failure)\n")
+                return
+            }
+            guard state != shown, !Task.isCancelled else { continue }
+            shown = state
+            Terminal.error((isLive ? "\r\u{1b}[K" : "") + text(state) + (isLive ? "" : "\n"))
+        }
+    }
+
+    private static func text(_ state: RecordingWriter.Progress) -> String {
+        let parties = state.countByParty.sorted { $0.key.rawValue < $1.key.rawValue }
+            .map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+        let kilobytes = (state.byteCount + 1023) / 1024
+        return "\(state.exchangeCount) exchanges, \(kilobytes) KiB"
+            + (parties.isEmpty ? "" : "  (\(parties))")
+    }
+
+    private func finish(_ writer: RecordingWriter) throws {
+        let state = writer.state
+        let isLive = Terminal.isInteractive(2)
+        Terminal.error((isLive ? "\r\u{1b}[K" : "") + Self.text(state) + "\n")
+        if let failure = state.failure { throw Failure(.usage, failure) }
+        let folder = (writer.path as NSString).deletingLastPathComponent
+        Terminal.error("Next:  assay distil \(folder)\n")
+    }
+
+    /// `2026-11-21-101502`.
+    private static func stamp(_ moment: Instant) -> String {
+        moment.description.replacingOccurrences(of: "T", with: "-").filter { $0 != ":" && $0 != "Z" }
+    }
+}

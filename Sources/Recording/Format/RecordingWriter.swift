@@ -1,0 +1,184 @@
+package import Conformance
+internal import FakeServers
+internal import Foundation
+internal import Providers
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+/// Appends what happens to a file, a line at a time and each with one system call, so that a kill
+/// loses at most the line being written.
+package final class RecordingWriter: JournalTap {
+    /// What has been written so far.
+    package struct Progress: Hashable, Sendable {
+        package var exchangeCount = 0
+        package var byteCount = 0
+        package var countByParty: [Exchange.Party: Int] = [:]
+        /// Why nothing more is written; what stands in the file is whole.
+        package var failure: String?
+    }
+
+    package struct OpenError: Error, Sendable, CustomStringConvertible {
+        package let description: String
+    }
+
+    package let path: String
+    private let descriptor: Int32
+    private let redactor: Redactor
+    private let bodyMax: Int
+    private let progress = Locked(Progress())
+    /// Whether an exchange belongs into the recording.
+    private let isWanted: @Sendable (Exchange) -> Bool
+
+    /// - Parameter path: A file that does not exist yet; its folders are made.
+    /// - Throws: When it exists, or cannot be written.
+    package init(
+        path: String,
+        header: RecordingHeader,
+        redactor: Redactor,
+        isWanted: @escaping @Sendable (Exchange) -> Bool = { _ in true }
+    ) throws(OpenError) {
+        self.path = path
+        self.redactor = redactor
+        self.isWanted = isWanted
+        bodyMax = header.bodyMax
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+        try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0o644)
+        guard descriptor >= 0 else {
+            let reason =
+                errno == EEXIST
+                ? "it exists already; name another folder, or remove it"
+                : String(cString: strerror(errno))
+            throw OpenError(description: "cannot write the recording '\(path)': \(reason)")
+        }
+        write(redactor.line(header.json))
+        if let failure = progress.withLock({ $0.failure }) {
+            throw OpenError(description: failure)
+        }
+    }
+
+    package var state: Progress { progress.withLock { $0 } }
+
+    // MARK: Lines
+
+    package func began(_ exchange: Exchange) {
+        guard isWanted(exchange) else { return }
+        var copy = exchange
+        copy.request.target = redactor.target(exchange.request.target)
+        copy.request.fields = fields(exchange.request.fields)
+        let body = self.body(exchange.request.body, exchange.request.fields)
+        let line = redactor.line(RecordingLine.began(copy, body: body))
+        progress.withLock { $0.countByParty[exchange.from, default: 0] += 1 }
+        write(line)
+    }
+
+    package func completed(
+        _ sequence: Int,
+        _ outcome: Exchange.Outcome,
+        _ effects: [Effect],
+        namespace: String?,
+        at microseconds: Int64
+    ) {
+        var redacted = outcome
+        var body = RecordingLine.Body.none
+        switch outcome {
+        case .answered(var response):
+            body = self.body(response.body, response.fields)
+            response.fields = fields(response.fields)
+            redacted = .answered(response)
+        case .answerLost(var response?):
+            body = self.body(response.body, response.fields)
+            response.fields = fields(response.fields)
+            redacted = .answerLost(response)
+        case .failed(let failure, let text): redacted = .failed(failure, redactor.text(text))
+        case .pending, .answerLost(nil), .requestCut: break
+        }
+        let line = RecordingLine.completed(
+            sequence,
+            redacted,
+            body: body,
+            effects: effects.map(redactor.effect),
+            at: microseconds
+        )
+        progress.withLock { $0.exchangeCount += 1 }
+        write(redactor.line(line))
+    }
+
+    /// Something that a reader should know; it is no exchange.
+    package func note(_ text: String) {
+        write(redactor.line(["note": .string(redactor.text(text))]))
+    }
+
+    private func fields(_ fields: [HTTPMessage.Field]) -> [HTTPMessage.Field] {
+        redactor.fields(fields.filter { $0.name != CapturedBody.omittedField })
+    }
+
+    private func body(_ bytes: [UInt8], _ fields: [HTTPMessage.Field]) -> RecordingLine.Body {
+        guard !bytes.isEmpty else { return .none }
+        // The capture says so itself when a body was longer than it keeps.
+        if let omitted = fields.value(of: CapturedBody.omittedField) {
+            let words = omitted.split(separator: " ").map(String.init)
+            return .omitted(count: Int(words.first ?? "") ?? 0, digest: words.last ?? "")
+        }
+        let encoding = fields.value(of: "content-encoding")
+        guard bytes.count <= bodyMax,
+            let plain = BodyDecoding.plain(bytes, encoding: encoding, max: 4 * bodyMax)
+        else { return .omitted(count: bytes.count, digest: Digest.sha256(bytes)) }
+        let redacted = redactor.body(plain, contentType: fields.value(of: "content-type"))
+        if String(validating: redacted, as: UTF8.self) == nil, redactor.isSecret(redacted) {
+            return .omitted(count: bytes.count, digest: Digest.sha256(bytes))
+        }
+        return .bytes(redacted)
+    }
+
+    /// One call for one line; what a full disk cuts is taken back, and nothing is written after it.
+    private func write(_ line: [UInt8]) {
+        let bytes = line + [UInt8(ascii: "\n")]
+        progress.withLock { progress in
+            guard progress.failure == nil else { return }
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes { system.write(descriptor, $0) }
+                if count > 0 {
+                    rest = rest.dropFirst(count)
+                } else if errno != EINTR {
+                    progress.failure =
+                        "cannot go on writing '\(path)': \(String(cString: strerror(errno))); "
+                        + "what stands there is whole"
+                    ftruncate(descriptor, off_t(progress.byteCount))
+                    return
+                }
+            }
+            progress.byteCount += bytes.count
+        }
+    }
+
+    /// Writes the last line, which says how many exchanges there are, and closes the file.
+    package func close() {
+        write(redactor.line(Recording.closing(progress.withLock { $0.exchangeCount })))
+        _ = system.close(descriptor)
+    }
+}
+
+/// The C library's calls whose names collide with our own.
+private enum system {
+    static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+        #if canImport(Glibc)
+        Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+        #else
+        Darwin.write(descriptor, bytes.baseAddress, bytes.count)
+        #endif
+    }
+
+    static func close(_ descriptor: Int32) -> Int32 {
+        #if canImport(Glibc)
+        Glibc.close(descriptor)
+        #else
+        Darwin.close(descriptor)
+        #endif
+    }
+}

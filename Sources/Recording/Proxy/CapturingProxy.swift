@@ -1,0 +1,412 @@
+package import Conformance
+package import FakeServers
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOSSL
+
+/// Stands in front of a backend, passes everything through and writes it to a journal.
+///
+/// Each connection of a caller has one connection to the backend, on the same event loop; bodies
+/// stream in both directions with back pressure, and only a copy, bounded, is kept. An invocation
+/// is in the journal before its first byte reaches the backend.
+package final class CapturingProxy: Sendable {
+    package struct StartError: Error, Sendable, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// Where the backend is.
+    package struct Target: Hashable, Sendable {
+        package let host: String
+        package let port: Int
+        package let isSecure: Bool
+        /// What callers must name as `Host`; nil leaves theirs, as on one machine it does not matter.
+        package let hostField: String?
+
+        package init(host: String, port: Int, isSecure: Bool, hostField: String?) {
+            self.host = host
+            self.port = port
+            self.isSecure = isSecure
+            self.hostField = hostField
+        }
+    }
+
+    /// What the proxy knows beyond the bytes.
+    package struct Context: Sendable {
+        package var target: Target
+        package var journal: LiveJournal
+        package var now: @Sendable () -> Instant
+        /// Who calls, by what is called.
+        package var party: @Sendable (HTTPMessage.Request) -> Exchange.Party
+        /// Longest body that is kept, in bytes.
+        package var bodyMax: Int
+
+        package init(
+            target: Target,
+            journal: LiveJournal,
+            bodyMax: Int,
+            now: @escaping @Sendable () -> Instant,
+            party: @escaping @Sendable (HTTPMessage.Request) -> Exchange.Party
+        ) {
+            self.target = target
+            self.journal = journal
+            self.bodyMax = bodyMax
+            self.now = now
+            self.party = party
+        }
+    }
+
+    private let channel: any Channel
+    private let connections: ServerQuiescing
+    package let host: String
+    package let port: Int
+
+    package init(host: String, port: Int, context: Context) async throws(StartError) {
+        let connections = ServerQuiescing()
+        self.connections = connections
+        do {
+            let secure =
+                context.target.isSecure
+                ? try NIOSSLContext(configuration: .makeClientConfiguration()) : nil
+            channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .serverChannelOption(.backlog, value: 256)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+                .childChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        let pipeline = channel.pipeline.syncOperations
+                        try pipeline.configureHTTPServerPipeline(
+                            withPipeliningAssistance: true,
+                            withErrorHandling: true
+                        )
+                        try pipeline.addHandler(CallerHandler(context, secure))
+                        connections.add(channel)
+                    }
+                }
+                .bind(host: host, port: port).get()
+        } catch {
+            let text = (error as? IOError).map { $0.errnoCode == 98 || $0.errnoCode == 48 } == true
+                ? "the port is in use" : "\(error)"
+            throw StartError(description: "cannot open \(host):\(port) for the recorder: \(text)")
+        }
+        self.host = host
+        self.port = channel.localAddress?.port ?? port
+    }
+
+    package var baseURL: String { "http://\(host):\(port)" }
+
+    /// Takes no more callers and ends those that are there.
+    package func stop() async {
+        try? await channel.close().get()
+        await connections.close()
+    }
+}
+
+/// The connections that are open.
+private final class ServerQuiescing: Sendable {
+    private let channels = Locked<[ObjectIdentifier: any Channel]>([:])
+
+    func add(_ channel: any Channel) {
+        let id = ObjectIdentifier(channel)
+        channels.withLock { $0[id] = channel }
+        channel.closeFuture.whenComplete { _ in
+            self.channels.withLock { $0[id] = nil }
+        }
+    }
+
+    func close() async {
+        for channel in channels.withLock({ Array($0.values) }) {
+            try? await channel.close().get()
+        }
+    }
+}
+
+/// One caller's connection. All of it happens on the connection's event loop.
+private final class CallerHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    /// One request under way.
+    private struct Underway {
+        let head: HTTPRequestHead
+        var request: CapturedBody
+        var response: CapturedBody
+        var responseHead: HTTPResponseHead?
+        /// The number in the journal, once it is written there.
+        var sequence: Int?
+        /// What has not been sent on yet: a short body is complete before its request is written.
+        var held: [HTTPClientRequestPart] = []
+        var isRequestComplete = false
+    }
+
+    /// Bodies up to this size are in the journal's invocation and not only in its completion.
+    private static let heldMax = 64 << 10
+
+    private let context: CapturingProxy.Context
+    private let secure: NIOSSLContext?
+    private var underway: Underway?
+    private var backend: (any Channel)?
+    private var isConnecting = false
+    private var caller: (any Channel)?
+
+    init(_ context: CapturingProxy.Context, _ secure: NIOSSLContext?) {
+        self.context = context
+        self.secure = secure
+    }
+
+    // MARK: From the caller
+
+    func channelActive(context: ChannelHandlerContext) {
+        caller = context.channel
+        context.fireChannelActive()
+    }
+
+    func channelRead(context channelContext: ChannelHandlerContext, data: NIOAny) {
+        caller = channelContext.channel
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            var forwarded = head
+            if let host = context.target.hostField {
+                forwarded.headers.replaceOrAdd(name: "Host", value: host)
+            }
+            underway = Underway(
+                head: head,
+                request: CapturedBody(max: context.bodyMax),
+                response: CapturedBody(max: context.bodyMax),
+                held: [.head(forwarded)]
+            )
+            // Whoever waits for leave to send the body waits for the backend's leave.
+            if head.headers.contains(name: "expect") { begin() }
+        case .body(let buffer):
+            underway?.request.append(buffer)
+            send(.body(.byteBuffer(buffer)))
+            if let underway, underway.sequence == nil, underway.request.count > Self.heldMax {
+                begin()
+            }
+        case .end(let trailers):
+            underway?.isRequestComplete = true
+            send(.end(trailers))
+            begin()
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        fail(.closed, "the caller hung up", tellsCaller: false)
+        backend?.close(promise: nil)
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    /// A caller that reads slowly slows the backend down.
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        backend?.setOption(.autoRead, value: context.channel.isWritable).whenComplete { _ in }
+        context.fireChannelWritabilityChanged()
+    }
+
+    // MARK: To the backend
+
+    private func send(_ part: HTTPClientRequestPart) {
+        guard underway?.sequence != nil, let backend, !isConnecting else {
+            underway?.held.append(part)
+            return
+        }
+        backend.writeAndFlush(part, promise: nil)
+    }
+
+    /// Writes the invocation, and then lets go what was held.
+    private func begin() {
+        guard var current = underway, current.sequence == nil else { return }
+        let (fields, body) = current.request.result(
+            current.head.headers.map { HTTPMessage.Field($0.name, $0.value) }
+        )
+        let request = HTTPMessage.Request(
+            current.head.method.rawValue,
+            current.head.uri,
+            fields: fields,
+            body: body
+        )
+        current.sequence = context.journal.begin(
+            Exchange(
+                from: context.party(request),
+                to: .backend,
+                namespace: "",
+                purpose: .call,
+                at: context.now(),
+                request: request
+            )
+        )
+        underway = current
+        connect()
+    }
+
+    private func connect() {
+        if let backend, backend.isActive { return release() }
+        guard !isConnecting, let caller else { return }
+        isConnecting = true
+        let loop = caller.eventLoop
+        let me = NIOLoopBound(self, eventLoop: loop)
+        let target = context.target
+        let secure = secure
+        ClientBootstrap(group: loop)
+            .connectTimeout(.seconds(5))
+            .channelOption(.socketOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    if let secure {
+                        try pipeline.addHandler(
+                            try NIOSSLClientHandler(context: secure, serverHostname: target.host)
+                        )
+                    }
+                    // Answers such as 100 are passed on as well.
+                    try pipeline.addHandler(HTTPRequestEncoder())
+                    try pipeline.addHandler(
+                        ByteToMessageHandler(
+                            HTTPResponseDecoder(
+                                leftOverBytesStrategy: .dropBytes,
+                                informationalResponseStrategy: .forward
+                            )
+                        )
+                    )
+                    try pipeline.addHandler(BackendHandler(me.value))
+                }
+            }
+            .connect(host: target.host, port: target.port)
+            .assumeIsolated()
+            .whenComplete { [self] result in
+                isConnecting = false
+                switch result {
+                case .success(let channel):
+                    guard caller.isActive else {
+                        channel.close(promise: nil)
+                        return
+                    }
+                    backend = channel
+                    release()
+                case .failure(let error):
+                    fail(.refused, "the backend did not take the connection: \(error)")
+                }
+            }
+    }
+
+    private func release() {
+        guard let backend, let held = underway?.held else { return }
+        underway?.held = []
+        for part in held { backend.write(part, promise: nil) }
+        backend.flush()
+    }
+
+    // MARK: From the backend
+
+    func received(_ part: HTTPClientResponsePart, from channel: any Channel) {
+        guard let caller, underway != nil, channel === backend || backend == nil else { return }
+        switch part {
+        case .head(let head):
+            if !(100..<200).contains(head.status.code) || head.status == .switchingProtocols {
+                underway?.responseHead = head
+            }
+            caller.writeAndFlush(HTTPServerResponsePart.head(head), promise: nil)
+        case .body(let buffer):
+            underway?.response.append(buffer)
+            caller.writeAndFlush(
+                HTTPServerResponsePart.body(.byteBuffer(buffer)),
+                promise: nil
+            )
+        case .end(let trailers):
+            guard let done = underway, let head = done.responseHead else { return }
+            complete(done, head)
+            underway = nil
+            let keepsAlive = head.isKeepAlive && done.head.isKeepAlive && done.isRequestComplete
+            if !keepsAlive {
+                backend?.close(promise: nil)
+                backend = nil
+            }
+            let closing = caller
+            caller.writeAndFlush(HTTPServerResponsePart.end(trailers)).whenComplete { _ in
+                if !keepsAlive { closing.close(promise: nil) }
+            }
+        }
+    }
+
+    private func complete(_ done: Underway, _ head: HTTPResponseHead) {
+        guard let sequence = done.sequence else { return }
+        let (fields, body) = done.response.result(
+            head.headers.map { HTTPMessage.Field($0.name, $0.value) }
+        )
+        context.journal.complete(
+            sequence,
+            .answered(
+                HTTPMessage.Response(Int(head.status.code), fields: fields, body: body)
+            )
+        )
+    }
+
+    func backendClosed(_ channel: any Channel) {
+        guard channel === backend else { return }
+        backend = nil
+        fail(.closed, "the backend closed the connection without a complete answer")
+    }
+
+    /// The backend that reads slowly slows the caller down.
+    func backendWritabilityChanged(_ isWritable: Bool) {
+        caller?.setOption(.autoRead, value: isWritable).whenComplete { _ in }
+    }
+
+    /// Ends the exchange without an answer; the caller sees what it would see without the proxy, a
+    /// closed connection, or, where the backend is not there at all, a 502 that says so.
+    private func fail(_ failure: Exchange.Failure, _ text: String, tellsCaller: Bool = true) {
+        guard let failed = underway else { return }
+        underway = nil
+        if let sequence = failed.sequence {
+            context.journal.complete(sequence, .failed(failure, text))
+        }
+        guard tellsCaller, let caller else { return }
+        guard failure == .refused, failed.responseHead == nil else {
+            caller.close(promise: nil)
+            return
+        }
+        var buffer = caller.allocator.buffer(capacity: text.utf8.count + 1)
+        buffer.writeString(text + "\n")
+        var head = HTTPResponseHead(version: .http1_1, status: .badGateway)
+        head.headers.add(name: "content-length", value: String(buffer.readableBytes))
+        head.headers.add(name: "content-type", value: "text/plain; charset=utf-8")
+        head.headers.add(name: "connection", value: "close")
+        caller.write(HTTPServerResponsePart.head(head), promise: nil)
+        caller.write(HTTPServerResponsePart.body(.byteBuffer(buffer)), promise: nil)
+        caller.writeAndFlush(HTTPServerResponsePart.end(nil)).whenComplete { _ in
+            caller.close(promise: nil)
+        }
+    }
+}
+
+/// The connection to the backend that belongs to one caller's.
+private final class BackendHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPClientResponsePart
+
+    private let caller: CallerHandler
+
+    init(_ caller: CallerHandler) {
+        self.caller = caller
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        caller.received(unwrapInboundIn(data), from: context.channel)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        caller.backendWritabilityChanged(context.channel.isWritable)
+        context.fireChannelWritabilityChanged()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        caller.backendClosed(context.channel)
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+}
