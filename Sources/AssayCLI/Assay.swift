@@ -28,7 +28,8 @@ struct Assay: AsyncParsableCommand {
             VerifyCommand.self, DemoCommand.self, ServeCommand.self, SendCommand.self,
             ResendCommand.self, ListCommand.self, ExplainCommand.self, LintCommand.self,
             MutantsCommand.self, BackendCommand.self, DoctorCommand.self, JudgeCommand.self,
-            MergeCommand.self, RecordCommand.self,
+            MergeCommand.self, RecordCommand.self, DistilCommand.self, ReviewCommand.self,
+            ImportCommand.self, ExportCommand.self,
         ]
     )
 }

@@ -3,6 +3,7 @@ internal import Conformance
 internal import ContractFiles
 internal import FakeServers
 internal import Foundation
+internal import Recording
 internal import Replay
 
 struct VerifyCommand: AsyncParsableCommand {
@@ -58,6 +59,18 @@ struct VerifyCommand: AsyncParsableCommand {
     )
     var found: String?
 
+    @Flag(
+        name: .long,
+        help: "Write what differs from golden contracts as NAME.yaml.new, for 'assay review'."
+    )
+    var update = false
+
+    @Option(
+        name: .long,
+        help: "Golden contracts older than their max-age: warn or error (ASSAY_EXPIRED)."
+    )
+    var expired: String?
+
     @Option(name: .long, help: "The journal's bound in megabytes.")
     var journal = 256
 
@@ -108,14 +121,18 @@ struct VerifyCommand: AsyncParsableCommand {
             paths.isEmpty && selection.only.isEmpty && selection.skip.isEmpty
             && (selection.level ?? .should) >= .should && library.errors.isEmpty
         run.shard = shard
-        run.keepsEvidence = saveFile != nil
+        run.keepsEvidence = saveFile != nil || update
         run.isWanted = { selection.takes($0) }
         run.timeMax = timeMax
         let prepared = run
         let interruption = Interruption()
         let progress = Progress()
         let isQuiet = files.usesStandardOutput
-        let outcome = try await interruption.run {
+        let strictness = expired ?? environment["ASSAY_EXPIRED"] ?? "warn"
+        guard ["warn", "error"].contains(strictness) else {
+            throw Failure(.usage, "--expired '\(strictness)' is neither warn nor error")
+        }
+        var outcome = try await interruption.run {
             try await prepared.run(progress: progress, interruption: interruption) { session in
                 guard !isQuiet else { return }
                 let fakes = session.servers.map { "\($0.party) \($0.baseURL)" }
@@ -132,8 +149,10 @@ struct VerifyCommand: AsyncParsableCommand {
                 "the golden run has no such case; run the contract without what follows its name"
             )
         }
+        outcome.expire(at: SuiteRun.now(), isError: strictness == "error")
         try files.show(outcome, replayFlags: target.replayFlags)
         if let saveFile { try Self.save(outcome, profile, to: saveFile) }
+        if update { try writeUpdates(outcome, profile) }
         writeFound(outcome, to: found ?? environment["ASSAY_FOUND"] ?? "assay-found", isQuiet)
         if outcome.exitCode == 0 || outcome.exitCode == 5, !library.errors.isEmpty {
             throw Failure(
@@ -150,6 +169,33 @@ struct VerifyCommand: AsyncParsableCommand {
             try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         } catch {
             throw Failure(.usage, "cannot write the run '\(path)': \(error)")
+        }
+    }
+
+    /// Writes the golden contracts that differ as pending ones, beside the accepted.
+    private func writeUpdates(_ report: RunReport, _ profile: Profile) throws {
+        var generator = SystemRandomNumberGenerator()
+        let redactor = Redactor(
+            key: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) },
+            secrets: Array(profile.secrets.values),
+            names: profile.secretNames
+        )
+        let goldenCodes: Set<FindingCode> = [
+            .answerDiffers, .answerStatus, .effectContent, .effectCount,
+        ]
+        for result in report.cases where result.verdict == .failed {
+            guard result.contract.provenance != nil, let record = result.evidence?.subject,
+                result.findings.contains(where: { goldenCodes.contains($0.code) })
+            else { continue }
+            let updated = Distiller.updated(result.contract, seen: record, redactor: redactor)
+            let path = result.contract.location.path + ".new"
+            let text = ContractWriter.text(updated, id: updated.id)
+            do {
+                try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+                Terminal.error("pending  \(path)\n")
+            } catch {
+                throw Failure(.usage, "cannot write '\(path)': \(error.localizedDescription)")
+            }
         }
     }
 

@@ -70,7 +70,11 @@ package struct ContractLibrary: Sendable {
                 )
                 return File(id: shown, path: shown, text: "", result: .failure(.init([error])))
             }
-            let id = relative.map { String($0.dropLast(5)) } ?? declaredID(text) ?? shown
+            let below = relative.map { String($0.dropLast(5)) }
+            // A folder inside a library of contracts: their ids begin above it.
+            let declared = declaredID(text)
+            let isInside = below.map { declared?.hasSuffix("/" + $0) ?? false } ?? true
+            let id = (isInside ? declared : below) ?? below ?? shown
             return read(text, path: shown, id: id)
         }
         return ContractLibrary(files: files)

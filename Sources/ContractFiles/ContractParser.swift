@@ -18,6 +18,12 @@ package enum ContractParser {
     /// The keys of a request; the schema lists the same.
     package static let requestKeys = ["request", "send", "headers", "body", "text", "answer"]
 
+    /// What a backend can do to OneSignal; the schema lists the same.
+    package static let oneSignalEffects = [
+        "notification", "tags", "cancel", "user", "user-deleted", "aliases", "alias-removed",
+        "subscription", "subscription-transferred", "subscription-deleted",
+    ]
+
     /// The keys of an answer's pattern; the schema lists the same.
     package static let answerKeys = ["status", "headers", "body", "text"]
 
@@ -924,7 +930,7 @@ struct VariantParser {
             reader.fail(.missingKey("onesignal", of: "an effect"), at: node.location)
             return nil
         }
-        let kind = reader.word(kindNode, "effect", among: ["notification", "tags"]) ?? ""
+        let kind = reader.word(kindNode, "effect", among: ContractParser.oneSignalEffects) ?? ""
         let isClosed = fields["count"] != nil
         var effect = EffectExpectation(
             kind: "onesignal.\(kind)",

@@ -423,6 +423,9 @@ package final class RunExecutor: Sendable {
             for _ in 0..<delivery.times {
                 let outcome = await attempt(delivery, body, within: within, &progress)
                 if await isGone(outcome, &progress) { return }
+                if case .answered(let response) = outcome {
+                    _ = progress.learn(from: response, delivery.answerPattern)
+                }
             }
         }
     }

@@ -30,7 +30,7 @@ package struct AppRequest: Hashable, Codable, Sendable {
             case .text(let text): [text]
             case nil: []
             }
-        return TemplateValues.users(in: [target] + texts)
+        return TemplateValues.users(in: [target] + fields.map(\.value) + texts)
     }
 }
 

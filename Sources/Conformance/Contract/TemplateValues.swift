@@ -6,6 +6,7 @@
 /// | `{{event-id.purchase}}` | the id of the event that this delivery carries |
 /// | `{{now}}`, `{{now+30d}}` | milliseconds since 1970, as RevenueCat writes times |
 /// | `{{date}}`, `{{date+30d}}` | the same as ISO 8601 text in UTC |
+/// | `{{id-token.ada}}` | in a header: what Firebase would have given that user |
 /// | `{{some.NAME}}` | one value wherever the name stands: made up in a request, unless the contract gives it under `values` or an answer gave it before; learned in an answer |
 /// | `{{any}}`, `{{any.uuid}}`, `{{any.timestamp}}`, `{{any.number}}`, `{{any.text}}` | in an answer: anything of that kind |
 ///
@@ -15,6 +16,8 @@ package struct TemplateValues: Hashable, Sendable {
     package var namespace: Namespace
     package let base: Instant
     private var known: [String: JSONValue]
+    /// ID tokens by user; the runner has them made, the judge needs none.
+    package var tokens: [String: String] = [:]
 
     package init(namespace: Namespace, base: Instant, given: [String: JSONValue] = [:]) {
         self.namespace = namespace
@@ -34,7 +37,7 @@ package struct TemplateValues: Hashable, Sendable {
 
     /// Names of the families whose second part is the contract's own.
     package static let families = [
-        "user", "anonymous", "device", "event-id", "account", "password", "some",
+        "user", "anonymous", "device", "event-id", "account", "password", "id-token", "some",
     ]
 
     /// The users whose ids the texts ask for, in order of appearance.
@@ -43,7 +46,7 @@ package struct TemplateValues: Hashable, Sendable {
         for text in texts {
             for part in text.split(separator: "{{").dropFirst(text.hasPrefix("{{") ? 0 : 1) {
                 let words = part.prefix { $0 != "}" }.split(separator: ".", maxSplits: 1)
-                guard words.count == 2, ["user", "anonymous", "device"].contains(words[0]),
+                guard words.count == 2, ["user", "anonymous", "device", "id-token"].contains(words[0]),
                     !users.contains(String(words[1]))
                 else { continue }
                 users.append(String(words[1]))
@@ -106,6 +109,7 @@ package struct TemplateValues: Hashable, Sendable {
             case "event-id": return .string(namespace.eventID(of: parts[1]))
             case "account": return .string(namespace.accountID(of: parts[1]))
             case "password": return .string(namespace.password(of: parts[1]))
+            case "id-token": return tokens[parts[1]].map(JSONValue.string)
             case "some":
                 let value = known[parts[1]] ?? madeUp(parts[1])
                 known[parts[1]] = value
@@ -146,6 +150,43 @@ package struct TemplateValues: Hashable, Sendable {
     }
 
     // MARK: Matching
+
+    /// Every place where headers or body are not what the pattern says.
+    package mutating func match(
+        _ pattern: AnswerPattern,
+        _ response: HTTPMessage.Response
+    ) -> [Mismatch] {
+        var found: [Mismatch] = []
+        for field in pattern.fields {
+            let actual = response[field: field.name]
+            found += match(.string(field.value), .string(actual ?? "")).map {
+                Mismatch(
+                    pointer: JSONPointer(tokens: ["headers", field.name]),
+                    expected: $0.expected,
+                    actual: actual.map { JSONValue.string($0).text }
+                )
+            }
+        }
+        switch pattern.body {
+        case .json(let wanted):
+            guard let body = try? JSONValue(parsing: response.body) else {
+                found.append(
+                    Mismatch(
+                        pointer: JSONPointer(),
+                        expected: "a JSON body",
+                        actual: response.bodyLine
+                    )
+                )
+                break
+            }
+            found += match(wanted, body)
+        case .text(let wanted):
+            let actual = String(decoding: response.body, as: UTF8.self)
+            found += match(.string(wanted), .string(actual))
+        case nil: break
+        }
+        return found
+    }
 
     /// Every place where the value is not what the pattern says; what it teaches is remembered.
     package mutating func match(
@@ -211,8 +252,24 @@ package struct TemplateValues: Hashable, Sendable {
         )
     }
 
+    /// A text with one name in it that nothing is known about yet: `sid={{some.cookie1}}; Path=/`.
+    private mutating func learn(_ text: String, from actual: String) -> Bool {
+        let parts = text.split(separator: "{{some.", omittingEmptySubsequences: false)
+        guard parts.count == 2, let close = parts[1].firstRange(of: "}}") else { return false }
+        let name = String(parts[1][..<close.lowerBound])
+        let (before, after) = (fill(String(parts[0])), fill(String(parts[1][close.upperBound...])))
+        guard known[name] == nil, actual.utf8.count >= before.utf8.count + after.utf8.count,
+            actual.hasPrefix(before), actual.hasSuffix(after)
+        else { return false }
+        known[name] = .string(String(actual.dropFirst(before.count).dropLast(after.count)))
+        return true
+    }
+
     private mutating func matches(_ text: String, _ actual: JSONValue) -> Bool {
-        guard let name = Self.wholeName(text) else { return .string(fill(text)) == actual }
+        guard let name = Self.wholeName(text) else {
+            if let found = actual.string, learn(text, from: found) { return true }
+            return .string(fill(text)) == actual
+        }
         switch name {
         case "any": return true
         case "any.text": return actual.string != nil

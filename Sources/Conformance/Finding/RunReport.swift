@@ -64,6 +64,37 @@ package struct RunReport: Hashable, Sendable {
 }
 
 extension RunReport {
+    /// Says which golden contracts are older than they may be: in a note, or as cases that prove
+    /// nothing any more.
+    package mutating func expire(at now: Instant, isError: Bool) {
+        let old = cases.indices.filter { index in
+            cases[index].contract.provenance?.isExpired(at: now) ?? false
+        }
+        guard !old.isEmpty else { return }
+        guard isError else {
+            let names = old.prefix(3).map { cases[$0].contract.caseID }.joined(separator: ", ")
+            notes.append(
+                "\(old.count) golden contracts are older than their max-age: \(names)"
+                    + (old.count > 3 ? ", …" : "")
+            )
+            return
+        }
+        for index in old where cases[index].verdict == .passed {
+            let provenance = cases[index].contract.provenance
+            let recorded = provenance.map { String($0.recorded.description.prefix(10)) } ?? ""
+            let finding = Finding(
+                .expired,
+                expected: "a recording no older than "
+                    + (provenance?.ageMax.map(\.unsignedText) ?? ""),
+                actual: "recorded \(recorded)",
+                location: provenance?.location
+            )
+            cases[index].verdict = .inconclusive
+            cases[index].findings = [finding]
+            cases[index].note = finding.actual
+        }
+    }
+
     /// The parts of one run as that run, its cases in the order of the suite; nil for no parts.
     package static func joined(_ parts: [RunReport]) -> RunReport? {
         guard var whole = parts.first else { return nil }

@@ -10,132 +10,124 @@ package struct GoldenRule: Rule {
             !plan.requests.isEmpty || plan.deliveries.contains { $0.answerPattern != nil }
             || evidence.expectation.effects.contains { $0.says != nil }
         guard isGolden else { return [] }
-        var values = TemplateValues(
-            namespace: record.namespace,
-            base: record.base,
-            given: plan.values
-        )
-        var findings: [Finding] = []
-        for step in plan.steps {
-            switch step {
-            case .request(let request):
-                _ = values.fill(target: request.target)
-                if case .json(let body) = request.body { _ = values.fill(body) }
-                findings += self.findings(request, &values, in: evidence)
-            case .deliver(let delivery):
-                if case .body(let body) = delivery.subject { _ = values.fill(body) }
-                guard let pattern = delivery.answerPattern,
-                    let attempt = record.attempts(of: delivery.name).last,
-                    let response = attempt.response
-                else { continue }
-                findings += differences(
-                    delivery.name,
-                    pattern,
-                    response,
-                    attempt.sequence,
-                    &values
-                )
-            default: continue
-            }
+        let seen = walk(record)
+        let findings = seen.steps.flatMap { step in
+            step.findings(evidence.plan.contract.location)
         }
         let effects = evidence.expectation.effects.filter { $0.says != nil }
-        return findings + effects.compactMap { effect($0, values, in: record) }
+        return findings + effects.compactMap { effect($0, seen.values, in: record) }
     }
 
-    // MARK: Answers
+    /// One step that says what its answer must look like, and what came.
+    private struct Answered {
+        let name: String
+        let pattern: AnswerPattern
+        let exchange: Exchange?
+        let mismatches: [TemplateValues.Mismatch]
+        /// Statuses of deliveries are judged where all deliveries are.
+        let isRequest: Bool
 
-    private static func findings(
-        _ request: AppRequest,
-        _ values: inout TemplateValues,
-        in evidence: CaseEvidence
-    ) -> [Finding] {
-        guard let pattern = request.answer else { return [] }
-        guard let exchange = evidence.subject.answer(to: request.name) else {
-            return [
+        func findings(_ contractPlace: SourceLocation) -> [Finding] {
+            guard let exchange else {
+                guard isRequest else { return [] }
+                return [
+                    Finding(
+                        .setupFailed,
+                        expected: "request '\(name)' is made",
+                        actual: "it was not made",
+                        location: pattern.location
+                    )
+                ]
+            }
+            func finding(_ code: FindingCode, _ actual: String) -> Finding {
                 Finding(
-                    .setupFailed,
-                    expected: "request '\(request.name)' is made",
-                    actual: "it was not made",
-                    location: pattern.location
-                )
-            ]
-        }
-        guard let response = exchange.response else {
-            let text =
-                if case .failed(_, let text) = exchange.outcome { text } else { "no answer" }
-            return [
-                Finding(
-                    .noAnswer,
-                    expected: "\(pattern.status) for '\(request.name)'",
-                    actual: text,
+                    code,
+                    expected: "\(pattern.status) for '\(name)'",
+                    actual: actual,
                     location: pattern.location,
                     evidence: [exchange.sequence]
                 )
-            ]
-        }
-        guard response.status == pattern.status else {
-            var finding = Finding(
-                .answerStatus,
-                expected: "\(pattern.status) for '\(request.name)'",
-                actual: "\(response.status)",
-                location: pattern.location,
+            }
+            guard let response = exchange.response else {
+                guard isRequest else { return [] }
+                let text =
+                    if case .failed(_, let text) = exchange.outcome { text } else { "no answer" }
+                return [finding(.noAnswer, text)]
+            }
+            guard response.status == pattern.status else {
+                guard isRequest else { return [] }
+                var found = finding(.answerStatus, "\(response.status)")
+                found.nearMiss = [
+                    "\(exchange.request.method) \(exchange.request.target)", response.bodyLine,
+                ]
+                return [found]
+            }
+            guard let first = mismatches.first else { return [] }
+            let place = GoldenRule.place(first.pointer)
+            var found = Finding(
+                .answerDiffers,
+                expected: "\(first.expected) at \(place) of the answer to '\(name)'",
+                actual: first.actual ?? "nothing there",
+                location: pattern.places[first.pointer.description] ?? pattern.location,
                 evidence: [exchange.sequence]
             )
-            finding.nearMiss = [
-                "\(exchange.request.method) \(exchange.request.target)", bodyText(response.body),
-            ]
-            return [finding]
+            found.nearMiss = GoldenRule.lines(mismatches)
+            return [found]
         }
-        return differences(request.name, pattern, response, exchange.sequence, &values)
     }
 
-    private static func differences(
-        _ name: String,
-        _ pattern: AnswerPattern,
-        _ response: HTTPMessage.Response,
-        _ sequence: Int,
-        _ values: inout TemplateValues
-    ) -> [Finding] {
-        var found: [TemplateValues.Mismatch] = []
-        for field in pattern.fields {
-            let actual = response[field: field.name]
-            let mismatches = values.match(.string(field.value), .string(actual ?? ""))
-            found += mismatches.map {
-                .init(
-                    pointer: JSONPointer(tokens: ["headers", field.name]),
-                    expected: $0.expected,
-                    actual: actual.map { JSONValue.string($0).text }
-                )
-            }
-        }
-        switch pattern.body {
-        case .json(let wanted):
-            if let body = try? JSONValue(parsing: response.body) {
-                found += values.match(wanted, body)
-            } else {
-                found.append(
-                    .init(
-                        pointer: JSONPointer(),
-                        expected: "a JSON body",
-                        actual: bodyText(response.body)
-                    )
-                )
-            }
-        case .text(let wanted):
-            let actual = String(decoding: response.body, as: UTF8.self)
-            found += values.match(.string(wanted), .string(actual))
-        case nil: break
-        }
-        guard let first = found.first else { return [] }
-        var finding = Finding(
-            .answerDiffers,
-            expected: "\(first.expected) at \(place(first.pointer)) of the answer to '\(name)'",
-            actual: first.actual ?? "nothing there",
-            location: pattern.places[first.pointer.description] ?? pattern.location,
-            evidence: [sequence]
+    /// The names of the steps whose answers are not what their patterns say.
+    package static func differingSteps(of record: RunRecord) -> Set<String> {
+        Set(
+            walk(record).steps.filter {
+                !$0.mismatches.isEmpty || $0.exchange?.response?.status != $0.pattern.status
+            }.map(\.name)
         )
-        finding.nearMiss = lines(found)
-        return [finding]
+    }
+
+    /// Goes through the steps as the runner did, filling and learning in the same order.
+    private static func walk(
+        _ record: RunRecord
+    ) -> (steps: [Answered], values: TemplateValues) {
+        var values = TemplateValues(
+            namespace: record.namespace,
+            base: record.base,
+            given: record.plan.values
+        )
+        var steps: [Answered] = []
+        for step in record.plan.steps {
+            let name: String
+            let pattern: AnswerPattern?
+            let exchange: Exchange?
+            switch step {
+            case .request(let request):
+                _ = values.fill(target: request.target)
+                for field in request.fields { _ = values.fill(field.value) }
+                switch request.body {
+                case .json(let body): _ = values.fill(body)
+                case .text(let text): _ = values.fill(text)
+                case nil: break
+                }
+                (name, pattern) = (request.name, request.answer)
+                exchange = record.answer(to: request.name)
+            case .deliver(let delivery):
+                if case .body(let body) = delivery.subject { _ = values.fill(body) }
+                (name, pattern) = (delivery.name, delivery.answerPattern)
+                exchange = record.attempts(of: delivery.name).last
+            default: continue
+            }
+            guard let pattern else { continue }
+            steps.append(
+                Answered(
+                    name: name,
+                    pattern: pattern,
+                    exchange: exchange,
+                    mismatches: exchange?.response.map { values.match(pattern, $0) } ?? [],
+                    isRequest: { if case .request = step { true } else { false } }()
+                )
+            )
+        }
+        return (steps, values)
     }
 
     // MARK: Effects
@@ -208,13 +200,5 @@ package struct GoldenRule: Rule {
 
     private static func place(_ pointer: JSONPointer) -> String {
         pointer.tokens.isEmpty ? "the top" : pointer.description
-    }
-
-    private static func bodyText(_ body: [UInt8]) -> String {
-        guard let text = String(validating: body, as: UTF8.self) else {
-            return "\(body.count) bytes that are no text"
-        }
-        let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
-        return line.count <= 200 ? line : line.prefix(199) + "…"
     }
 }

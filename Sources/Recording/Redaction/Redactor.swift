@@ -337,6 +337,25 @@ package struct Redactor: Sendable {
         }
     }
 
+    /// The whole exchange without secrets.
+    package func exchange(_ exchange: Exchange) -> Exchange {
+        var copy = exchange
+        copy.request.target = target(exchange.request.target)
+        copy.request.fields = fields(exchange.request.fields)
+        copy.request.body = body(
+            exchange.request.body,
+            contentType: exchange.request[field: "content-type"]
+        )
+        copy.request.parsedBody = nil
+        if case .answered(var response) = exchange.outcome {
+            response.body = body(response.body, contentType: response[field: "content-type"])
+            response.fields = fields(response.fields)
+            copy.outcome = .answered(response)
+        }
+        copy.effects = exchange.effects.map(effect)
+        return copy
+    }
+
     package func effect(_ effect: Effect) -> Effect {
         var effect = effect
         effect.recipients = effect.recipients.map(text)

@@ -1,0 +1,182 @@
+internal import ArgumentParser
+internal import Conformance
+internal import ContractFiles
+internal import Foundation
+internal import Recording
+
+struct DistilCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "distil",
+        abstract: "Turns a recording into golden contracts that a person can read.",
+        discussion: """
+            Users, ids, times and amounts become templates, what differs by itself becomes a \
+            matcher, the rest stays as it was recorded. A contract that is new or has changed \
+            is written as NAME.yaml.new, for 'assay review'; an unchanged one is left alone.
+
+            Example:  assay distil recordings/session/first-purchase
+                      assay review recordings
+                      assay verify recordings --start 'node server.js'
+            """
+    )
+
+    @Argument(help: "Folders of recordings, or recording files.")
+    var recordings: [String]
+
+    @Option(name: .long, help: "The folder of contracts that the new ones are written to.")
+    var out = "recordings"
+
+    @Option(
+        name: .long,
+        help: "The contract's id below that folder (default: PROVIDER/SCENARIO/golden)."
+    )
+    var id: String?
+
+    @Option(name: .long, help: "How long the recording may be trusted, for example 180d.")
+    var maxAge: String?
+
+    @Flag(name: .long, help: "Write NAME.yaml at once, without a review.")
+    var accept = false
+
+    @Flag(name: .long, help: "Print the contracts instead of writing them.")
+    var print = false
+
+    mutating func run() throws {
+        let age = try maxAge.map { text in
+            guard let age = Duration(contractText: text), age > .zero else {
+                throw Failure(.usage, "--max-age '\(text)' is not a length such as 180d")
+            }
+            return age
+        }
+        guard id == nil || recordings.count == 1 else {
+            throw Failure(.usage, "--id names one contract, and there are several recordings")
+        }
+        var count = 0
+        for path in recordings {
+            let recording = try RecordingFile.read(path)
+            let name = try contractID(path)
+            let options = Distiller.Options(id: name, source: RecordingFile.folder(path), ageMax: age)
+            let (contracts, notes) = Distiller.contracts(recording, options)
+            for note in notes { Terminal.error("\(path): \(note)\n") }
+            for contract in contracts {
+                count += 1
+                let text = ContractWriter.text(contract, id: contract.id)
+                if print {
+                    Terminal.output(text)
+                    continue
+                }
+                let result = try PendingContract.write(
+                    contract,
+                    text,
+                    folder: out,
+                    isAccepted: accept
+                )
+                Terminal.output("\(result)\n")
+            }
+        }
+        guard count > 0 else {
+            throw Failure(
+                .nothingSelected,
+                "nothing in the recording goes to the backend, so there is no contract"
+            )
+        }
+        if !print, !accept { Terminal.error("Next:  assay review \(out)\n") }
+    }
+
+    /// The folders of the recording, and `golden`.
+    private func contractID(_ path: String) throws -> String {
+        let folder = RecordingFile.folder(path)
+        let words = folder.split(separator: "/").map(String.init).filter { $0 != "." }
+        let isBelow = folder.hasPrefix(out + "/")
+        let own = isBelow ? String(folder.dropFirst(out.count + 1)) : words.suffix(2).joined(separator: "/")
+        let text = id ?? own + "/golden"
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        let isSafe = parts.allSatisfy { part in
+            part.first?.isLetter == true || part.first?.isNumber == true
+        }
+        guard isSafe, text.utf8.allSatisfy({ $0 > 32 && $0 != 92 && $0 != 127 }) else {
+            throw Failure(.usage, "'\(text)' is no id of a contract, such as recorded/first-purchase")
+        }
+        return text
+    }
+}
+
+/// Recordings on disk.
+enum RecordingFile {
+    /// The folder of a recording: the path itself, or that of the file it names.
+    static func folder(_ path: String) -> String {
+        let trimmed = path.hasSuffix("/") ? String(path.dropLast()) : path
+        return trimmed.hasSuffix(".ndjson") ? (trimmed as NSString).deletingLastPathComponent : trimmed
+    }
+
+    /// Reads a recording, and tells what is missing from it.
+    static func read(_ path: String) throws -> Recording {
+        let file = path.hasSuffix(".ndjson") ? path : folder(path) + "/recording.ndjson"
+        guard let handle = FileHandle(forReadingAtPath: file) else {
+            throw Failure(.usage, "there is no recording '\(file)'")
+        }
+        defer { try? handle.close() }
+        let size = (try? handle.seekToEnd()) ?? 0
+        guard size <= UInt64(Recording.sizeMax) else {
+            throw Failure(.unparsable, "\(file): it has more than \(Recording.sizeMax >> 30) GiB")
+        }
+        try? handle.seek(toOffset: 0)
+        let data = (try? handle.readToEnd()) ?? Data()
+        do throws(RecordingError) {
+            let (recording, notes) = try Recording.parse(Array(data))
+            for note in notes { Terminal.error("\(file): \(note)\n") }
+            return recording
+        } catch {
+            throw Failure(.unparsable, "\(file): \(error)")
+        }
+    }
+}
+
+/// A golden contract that waits for somebody to look at it.
+enum PendingContract {
+    enum Outcome: CustomStringConvertible {
+        case unchanged(String)
+        case pending(String)
+        case written(String)
+
+        var description: String {
+            switch self {
+            case .unchanged(let path): "unchanged  \(path)"
+            case .pending(let path): "pending    \(path)"
+            case .written(let path): "written    \(path)"
+            }
+        }
+    }
+
+    /// Writes the contract where a review finds it, unless it says what the accepted one says.
+    static func write(
+        _ contract: Contract,
+        _ text: String,
+        folder: String,
+        isAccepted: Bool
+    ) throws -> Outcome {
+        let path = "\(folder)/\(contract.id).yaml"
+        let pending = path + ".new"
+        if let data = FileManager.default.contents(atPath: path),
+            case .success(let read) = ContractParser.parse(
+                String(decoding: data, as: UTF8.self),
+                path: path,
+                id: contract.id
+            ), let old = read.first,
+            ContractDifference.sentences(from: old, to: contract).isEmpty
+        {
+            try? FileManager.default.removeItem(atPath: pending)
+            return .unchanged(path)
+        }
+        let target = isAccepted ? path : pending
+        do {
+            try FileManager.default.createDirectory(
+                atPath: (target as NSString).deletingLastPathComponent,
+                withIntermediateDirectories: true
+            )
+            try Data(text.utf8).write(to: URL(fileURLWithPath: target), options: .atomic)
+        } catch {
+            throw Failure(.usage, "cannot write '\(target)': \(error.localizedDescription)")
+        }
+        return isAccepted ? .written(path) : .pending(pending)
+    }
+}

@@ -1,0 +1,207 @@
+internal import ArgumentParser
+internal import Conformance
+internal import ContractFiles
+internal import Foundation
+internal import Recording
+internal import Replay
+
+struct ImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Makes a recording of what another tool wrote: HAR, curl, Pact, events.",
+        discussion: """
+            Formats: har (1.2), curl (command lines), ndjson (a request a line), events \
+            (RevenueCat's event JSON), pact (3 and 4). Secrets are replaced on the way in.
+
+            Requests without an answer, such as curl commands, are sent to --target, and its \
+            answers are recorded.
+
+            Example:  assay import session.har recordings/session/checkout
+                      assay import calls.txt recordings/session/calls --target http://127.0.0.1:8080
+                      assay import events.json recordings/revenuecat/from-the-log
+            """
+    )
+
+    @Argument(help: "The file.")
+    var file: String
+
+    @Argument(help: "The folder of the recording that is made.")
+    var folder: String
+
+    @Option(name: .long, help: "har, curl, ndjson, events or pact (default: what it looks like).")
+    var format: String?
+
+    @Option(name: .long, help: "The profile, for the webhooks' paths (default: ./assay.yaml).")
+    var profile: String?
+
+    @Option(name: .long, help: "The backend that answers requests without an answer.")
+    var target: String?
+
+    @Option(name: .long, help: "A host other than loopback that may be the target.")
+    var allowHost: [String] = []
+
+    mutating func run() async throws {
+        guard let data = FileManager.default.contents(atPath: file) else {
+            throw Failure(.usage, "there is no file '\(file)'")
+        }
+        guard data.count <= Recording.sizeMax else {
+            throw Failure(.unparsable, "\(file): it has more than \(Recording.sizeMax >> 30) GiB")
+        }
+        let bytes = Array(data)
+        let names = Importer.Format.allCases.map(\.rawValue).joined(separator: ", ")
+        let chosen: Importer.Format
+        if let format {
+            guard let known = Importer.Format(rawValue: format) else {
+                throw Failure(.usage, "--format '\(format)' is none of \(names)")
+            }
+            chosen = known
+        } else {
+            guard let guess = Importer.format(of: bytes) else {
+                throw Failure(
+                    .unparsable,
+                    "\(file): line 1: error: this looks like none of \(names)\n"
+                        + "Name what it is with --format."
+                )
+            }
+            chosen = guess
+        }
+        let profile = try readProfile()
+        var webhooks: [Exchange.Party: String] = [:]
+        for (party, name) in [
+            (Exchange.Party.revenueCat, "revenuecat-webhook"), (.purchasely, "purchasely-webhook"),
+        ] {
+            webhooks[party] = profile.endpoints[name].map { "\($0.method) \($0.path)" }
+        }
+        let now = SuiteRun.now()
+        let result: (exchanges: [Exchange], notes: [String])
+        do throws(RecordingError) {
+            result = try Importer.exchanges(
+                bytes,
+                format: chosen,
+                Importer.Context(webhooks: webhooks, now: now)
+            )
+        } catch {
+            throw Failure(.unparsable, "\(file): \(error)")
+        }
+        for note in result.notes { Terminal.error("\(file): \(note)\n") }
+        try write(try await answered(result.exchanges), profile, now)
+    }
+
+    /// Sends what has no answer to the target.
+    private func answered(_ exchanges: [Exchange]) async throws -> [Exchange] {
+        let open = exchanges.count { $0.response == nil }
+        guard open > 0 else { return exchanges }
+        guard let target else {
+            Terminal.error(
+                "\(file): \(open) requests have no answer; with --target URL they are sent, and "
+                    + "the answers recorded\n"
+            )
+            return exchanges
+        }
+        let url = try TargetURL(target, flag: "--target", allowed: allowHost)
+        let client = BackendClient(base: url.base, laneCount: 1)
+        var answered = exchanges
+        for index in exchanges.indices where exchanges[index].response == nil {
+            let clock = ContinuousClock()
+            let start = clock.now
+            let outcome = await client.send(exchanges[index].request, within: .seconds(30))
+            if case .failed(.refused, let text) = outcome {
+                await client.close()
+                throw Failure(.unreachable, "\(target): \(text)")
+            }
+            answered[index].outcome = outcome
+            answered[index].completed =
+                answered[index].invoked + (clock.now - start).milliseconds * 1000
+        }
+        await client.close()
+        return answered
+    }
+
+    private func readProfile() throws -> Profile {
+        let path = profile ?? "assay.yaml"
+        guard let data = FileManager.default.contents(atPath: path) else {
+            if profile == nil { return Profile() }
+            throw Failure(.usage, "there is no profile '\(path)'")
+        }
+        let environment = ProcessInfo.processInfo.environment
+        switch ProfileParser.parse(
+            String(decoding: data, as: UTF8.self),
+            path: path,
+            environment: environment
+        ) {
+        case .success(let profile): return profile
+        case .failure(let errors): throw Failure(.unparsable, errors.description)
+        }
+    }
+
+    private func write(_ exchanges: [Exchange], _ profile: Profile, _ now: Instant) throws {
+        var generator = SystemRandomNumberGenerator()
+        var header = RecordingHeader(
+            version: assayVersion,
+            began: exchanges.first?.at ?? now,
+            target: ""
+        )
+        header.redaction = profile.secretNames
+        let path = folder + "/recording.ndjson"
+        let writer: RecordingWriter
+        do throws(RecordingWriter.OpenError) {
+            writer = try RecordingWriter(
+                path: path,
+                header: header,
+                redactor: Redactor(
+                    key: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) },
+                    secrets: Array(profile.secrets.values),
+                    names: profile.secretNames
+                )
+            )
+        } catch {
+            throw Failure(.usage, error.description)
+        }
+        for exchange in exchanges {
+            writer.began(exchange)
+            writer.completed(
+                exchange.sequence,
+                exchange.outcome,
+                exchange.effects,
+                namespace: nil,
+                at: exchange.completed ?? exchange.invoked
+            )
+        }
+        writer.close()
+        if let failure = writer.state.failure { throw Failure(.usage, failure) }
+        Terminal.output("\(exchanges.count) exchanges written to \(path)\n")
+        Terminal.error("Next:  assay distil \(folder)\n")
+    }
+}
+
+struct ExportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Writes a recording for other tools: HAR 1.2 or curl.",
+        discussion: """
+            Secrets stay placeholders.
+
+            Example:  assay export recordings/session/first-purchase --format har > session.har
+            """
+    )
+
+    @Argument(help: "The recording's folder or file.")
+    var recording: String
+
+    @Option(name: .long, help: "har or curl.")
+    var format = "har"
+
+    @Option(name: .long, help: "What stands before each path (default: the recorded backend).")
+    var base: String?
+
+    mutating func run() throws {
+        guard let format = Exporter.Format(rawValue: format) else {
+            let names = Exporter.Format.allCases.map(\.rawValue).joined(separator: " nor ")
+            throw Failure(.usage, "--format '\(format)' is neither \(names)")
+        }
+        let file = try RecordingFile.read(recording)
+        let recorded = file.header.target
+        let url = base ?? (recorded.isEmpty ? "http://127.0.0.1" : recorded)
+        Terminal.output(Exporter.text(file, format, base: url))
+    }
+}

@@ -1,0 +1,175 @@
+internal import ArgumentParser
+internal import Conformance
+internal import ContractFiles
+internal import Foundation
+internal import Recording
+internal import Reports
+
+struct ReviewCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "review",
+        abstract: "Shows what changed in golden contracts, and takes it or not.",
+        discussion: """
+            'assay distil' and 'assay verify --update' write NAME.yaml.new. For each of them \
+            this says what changed and asks: accept (it becomes NAME.yaml), reject (it is \
+            removed) or skip. With --check nothing is asked: exit 1 while anything is pending.
+
+            Example:  assay review recordings
+                      assay review --check recordings
+            """
+    )
+
+    @Argument(help: "The folder of contracts.")
+    var folder = "recordings"
+
+    @Flag(name: .long, help: "Only say what is pending; exit 1 when something is (for CI).")
+    var check = false
+
+    @Flag(name: .long, help: "Accept everything that is pending.")
+    var acceptAll = false
+
+    @Flag(name: .long, help: "Reject everything that is pending.")
+    var rejectAll = false
+
+    private enum Decision { case accept, reject, skip, quit }
+
+    mutating func run() throws {
+        guard [check, acceptAll, rejectAll].count(where: { $0 }) <= 1 else {
+            throw Failure(.usage, "give one of --check, --accept-all and --reject-all")
+        }
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder),
+            isFolder.boolValue
+        else { throw Failure(.usage, "there is no folder '\(folder)'") }
+        let pending = try Self.pending(in: folder)
+        guard !pending.isEmpty else {
+            Terminal.output("nothing is pending in \(folder)\n")
+            return
+        }
+        var left = 0
+        var broken = 0
+        for (index, path) in pending.enumerated() {
+            let isReadable = show(path, "\(index + 1)/\(pending.count)")
+            if !isReadable { broken += 1 }
+            switch decision(isReadable) {
+            case .accept: try accept(path)
+            case .reject:
+                try? FileManager.default.removeItem(atPath: path)
+                Terminal.output("  rejected\n")
+            case .skip: left += 1
+            case .quit:
+                left += pending.count - index
+                Terminal.output("\(left) pending\n")
+                return
+            }
+        }
+        if left > 0 { Terminal.output("\(left) pending\n") }
+        if broken > 0, !rejectAll {
+            throw Failure(.unparsable, "\(broken) pending contracts cannot be read")
+        }
+        if check { throw ExitCode(ExitStatus.failures.rawValue) }
+    }
+
+    private static func pending(in folder: String) throws -> [String] {
+        let enumerator = FileManager.default.enumerator(atPath: folder)
+        var found: [String] = []
+        while let name = enumerator?.nextObject() as? String {
+            if name.hasSuffix(".yaml.new") { found.append("\(folder)/\(name)") }
+        }
+        return found.sorted()
+    }
+
+    /// Prints what is new; false when the file cannot be read.
+    private func show(_ path: String, _ position: String) -> Bool {
+        let style = Terminal.style()
+        let accepted = String(path.dropLast(4))
+        Terminal.output("\(position)  \(style.bold(accepted))\n")
+        let id = String(accepted.dropFirst(folder.count + 1).dropLast(5))
+        let new: Contract
+        switch Self.read(path, id: id) {
+        case .success(let contract): new = contract
+        case .failure(let errors):
+            Terminal.output("\(errors)\n")
+            return false
+        }
+        guard FileManager.default.fileExists(atPath: accepted) else {
+            Terminal.output("  new: \(new.title)\n")
+            for step in new.steps { Terminal.output("    \(Self.line(step))\n") }
+            for effect in new.expectation.effects {
+                let whom = effect.user.map { " to \($0)" } ?? ""
+                let says = effect.says.map { "  \($0.text.prefix(60))" } ?? ""
+                Terminal.output("    \(effect.countMin) × \(effect.kind)\(whom)\(says)\n")
+            }
+            return true
+        }
+        switch Self.read(accepted, id: id) {
+        case .success(let old):
+            let sentences = ContractDifference.sentences(from: old, to: new)
+            for sentence in sentences.prefix(40) { Terminal.output("  \(sentence)\n") }
+            if sentences.count > 40 { Terminal.output("  … and \(sentences.count - 40) more\n") }
+            if sentences.isEmpty { Terminal.output("  only words and dates changed\n") }
+        case .failure: Terminal.output("  the accepted contract cannot be read; this replaces it\n")
+        }
+        return true
+    }
+
+    private static func line(_ step: Step) -> String {
+        switch step {
+        case .request(let request):
+            "\(request.method) \(request.target)  \(request.answer.map { "\($0.status)" } ?? "")"
+        case .deliver(let delivery):
+            "\(delivery.provider) \(delivery.name)  "
+                + (delivery.answerPattern.map { "\($0.status)" } ?? "")
+        default: "\(step)"
+        }
+    }
+
+    private static func read(_ path: String, id: String) -> Result<Contract, ContractErrors> {
+        guard let data = FileManager.default.contents(atPath: path),
+            let text = String(data: data, encoding: .utf8)
+        else {
+            return .failure(
+                ContractErrors([
+                    ContractError(
+                        .unreadable("'\(path)' cannot be read as UTF-8 text"),
+                        at: SourceLocation(path: path, line: 1, column: 1)
+                    )
+                ])
+            )
+        }
+        return ContractParser.parse(text, path: path, id: id).map { $0[0] }
+    }
+
+    private func decision(_ isReadable: Bool) -> Decision {
+        if check { return .skip }
+        if rejectAll { return .reject }
+        if acceptAll { return isReadable ? .accept : .skip }
+        while true {
+            Terminal.output("  \(isReadable ? "[a]ccept, " : "")[r]eject, [s]kip, [q]uit? ")
+            // At the end of the input nothing more is decided.
+            guard let line = readLine() else {
+                Terminal.output("\n")
+                return .quit
+            }
+            switch line.lowercased().first {
+            case "a" where isReadable: return .accept
+            case "r": return .reject
+            case "s": return .skip
+            case "q": return .quit
+            default: continue
+            }
+        }
+    }
+
+    private func accept(_ path: String) throws {
+        let accepted = String(path.dropLast(4))
+        do {
+            let data = try Data(contentsOf: URL(fileURLWithPath: path))
+            try data.write(to: URL(fileURLWithPath: accepted), options: .atomic)
+            try FileManager.default.removeItem(atPath: path)
+        } catch {
+            throw Failure(.usage, "cannot write '\(accepted)': \(error.localizedDescription)")
+        }
+        Terminal.output("  accepted\n")
+    }
+}

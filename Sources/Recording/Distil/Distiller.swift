@@ -1,0 +1,426 @@
+package import Conformance
+
+/// Turns a recording into golden contracts: one for each group of people who have to do with each
+/// other, every request with the answer it must get, and what the providers must be told.
+///
+/// The same recording always gives the same contracts.
+package enum Distiller {
+    package struct Options: Hashable, Sendable {
+        /// The contracts' id; a session with several groups gets the first user's name behind it.
+        package var id: String
+        /// What `source` names: the recording's folder.
+        package var source: String
+        package var ageMax: Duration?
+
+        package init(id: String, source: String, ageMax: Duration? = nil) {
+            self.id = id
+            self.source = source
+            self.ageMax = ageMax
+        }
+    }
+
+    /// Headers that say nothing about the backend.
+    private static let noise: Set<String> = [
+        "host", "user-agent", "accept", "accept-encoding", "accept-language", "content-length",
+        "connection", "date", "server", "via", "x-request-id", "traceparent", "tracestate", "origin",
+        "referer", "cache-control", "pragma", "dnt", "te", "transfer-encoding", "keep-alive",
+        "expect", "upgrade-insecure-requests", "x-forwarded-for", "x-forwarded-proto",
+        "x-forwarded-host", "x-real-ip", "forwarded", "priority",
+    ]
+
+    /// - Returns: The contracts, and notes about what could not be taken over.
+    package static func contracts(
+        _ recording: Recording,
+        _ options: Options
+    ) -> (contracts: [Contract], notes: [String]) {
+        let users = SessionUsers(recording.exchanges)
+        var notes: [String] = []
+        let inbound = recording.exchanges.filter {
+            $0.to == .backend && [.app, .revenueCat, .purchasely].contains($0.from)
+        }
+        var groups: [(key: String, exchanges: [Exchange])] = []
+        var nobody: [Exchange] = []
+        for exchange in inbound {
+            guard exchange.response != nil else {
+                notes.append(
+                    "\(exchange.request.method) \(exchange.request.path) had no answer and is left out"
+                )
+                continue
+            }
+            guard let key = users.group(of: exchange) else {
+                nobody.append(exchange)
+                continue
+            }
+            if let index = groups.firstIndex(where: { $0.key == key }) {
+                groups[index].exchanges.append(exchange)
+            } else {
+                groups.append((key, [exchange]))
+            }
+        }
+        if groups.count == 1 {
+            groups[0].exchanges = (groups[0].exchanges + nobody)
+                .sorted { $0.sequence < $1.sequence }
+        } else if !nobody.isEmpty {
+            groups.append(("", nobody))
+        }
+        let contracts = groups.compactMap { group -> Contract? in
+            let own = recording.exchanges.filter {
+                $0.from == .backend && !$0.effects.isEmpty && users.group(of: $0) == group.key
+            }
+            var case_ = CaseBuilder(users: users, recording: recording, options: options)
+            return case_.contract(group.exchanges, effects: own, isOnly: groups.count == 1)
+        }
+        return (contracts, notes)
+    }
+
+    /// The contract with new answers and messages where a run of it saw others; everything else
+    /// stays as it was accepted.
+    ///
+    /// - Parameters:
+    ///   - contract: The golden contract that a run found to differ.
+    ///   - record: What that run saw.
+    ///   - redactor: Takes the secrets out of it.
+    package static func updated(
+        _ contract: Contract,
+        seen record: RunRecord,
+        redactor: Redactor
+    ) -> Contract {
+        let differing = GoldenRule.differingSteps(of: record)
+        var last: [Exchange.Purpose: Int] = [:]
+        for exchange in record.exchanges { last[exchange.purpose] = exchange.sequence }
+        let exchanges = record.exchanges.filter { exchange in
+            switch exchange.purpose {
+            // A read is asked until it is answered as recorded; the last answer counts.
+            case .appCall: last[exchange.purpose] == exchange.sequence
+            case .delivery, .call: true
+            default: false
+            }
+        }.map(redactor.exchange)
+        let header = RecordingHeader(version: "", began: record.base, target: "")
+        let recording = Recording(header: header, exchanges: exchanges)
+        let users = SessionUsers(exchanges)
+        var builder = CaseBuilder(
+            users: users,
+            recording: recording,
+            options: Options(id: contract.id, source: contract.source)
+        )
+        builder.base = record.base
+        let inbound = exchanges.filter { $0.to == .backend && $0.response != nil }
+        let effects = exchanges.filter { $0.from == .backend && !$0.effects.isEmpty }
+        guard let seen = builder.contract(inbound, effects: effects, isOnly: true) else {
+            return contract
+        }
+        var updated = contract
+        for (index, pair) in zip(contract.steps, seen.steps).enumerated() {
+            switch pair {
+            case (.request(var old), .request(let new)) where differing.contains(old.name):
+                old.answer = new.answer
+                updated.steps[index] = .request(old)
+            case (.deliver(var old), .deliver(let new)) where differing.contains(old.name):
+                old.answerPattern = new.answerPattern
+                old.answers = new.answers
+                updated.steps[index] = .deliver(old)
+            default: continue
+            }
+        }
+        updated.expectation.effects = seen.expectation.effects
+        return updated
+    }
+
+    /// One group's part of the session.
+    private struct CaseBuilder {
+        let users: SessionUsers
+        let recording: Recording
+        let options: Options
+        private var names: [String: Int] = [:]
+        private var namer: TemplateNamer
+        /// The moment that relative times count from; nil: the earliest that an event carries.
+        var base: Instant?
+
+        init(users: SessionUsers, recording: Recording, options: Options) {
+            self.users = users
+            self.recording = recording
+            self.options = options
+            namer = TemplateNamer(users: users, base: recording.header.began, reused: [])
+        }
+
+        mutating func contract(
+            _ exchanges: [Exchange],
+            effects: [Exchange],
+            isOnly: Bool
+        ) -> Contract? {
+            guard !exchanges.isEmpty else { return nil }
+            namer = TemplateNamer(
+                users: users,
+                base: base ?? earliest(exchanges),
+                reused: reused(in: exchanges)
+            )
+            var steps: [Step] = []
+            var deliveries: [String: (name: String, body: [UInt8])] = [:]
+            let volatile = volatilePlaces(exchanges)
+            for (index, exchange) in exchanges.enumerated() {
+                if exchange.from == .app {
+                    steps.append(request(exchange, volatile[index] ?? []))
+                } else {
+                    steps.append(delivery(exchange, &deliveries))
+                }
+            }
+            let named = steps.flatMap { step -> [String] in
+                switch step {
+                case .request(let request): request.users
+                case .deliver(let delivery): delivery.users
+                default: []
+                }
+            }
+            let user = named.first
+            let id = isOnly ? options.id : "\(options.id)-\(user ?? "general")"
+            var expectation = Expectation(answers: .statuses([200]))
+            expectation.effects = self.effects(effects)
+            let day = recording.header.began.description.prefix(10)
+            let place = SourceLocation(path: options.source, line: 1, column: 1)
+            var contract = Contract(
+                id: id,
+                variant: "",
+                title: title(exchanges, user),
+                clause: "G-01",
+                level: .must,
+                source: options.source,
+                needs: expectation.effects.contains { $0.countMin > 0 } ? [.push] : [],
+                given: [],
+                steps: steps,
+                expectation: expectation,
+                location: place
+            )
+            contract.provenance = Provenance(
+                recorded: Instant(iso8601: day + "T00:00:00Z") ?? recording.header.began,
+                ageMax: options.ageMax,
+                location: place
+            )
+            contract.values = namer.values
+            return contract
+        }
+
+        private func title(_ exchanges: [Exchange], _ user: String?) -> String {
+            let events = exchanges.filter { $0.from != .app }.count
+            let calls = exchanges.count - events
+            let parts = [
+                calls == 0 ? nil : calls == 1 ? "a request" : "\(calls) requests",
+                events == 0 ? nil : events == 1 ? "an event" : "\(events) events",
+            ].compactMap { $0 }.joined(separator: " and ")
+            let whom = user.map { " of \($0)" } ?? ""
+            return (parts + whom + " end as they were recorded").capitalisedFirst
+        }
+
+        /// The earliest time that an event carries, else the first exchange.
+        private func earliest(_ exchanges: [Exchange]) -> Instant {
+            let times = exchanges.filter { $0.from != .app }.flatMap { exchange -> [Instant] in
+                guard let body = try? JSONValue(parsing: exchange.request.body) else { return [] }
+                let event = body["event"] ?? body
+                return ["event_timestamp_ms", "purchased_at_ms", "event_created_at_ms"]
+                    .compactMap { event[$0].flatMap(TemplateNamer.milliseconds) }
+            }
+            return times.min() ?? exchanges.first?.at ?? recording.header.began
+        }
+
+        /// Every text and number of the requests that came after the first answer.
+        private func reused(in exchanges: [Exchange]) -> Set<String> {
+            var found: Set<String> = []
+            for exchange in exchanges.dropFirst() {
+                for part in exchange.request.target.split(whereSeparator: { "/?&=".contains($0) }) {
+                    found.insert(String(part).percentDecoded)
+                }
+                for field in exchange.request.fields {
+                    for word in field.value.split(separator: " ") { found.insert(String(word)) }
+                }
+                if let body = try? JSONValue(parsing: exchange.request.body) {
+                    _ = body.mapLeaves { leaf in
+                        switch leaf {
+                        case .string(let text): found.insert(text)
+                        case .number(let number): found.insert(number.description)
+                        default: break
+                        }
+                        return leaf
+                    }
+                }
+            }
+            return found
+        }
+
+        /// Places that differ between two equal reads with nothing in between.
+        private func volatilePlaces(_ exchanges: [Exchange]) -> [Int: [JSONPointer]] {
+            var places: [Int: [JSONPointer]] = [:]
+            for (index, pair) in zip(exchanges, exchanges.dropFirst()).enumerated() {
+                guard pair.0.request.method == "GET", pair.1.request.method == "GET",
+                    pair.0.request.target == pair.1.request.target,
+                    let left = (pair.0.response?.body).flatMap({ try? JSONValue(parsing: $0) }),
+                    let right = (pair.1.response?.body).flatMap({ try? JSONValue(parsing: $0) })
+                else { continue }
+                let differing = left.differences(from: right).map(\.pointer)
+                places[index, default: []] += differing
+                places[index + 1, default: []] += differing
+            }
+            return places
+        }
+
+        // MARK: Steps
+
+        private mutating func unique(_ name: String) -> String {
+            names[name, default: 0] += 1
+            let count = names[name] ?? 1
+            return count == 1 ? name : "\(name)-\(count)"
+        }
+
+        private mutating func request(_ exchange: Exchange, _ volatile: [JSONPointer]) -> Step {
+            let target = namer.target(exchange.request.target)
+            // `get-subscriptions` for GET /api/subscriptions/{{user.ada}}.
+            let words = exchange.request.path.split(separator: "/").map(String.init)
+                .filter { word in
+                    word.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "-" || $0 == "_") }
+                        && users.userByID[word] == nil
+                }
+            let name = ([exchange.request.method.lowercased()] + words.suffix(1))
+                .joined(separator: "-")
+            var request = AppRequest(
+                name: unique(name),
+                method: exchange.request.method,
+                target: target
+            )
+            let type = exchange.request[field: "content-type"] ?? ""
+            for field in exchange.request.fields {
+                let key = field.name.lowercased()
+                if noise.contains(key) || key.hasPrefix("sec-") || key.hasPrefix("x-assay") {
+                    continue
+                }
+                if key == "content-type", type.hasPrefix("application/json") { continue }
+                request.fields.append(HTTPMessage.Field(key, namer.text(field.value)))
+            }
+            if let value = try? JSONValue(parsing: exchange.request.body) {
+                request.body = .json(namer.request(value))
+            } else if let text = String(validating: exchange.request.body, as: UTF8.self),
+                !text.isEmpty
+            {
+                request.body = .text(namer.text(text))
+            }
+            request.answer = pattern(exchange, volatile)
+            return .request(request)
+        }
+
+        private mutating func delivery(
+            _ exchange: Exchange,
+            _ deliveries: inout [String: (name: String, body: [UInt8])]
+        ) -> Step {
+            let body = try? JSONValue(parsing: exchange.request.body)
+            let event = body?["event"] ?? body
+            let type = event?["type"]?.string ?? event?["event_name"]?.string ?? "event"
+            let eventID = event?["id"]?.string ?? event?["event_id"]?.string
+            let name = unique(type.lowercased().replacing("_", with: "-"))
+            var delivery: Delivery
+            if let eventID, let earlier = deliveries[eventID],
+                earlier.body == exchange.request.body
+            {
+                delivery = Delivery(name: name, subject: .repeats(earlier.name))
+            } else if let body {
+                if let eventID {
+                    deliveries[eventID] = (name, exchange.request.body)
+                    namer.name(eventID: eventID, of: name)
+                }
+                delivery = Delivery(name: name, subject: .body(templated(body)))
+            } else {
+                let text = String(decoding: exchange.request.body, as: UTF8.self)
+                delivery = Delivery(name: name, subject: .raw(.text(text)))
+            }
+            delivery.provider = exchange.from
+            if exchange.from == .revenueCat, exchange.request[field: "authorization"] == nil {
+                delivery.authorization = .missing
+            }
+            let pattern = pattern(exchange, [])
+            delivery.answerPattern = pattern
+            delivery.answers = .statuses([pattern.status])
+            return .deliver(delivery)
+        }
+
+        /// The body of an event; its own id belongs to the delivery.
+        private mutating func templated(_ body: JSONValue) -> JSONValue {
+            var named = namer.request(body)
+            for place in ["/event/id", "/id", "/event_id"] {
+                guard let pointer = JSONPointer(place), let id = body[pointer]?.string,
+                    let template = namer.eventTemplate(id)
+                else { continue }
+                named.set(pointer, to: .string(template))
+            }
+            return named
+        }
+
+        private mutating func pattern(
+            _ exchange: Exchange,
+            _ volatile: [JSONPointer]
+        ) -> AnswerPattern {
+            let place = SourceLocation(path: options.source, line: 1, column: 1)
+            guard let response = exchange.response else {
+                return AnswerPattern(status: 0, location: place)
+            }
+            var pattern = AnswerPattern(status: response.status, location: place)
+            for field in response.fields {
+                let key = field.name.lowercased()
+                guard key == "location" || key == "set-cookie" else { continue }
+                pattern.fields.append(HTTPMessage.Field(key, namer.text(field.value)))
+            }
+            if let value = try? JSONValue(parsing: response.body) {
+                var named = namer.answer(value)
+                for pointer in volatile where named[pointer] != nil {
+                    named.set(pointer, to: "{{any}}")
+                }
+                pattern.body = .json(named)
+            }
+            return pattern
+        }
+
+        // MARK: Effects
+
+        /// What the providers were told, each message with its number, and how many there were.
+        private mutating func effects(_ exchanges: [Exchange]) -> [EffectExpectation] {
+            let place = SourceLocation(path: options.source, line: 1, column: 1)
+            var found: [EffectExpectation] = []
+            var totals: [String: Int] = ["onesignal.notification": 0]
+            for effect in exchanges.flatMap(\.effects) {
+                totals[effect.kind, default: 0] += 1
+                let user = effect.recipients.compactMap { users.userByID[$0] }.first
+                let says = namer.answer(effect.content)
+                if let index = found.firstIndex(where: {
+                    $0.kind == effect.kind && $0.user == user && $0.says == says
+                }) {
+                    found[index].countMin += 1
+                    found[index].countMax = found[index].countMin
+                    continue
+                }
+                var expectation = EffectExpectation(
+                    kind: effect.kind,
+                    user: user,
+                    countMin: 1,
+                    countMax: 1,
+                    hasSteadyKey: false,
+                    location: place
+                )
+                expectation.says = says
+                found.append(expectation)
+            }
+            for (kind, count) in totals.sorted(by: { $0.key < $1.key }) {
+                found.append(
+                    EffectExpectation(
+                        kind: kind,
+                        user: nil,
+                        countMin: count,
+                        countMax: count,
+                        hasSteadyKey: false,
+                        location: place
+                    )
+                )
+            }
+            return found
+        }
+    }
+}
+
+extension String {
+    fileprivate var capitalisedFirst: String { prefix(1).uppercased() + dropFirst() }
+}

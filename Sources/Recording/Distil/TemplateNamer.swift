@@ -1,0 +1,248 @@
+internal import Conformance
+
+/// Turns the values of one session into templates and matchers, the same value always into the same.
+struct TemplateNamer {
+    private let users: SessionUsers
+    /// The moment that relative times count from.
+    private let base: Instant
+    /// Values that stand in a later request, so that an answer must give them a name.
+    private let reused: Set<String>
+    private var nameByValue: [String: String] = [:]
+    private var counts: [String: Int] = [:]
+    private var moments: Set<Int64> = []
+    /// What `{{some.NAME}}` stands for where it is not made up.
+    private(set) var values: [String: JSONValue] = [:]
+
+    init(users: SessionUsers, base: Instant, reused: Set<String>) {
+        self.users = users
+        self.base = base
+        self.reused = reused
+    }
+
+    private mutating func some(_ kind: String, _ value: String) -> String {
+        if let name = nameByValue[value] { return "{{some.\(name)}}" }
+        counts[kind, default: 0] += 1
+        let name = kind + String(counts[kind] ?? 1)
+        nameByValue[value] = name
+        return "{{some.\(name)}}"
+    }
+
+    private func known(_ value: String) -> String? {
+        nameByValue[value].map { "{{some.\($0)}}" }
+    }
+
+    private func userTemplate(_ id: String) -> String? {
+        users.userByID[id].map { user in
+            users.anonymous.contains(id) ? "{{anonymous.\(user)}}" : "{{user.\(user)}}"
+        }
+    }
+
+    // MARK: Requests
+
+    /// A request's value with names in place of what only this session had.
+    mutating func request(_ value: JSONValue, key: String = "") -> JSONValue {
+        switch value {
+        case .object(let object):
+            var members: [JSONObject.Member] = []
+            for member in object.members {
+                members.append(
+                    .init(
+                        key: text(member.key),
+                        value: request(member.value, key: Self.normal(member.key))
+                    )
+                )
+            }
+            return .object(JSONObject(members: members))
+        case .array(let elements):
+            var named: [JSONValue] = []
+            for element in elements { named.append(request(element, key: key)) }
+            return .array(named)
+        case .string(let text): return .string(request(text, key))
+        case .number(let number):
+            if let moment = Self.milliseconds(value) {
+                moments.insert(moment.milliseconds)
+                return .string(template("now", moment))
+            }
+            if key.contains("price") || key.contains("amount"), number.double != 0 {
+                let template = some("amount", number.description)
+                if let name = nameByValue[number.description] { values[name] = value }
+                return .string(template)
+            }
+            return known(number.description).map(JSONValue.string) ?? value
+        case .null, .bool: return value
+        }
+    }
+
+    private mutating func request(_ text: String, _ key: String) -> String {
+        if let template = userTemplate(text) ?? known(text) { return template }
+        if key.contains("transaction"), text.utf8.count > 5 { return some("transaction", text) }
+        if TemplateValues.isUUID(text) { return some("uuid", text) }
+        if let moment = Self.date(text) {
+            moments.insert(moment.milliseconds)
+            return template("date", moment)
+        }
+        return self.text(text)
+    }
+
+    /// A text with the ids and secrets in it replaced.
+    mutating func text(_ text: String) -> String {
+        if let template = userTemplate(text) ?? known(text) { return template }
+        var output = text
+        for placeholder in Placeholder.all(in: text) {
+            let template =
+                users.ownerOfToken[placeholder.text].map { "{{id-token.\($0)}}" }
+                ?? some(Self.kind(placeholder.kind), placeholder.text)
+            output = output.replacing(placeholder.text, with: template)
+        }
+        // Short ids would be found inside words.
+        for (id, _) in users.userByID.sorted(by: { ($1.key.count, $0.key) < ($0.key.count, $1.key) })
+        where id.utf8.count >= 6 && output.contains(id) {
+            if let template = userTemplate(id) { output = output.replacing(id, with: template) }
+        }
+        return output
+    }
+
+    /// Path and query with names in place of ids.
+    mutating func target(_ target: String) -> String {
+        var output = ""
+        var part = ""
+        func isSeparator(_ character: Character) -> Bool { "/?&=".contains(character) }
+        for character in target + "/" {
+            guard isSeparator(character) else {
+                part.append(character)
+                continue
+            }
+            let plain = part.percentDecoded
+            if let template = userTemplate(plain) ?? known(plain) {
+                output += template
+            } else if TemplateValues.isUUID(plain) {
+                output += some("uuid", plain)
+            } else {
+                output += Placeholder.all(in: plain).isEmpty ? part : text(plain)
+            }
+            part = ""
+            output.append(character)
+        }
+        return String(output.dropLast())
+    }
+
+    /// The id of the event in a delivery belongs to the delivery.
+    mutating func name(eventID: String, of delivery: String) {
+        eventIDs[eventID] = delivery
+    }
+
+    private var eventIDs: [String: String] = [:]
+
+    func eventTemplate(_ id: String) -> String? { eventIDs[id].map { "{{event-id.\($0)}}" } }
+
+    // MARK: Answers
+
+    /// An answer's value: literal where it means something, a matcher where it differs by itself.
+    mutating func answer(_ value: JSONValue, key: String = "") -> JSONValue {
+        switch value {
+        case .object(let object):
+            var members: [JSONObject.Member] = []
+            for member in object.members {
+                members.append(
+                    .init(
+                        key: text(member.key),
+                        value: answer(member.value, key: Self.normal(member.key))
+                    )
+                )
+            }
+            return .object(JSONObject(members: members))
+        case .array(let elements):
+            var named: [JSONValue] = []
+            for element in elements { named.append(answer(element, key: key)) }
+            return .array(named)
+        case .string(let text): return .string(answer(text))
+        case .number(let number):
+            if let moment = Self.milliseconds(value) {
+                return .string(
+                    moments.contains(moment.milliseconds)
+                        ? template("now", moment) : "{{any.timestamp}}"
+                )
+            }
+            if Self.isEpochSeconds(value, key, base) { return .string("{{any.timestamp}}") }
+            if let template = known(number.description), number.description.count > 2 {
+                return .string(template)
+            }
+            if key == "id" || key.hasSuffix("id"), number.int64 != nil {
+                return .string(
+                    reused.contains(number.description)
+                        ? some("number", number.description) : "{{any.number}}"
+                )
+            }
+            return value
+        case .null, .bool: return value
+        }
+    }
+
+    private mutating func answer(_ text: String) -> String {
+        if let template = userTemplate(text) ?? eventTemplate(text) ?? known(text) { return template }
+        if let moment = Self.date(text) {
+            return moments.contains(moment.milliseconds)
+                ? template("date", moment) : "{{any.timestamp}}"
+        }
+        if TemplateValues.isUUID(text) {
+            return reused.contains(text) ? some("uuid", text) : "{{any.uuid}}"
+        }
+        if Placeholder.all(in: text).isEmpty, Self.isRandom(text) {
+            return reused.contains(text) ? some("token", text) : "{{any.text}}"
+        }
+        return self.text(text)
+    }
+
+    // MARK: Times
+
+    /// The offset from the base, in whole seconds where milliseconds would be too many digits.
+    private func template(_ word: String, _ moment: Instant) -> String {
+        var offset = moment - base
+        if abs(offset.milliseconds) >= 1_000_000_000 || word == "date" {
+            offset = .milliseconds((offset.milliseconds + (offset.milliseconds < 0 ? -500 : 500)) / 1000 * 1000)
+        }
+        return offset == .zero ? "{{\(word)}}" : "{{\(word)\(offset.contractText)}}"
+    }
+
+    /// A number of milliseconds between 2001 and 2100.
+    static func milliseconds(_ value: JSONValue) -> Instant? {
+        guard let number = value.int64, (1_000_000_000_000..<4_102_444_800_000).contains(number)
+        else { return nil }
+        return Instant(milliseconds: number)
+    }
+
+    /// A number of seconds not far from the session, under a name that means a time.
+    private static func isEpochSeconds(_ value: JSONValue, _ key: String, _ base: Instant) -> Bool {
+        guard let number = value.int64, abs(number - base.seconds) < 10 * 366 * 86_400 else {
+            return false
+        }
+        return key.hasSuffix("at") || key.contains("time") || ["iat", "exp", "date"].contains(key)
+    }
+
+    static func date(_ text: String) -> Instant? {
+        guard (19...40).contains(text.utf8.count), text.dropFirst(4).first == "-" else { return nil }
+        return Instant(iso8601: text)
+    }
+
+    // MARK: Looks
+
+    private static func normal(_ key: String) -> String {
+        key.lowercased().filter { $0.isLetter || $0.isNumber }
+    }
+
+    private static func kind(_ kind: String) -> String { kind == "authorization" ? "token" : kind }
+
+    /// Long, without blanks, and of digits and letters in no order a person would choose.
+    private static func isRandom(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        guard bytes.count >= 16, !bytes.contains(UInt8(ascii: " ")) else { return false }
+        var changes = 0
+        var wasDigit = false
+        for (index, byte) in bytes.enumerated() {
+            let isDigit = (48...57).contains(byte)
+            if index > 0, isDigit != wasDigit { changes += 1 }
+            wasDigit = isDigit
+        }
+        return changes >= 4
+    }
+}

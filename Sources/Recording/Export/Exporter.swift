@@ -1,0 +1,118 @@
+internal import Conformance
+internal import Providers
+
+/// Writes recordings for other tools.
+package enum Exporter {
+    package enum Format: String, CaseIterable, Sendable {
+        /// HTTP Archive 1.2, for browsers' developer tools and proxies.
+        case har
+        /// `curl` command lines.
+        case curl
+    }
+
+    /// - Parameters:
+    ///   - recording: What is exported; secrets are placeholders already.
+    ///   - base: The URL that stands before each target.
+    package static func text(_ recording: Recording, _ format: Format, base: String) -> String {
+        let inbound = recording.exchanges.filter { $0.to == .backend }
+        switch format {
+        case .har: return har(recording, inbound, base).prettyText + "\n"
+        case .curl:
+            return inbound.map { curl($0, base) }.joined(separator: "\n\n") + "\n"
+        }
+    }
+
+    // MARK: HAR
+
+    private static func har(
+        _ recording: Recording,
+        _ exchanges: [Exchange],
+        _ base: String
+    ) -> JSONValue {
+        [
+            "log": [
+                "version": "1.2",
+                "creator": ["name": "assay", "version": .string(recording.header.version)],
+                "entries": .array(exchanges.map { entry($0, base) }),
+            ]
+        ]
+    }
+
+    private static func entry(_ exchange: Exchange, _ base: String) -> JSONValue {
+        let request = exchange.request
+        let milliseconds = Double((exchange.completed ?? exchange.invoked) - exchange.invoked) / 1000
+        let query = request.target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
+        var sent: JSONObject = [
+            "method": .string(request.method), "url": .string(base + request.target),
+            "httpVersion": "HTTP/1.1", "cookies": [], "headers": headers(request.fields),
+            "queryString": .array(
+                query.split(separator: "&").map { pair in
+                    let parts = pair.split(separator: "=", maxSplits: 1).map(String.init)
+                    return [
+                        "name": .string((parts.first ?? "").percentDecoded),
+                        "value": .string((parts.count > 1 ? parts[1] : "").percentDecoded),
+                    ]
+                }
+            ),
+            "headersSize": -1, "bodySize": .integer(Int64(request.body.count)),
+        ]
+        if !request.body.isEmpty {
+            sent["postData"] = [
+                "mimeType": .string(request[field: "content-type"] ?? ""),
+                "text": .string(String(decoding: request.body, as: UTF8.self)),
+            ]
+        }
+        let response = exchange.response
+        var content: JSONObject = [
+            "size": .integer(Int64(response?.body.count ?? 0)),
+            "mimeType": .string(response?[field: "content-type"] ?? "x-unknown"),
+        ]
+        if let body = response?.body, !body.isEmpty {
+            if let text = String(validating: body, as: UTF8.self) {
+                content["text"] = .string(text)
+            } else {
+                content["text"] = .string(Base64.text(body))
+                content["encoding"] = "base64"
+            }
+        }
+        return [
+            "startedDateTime": .string(exchange.at.preciseText),
+            "time": .number(JSONNumber(milliseconds)), "request": .object(sent),
+            "response": [
+                "status": .integer(Int64(response?.status ?? 0)), "statusText": "",
+                "httpVersion": "HTTP/1.1", "cookies": [],
+                "headers": headers(response?.fields ?? []), "content": .object(content),
+                "redirectURL": .string(response?[field: "location"] ?? ""), "headersSize": -1,
+                "bodySize": .integer(Int64(response?.body.count ?? -1)),
+            ],
+            "cache": [:],
+            "timings": ["send": 0, "wait": .number(JSONNumber(milliseconds)), "receive": 0],
+            "comment": .string("\(exchange.from) → \(exchange.to)"),
+        ]
+    }
+
+    private static func headers(_ fields: [HTTPMessage.Field]) -> JSONValue {
+        .array(fields.map { ["name": .string($0.name), "value": .string($0.value)] })
+    }
+
+    // MARK: curl
+
+    private static func curl(_ exchange: Exchange, _ base: String) -> String {
+        let skipped = ["host", "content-length", "user-agent", "accept", "connection"]
+        var lines = ["curl -X \(exchange.request.method) \(quoted(base + exchange.request.target))"]
+        for field in exchange.request.fields where !skipped.contains(field.name.lowercased()) {
+            lines.append("  -H \(quoted("\(field.name): \(field.value)"))")
+        }
+        if !exchange.request.body.isEmpty {
+            let text = String(decoding: exchange.request.body, as: UTF8.self)
+            lines.append("  --data-raw \(quoted(text))")
+        }
+        let status = exchange.response.map { "\($0.status)" } ?? "no answer"
+        return "# \(exchange.from) → \(exchange.to): \(status)\n" + lines.joined(separator: " \\\n")
+    }
+
+    private static func quoted(_ text: String) -> String {
+        "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
+            + "'"
+    }
+}

@@ -1,0 +1,143 @@
+package import Conformance
+internal import Providers
+
+/// Reads sessions that other tools wrote, as recordings.
+package enum Importer {
+    package enum Format: String, CaseIterable, Sendable {
+        /// HTTP Archive 1.2.
+        case har
+        /// `curl` command lines, one after the other.
+        case curl
+        /// Lines of `{"method", "url", "headers", "body", "status", "answer"}`.
+        case ndjson
+        /// RevenueCat's event JSON: one body, an array, or one a line.
+        case events
+        /// A Pact file, specification 3 or 4.
+        case pact
+    }
+
+    /// What an import needs to know beyond the file.
+    package struct Context: Sendable {
+        /// Where events are delivered: `POST /api/webhooks/revenuecat`, by provider.
+        package var webhooks: [Exchange.Party: String]
+        /// Stands for the moment of exchanges that have none.
+        package var now: Instant
+
+        package init(webhooks: [Exchange.Party: String], now: Instant) {
+            self.webhooks = webhooks
+            self.now = now
+        }
+    }
+
+    /// Deepest nesting that is read, and longest text of one body, in bytes.
+    static let depthMax = 160
+    static let bodyMax = 16 << 20
+
+    /// - Returns: The exchanges with the backend in their order, and notes on what was left out.
+    /// - Throws: The first place that is not what the format says.
+    package static func exchanges(
+        _ bytes: [UInt8],
+        format: Format,
+        _ context: Context
+    ) throws(RecordingError) -> (exchanges: [Exchange], notes: [String]) {
+        var reader = ImportReader(context: context)
+        switch format {
+        case .har: try reader.har(try json(bytes))
+        case .pact: try reader.pact(try json(bytes))
+        case .events: try reader.events(bytes)
+        case .ndjson: try reader.lines(bytes)
+        case .curl: try reader.curl(bytes)
+        }
+        return (reader.exchanges, reader.notes)
+    }
+
+    /// What a file is by its beginning; nil when nobody can tell.
+    package static func format(of bytes: [UInt8]) -> Format? {
+        let head = String(decoding: bytes.prefix(4096), as: UTF8.self)
+        let first = head.split(whereSeparator: \.isNewline)
+            .first { !$0.hasPrefix("#") && !$0.allSatisfy(\.isWhitespace) } ?? ""
+        if first.hasPrefix("curl ") || first.hasPrefix("$ curl ") { return .curl }
+        if let value = try? JSONValue(parsing: bytes, options: options) {
+            if value["log"]?["entries"] != nil { return .har }
+            if value["interactions"] != nil { return .pact }
+            if value["event"] != nil || value.array?.first?["event"] != nil { return .events }
+            return value["method"] != nil ? .ndjson : nil
+        }
+        guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")),
+            let line = try? JSONValue(parsing: Array(bytes[..<end]), options: options)
+        else { return nil }
+        if line["event"] != nil { return .events }
+        return line["method"] != nil ? .ndjson : nil
+    }
+
+    static let options = JSONValue.ParseOptions(depthMax: depthMax, duplicateKeys: .keep)
+
+    static func json(_ bytes: [UInt8], line: Int = 1) throws(RecordingError) -> JSONValue {
+        do throws(JSONError) {
+            return try JSONValue(parsing: bytes, options: options)
+        } catch {
+            throw RecordingError(
+                line: line,
+                problem: "this is not JSON: \(error)",
+                remedy: "Export the file again, or name its format with --format."
+            )
+        }
+    }
+}
+
+/// Collects exchanges while a file is read.
+struct ImportReader {
+    let context: Importer.Context
+    var exchanges: [Exchange] = []
+    var notes: [String] = []
+
+    func fail(_ line: Int, _ problem: String, _ remedy: String) -> RecordingError {
+        RecordingError(line: line, problem: problem, remedy: remedy)
+    }
+
+    /// Adds one exchange; who called is told by the path.
+    mutating func add(
+        _ request: HTTPMessage.Request,
+        _ response: HTTPMessage.Response?,
+        at moment: Instant?,
+        microseconds: Int64 = 1000
+    ) {
+        let at = moment ?? context.now + .milliseconds(exchanges.count)
+        let line = request.method + " " + request.path
+        let from = context.webhooks.first { $0.value == line }?.key ?? .app
+        let started = max(0, (at - (exchanges.first?.at ?? at)).milliseconds) * 1000
+        exchanges.append(
+            Exchange(
+                from: from,
+                to: .backend,
+                namespace: "",
+                purpose: .call,
+                at: at,
+                request: request,
+                sequence: exchanges.count,
+                invoked: started,
+                completed: started + max(0, microseconds),
+                outcome: response.map(Exchange.Outcome.answered) ?? .failed(
+                    .closed,
+                    "the file has no answer"
+                )
+            )
+        )
+    }
+
+    /// Path and query of a URL; nil when it is none.
+    static func target(_ url: String) -> String? {
+        if url.hasPrefix("/") { return url }
+        guard let scheme = url.firstRange(of: "://") else { return nil }
+        let rest = url[scheme.upperBound...]
+        guard let slash = rest.firstIndex(where: { "/?#".contains($0) }) else {
+            return rest.isEmpty ? nil : "/"
+        }
+        let target = rest[slash...].prefix { $0 != "#" }
+        return target.hasPrefix("/") ? String(target) : "/" + target
+    }
+
+    static func isMethod(_ text: String) -> Bool {
+        (1...20).contains(text.utf8.count) && text.utf8.allSatisfy { (65...90).contains($0) }
+    }
+}
