@@ -54,7 +54,11 @@ struct DistilCommand: ParsableCommand {
         for path in recordings {
             let recording = try RecordingFile.read(path)
             let name = try contractID(path)
-            let options = Distiller.Options(id: name, source: RecordingFile.folder(path), ageMax: age)
+            let options = Distiller.Options(
+                id: name,
+                source: RecordingFile.folder(path),
+                ageMax: age
+            )
             let (contracts, notes) = Distiller.contracts(recording, options)
             for note in notes { Terminal.error("\(path): \(note)\n") }
             for contract in contracts {
@@ -87,14 +91,19 @@ struct DistilCommand: ParsableCommand {
         let folder = RecordingFile.folder(path)
         let words = folder.split(separator: "/").map(String.init).filter { $0 != "." }
         let isBelow = folder.hasPrefix(out + "/")
-        let own = isBelow ? String(folder.dropFirst(out.count + 1)) : words.suffix(2).joined(separator: "/")
+        let own =
+            isBelow
+            ? String(folder.dropFirst(out.count + 1)) : words.suffix(2).joined(separator: "/")
         let text = id ?? own + "/golden"
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         let isSafe = parts.allSatisfy { part in
             part.first?.isLetter == true || part.first?.isNumber == true
         }
         guard isSafe, text.utf8.allSatisfy({ $0 > 32 && $0 != 92 && $0 != 127 }) else {
-            throw Failure(.usage, "'\(text)' is no id of a contract, such as recorded/first-purchase")
+            throw Failure(
+                .usage,
+                "'\(text)' is no id of a contract, such as recorded/first-purchase"
+            )
         }
         return text
     }
@@ -105,7 +114,8 @@ enum RecordingFile {
     /// The folder of a recording: the path itself, or that of the file it names.
     static func folder(_ path: String) -> String {
         let trimmed = path.hasSuffix("/") ? String(path.dropLast()) : path
-        return trimmed.hasSuffix(".ndjson") ? (trimmed as NSString).deletingLastPathComponent : trimmed
+        return trimmed.hasSuffix(".ndjson")
+            ? (trimmed as NSString).deletingLastPathComponent : trimmed
     }
 
     /// Reads a recording, and tells what is missing from it.

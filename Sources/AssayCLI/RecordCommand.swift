@@ -168,7 +168,9 @@ struct RecordCommand: AsyncParsableCommand {
         target.listen.removeAll { bare.contains($0) || control.contains($0) }
         return (
             try ListenAddress(bare: bare.last ?? "127.0.0.1:8081"),
-            try ListenAddress(bare: control.last.map { String($0.dropFirst(8)) } ?? "127.0.0.1:9300")
+            try ListenAddress(
+                bare: control.last.map { String($0.dropFirst(8)) } ?? "127.0.0.1:9300"
+            )
         )
     }
 
@@ -262,7 +264,8 @@ struct RecordCommand: AsyncParsableCommand {
         _ path: String
     ) {
         let style = Terminal.style()
-        var text = "proxy       \(style.bold(proxy.baseURL))  in front of \(session.backend.target)\n"
+        var text =
+            "proxy       \(style.bold(proxy.baseURL))  in front of \(session.backend.target)\n"
         for server in session.servers {
             text += server.party.description.padding(toLength: 12, withPad: " ", startingAt: 0)
             text += style.bold(server.baseURL) + "\n"
@@ -311,6 +314,8 @@ struct RecordCommand: AsyncParsableCommand {
 
     /// `2026-11-21-101502`.
     private static func stamp(_ moment: Instant) -> String {
-        moment.description.replacingOccurrences(of: "T", with: "-").filter { $0 != ":" && $0 != "Z" }
+        moment.description.replacingOccurrences(of: "T", with: "-").filter {
+            $0 != ":" && $0 != "Z"
+        }
     }
 }

@@ -155,6 +155,17 @@ extension RunExecutor {
         for request in prepared { noteProof(request.call, request.endpoint, &progress) }
     }
 
+    /// The answer without its content encoding, as recordings hold it.
+    private static func decoded(_ outcome: Exchange.Outcome) -> Exchange.Outcome {
+        guard case .answered(var response) = outcome,
+            let encoding = response[field: "content-encoding"],
+            let plain = BodyDecoding.plain(response.body, encoding: encoding, max: 16 << 20)
+        else { return outcome }
+        response.body = plain
+        response.fields.removeAll { $0.name.lowercased() == "content-encoding" }
+        return .answered(response)
+    }
+
     /// What a signed-in app of that user holds, when Firebase knows the user.
     private func token(of user: String, _ progress: Progress) -> String? {
         let id = progress.namespace.id(of: user)
@@ -199,7 +210,7 @@ extension RunExecutor {
             let sequence = world.journal.begin(
                 exchange(.app, .appCall(request.name), message, progress)
             )
-            let outcome = await backend.client.send(message, within: within)
+            let outcome = Self.decoded(await backend.client.send(message, within: within))
             world.journal.complete(sequence, outcome)
             guard case .answered(let response) = outcome else { return }
             var learned = progress

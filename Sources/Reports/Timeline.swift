@@ -22,15 +22,15 @@ package struct Timeline: Sendable {
             + lines.suffix(half)
     }
 
-    /// Settling asks the probes again and again; only the last answers matter.
+    /// Settling asks the probes again and again, and golden reads are asked until they are answered
+    /// as recorded; only the last answers matter.
     private static func withoutRepeatedProbes(_ exchanges: [Exchange]) -> [Exchange] {
         var last: [Exchange.Purpose: Int] = [:]
         for exchange in exchanges { last[exchange.purpose] = exchange.sequence }
         return exchanges.filter { exchange in
-            if case .probe = exchange.purpose {
-                last[exchange.purpose] == exchange.sequence
-            } else {
-                true
+            switch exchange.purpose {
+            case .probe, .appCall: last[exchange.purpose] == exchange.sequence
+            default: true
             }
         }
     }

@@ -56,7 +56,15 @@ struct LayoutTests {
                 "Replay",
                 [
                     "Conformance", "Providers", "FakeServers", "AsyncHTTPClient", "NIOCore",
-                    "NIOHTTP1", "NIOPosix", "Foundation", "Glibc", "Darwin",
+                    "NIOHTTP1", "NIOPosix", "Foundation", "Glibc", "Darwin", "NIOEmbedded",
+                    "NIOHTTPCompression",
+                ]
+            ),
+            (
+                "Recording",
+                [
+                    "Conformance", "ContractFiles", "Providers", "FakeServers", "Replay", "NIOCore",
+                    "NIOHTTP1", "NIOPosix", "NIOSSL", "Foundation", "Glibc", "Darwin",
                 ]
             ),
             (

@@ -46,7 +46,8 @@ package struct TemplateValues: Hashable, Sendable {
         for text in texts {
             for part in text.split(separator: "{{").dropFirst(text.hasPrefix("{{") ? 0 : 1) {
                 let words = part.prefix { $0 != "}" }.split(separator: ".", maxSplits: 1)
-                guard words.count == 2, ["user", "anonymous", "device", "id-token"].contains(words[0]),
+                guard words.count == 2,
+                    ["user", "anonymous", "device", "id-token"].contains(words[0]),
                     !users.contains(String(words[1]))
                 else { continue }
                 users.append(String(words[1]))

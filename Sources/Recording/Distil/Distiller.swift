@@ -22,7 +22,8 @@ package enum Distiller {
     /// Headers that say nothing about the backend.
     private static let noise: Set<String> = [
         "host", "user-agent", "accept", "accept-encoding", "accept-language", "content-length",
-        "connection", "date", "server", "via", "x-request-id", "traceparent", "tracestate", "origin",
+        "connection", "date", "server", "via", "x-request-id", "traceparent", "tracestate",
+        "origin",
         "referer", "cache-control", "pragma", "dnt", "te", "transfer-encoding", "keep-alive",
         "expect", "upgrade-insecure-requests", "x-forwarded-for", "x-forwarded-proto",
         "x-forwarded-host", "x-real-ip", "forwarded", "priority",
@@ -158,7 +159,8 @@ package enum Distiller {
             var steps: [Step] = []
             var deliveries: [String: (name: String, body: [UInt8])] = [:]
             let volatile = volatilePlaces(exchanges)
-            for (index, exchange) in exchanges.enumerated() {
+            let polls = polls(exchanges)
+            for (index, exchange) in exchanges.enumerated() where !polls.contains(index) {
                 if exchange.from == .app {
                     steps.append(request(exchange, volatile[index] ?? []))
                 } else {
@@ -246,12 +248,24 @@ package enum Distiller {
             return found
         }
 
+        /// Reads that were asked again at once: how often, and what the first ones saw, was a matter of
+        /// time.
+        private func polls(_ exchanges: [Exchange]) -> Set<Int> {
+            Set(
+                zip(exchanges, exchanges.dropFirst()).enumerated().filter { _, pair in
+                    pair.0.request.method == "GET" && pair.1.request.method == "GET"
+                        && pair.0.request.target == pair.1.request.target
+                }.map(\.offset)
+            )
+        }
+
         /// Places that differ between two equal reads with nothing in between.
         private func volatilePlaces(_ exchanges: [Exchange]) -> [Int: [JSONPointer]] {
             var places: [Int: [JSONPointer]] = [:]
             for (index, pair) in zip(exchanges, exchanges.dropFirst()).enumerated() {
                 guard pair.0.request.method == "GET", pair.1.request.method == "GET",
                     pair.0.request.target == pair.1.request.target,
+                    pair.0.response?.status == pair.1.response?.status,
                     let left = (pair.0.response?.body).flatMap({ try? JSONValue(parsing: $0) }),
                     let right = (pair.1.response?.body).flatMap({ try? JSONValue(parsing: $0) })
                 else { continue }

@@ -95,7 +95,8 @@ struct TemplateNamer {
             output = output.replacing(placeholder.text, with: template)
         }
         // Short ids would be found inside words.
-        for (id, _) in users.userByID.sorted(by: { ($1.key.count, $0.key) < ($0.key.count, $1.key) })
+        for (id, _) in users.userByID.sorted(by: { ($1.key.count, $0.key) < ($0.key.count, $1.key) }
+        )
         where id.utf8.count >= 6 && output.contains(id) {
             if let template = userTemplate(id) { output = output.replacing(id, with: template) }
         }
@@ -179,7 +180,9 @@ struct TemplateNamer {
     }
 
     private mutating func answer(_ text: String) -> String {
-        if let template = userTemplate(text) ?? eventTemplate(text) ?? known(text) { return template }
+        if let template = userTemplate(text) ?? eventTemplate(text) ?? known(text) {
+            return template
+        }
         if let moment = Self.date(text) {
             return moments.contains(moment.milliseconds)
                 ? template("date", moment) : "{{any.timestamp}}"
@@ -199,7 +202,9 @@ struct TemplateNamer {
     private func template(_ word: String, _ moment: Instant) -> String {
         var offset = moment - base
         if abs(offset.milliseconds) >= 1_000_000_000 || word == "date" {
-            offset = .milliseconds((offset.milliseconds + (offset.milliseconds < 0 ? -500 : 500)) / 1000 * 1000)
+            offset = .milliseconds(
+                (offset.milliseconds + (offset.milliseconds < 0 ? -500 : 500)) / 1000 * 1000
+            )
         }
         return offset == .zero ? "{{\(word)}}" : "{{\(word)\(offset.contractText)}}"
     }
@@ -220,7 +225,9 @@ struct TemplateNamer {
     }
 
     static func date(_ text: String) -> Instant? {
-        guard (19...40).contains(text.utf8.count), text.dropFirst(4).first == "-" else { return nil }
+        guard (19...40).contains(text.utf8.count), text.dropFirst(4).first == "-" else {
+            return nil
+        }
         return Instant(iso8601: text)
     }
 

@@ -40,7 +40,8 @@ package enum Exporter {
 
     private static func entry(_ exchange: Exchange, _ base: String) -> JSONValue {
         let request = exchange.request
-        let milliseconds = Double((exchange.completed ?? exchange.invoked) - exchange.invoked) / 1000
+        let milliseconds =
+            Double((exchange.completed ?? exchange.invoked) - exchange.invoked) / 1000
         let query = request.target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
         var sent: JSONObject = [
             "method": .string(request.method), "url": .string(base + request.target),
@@ -112,7 +113,10 @@ package enum Exporter {
     }
 
     private static func quoted(_ text: String) -> String {
-        "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
+        "'"
+            + text.split(separator: "'", omittingEmptySubsequences: false).joined(
+                separator: "'\\''"
+            )
             + "'"
     }
 }

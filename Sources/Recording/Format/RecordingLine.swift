@@ -89,7 +89,9 @@ enum RecordingLine {
                 return json.bytes == bytes
                     ? ["json": json] : ["json": json, "digest": .string(Digest.sha256(bytes))]
             }
-            if let text = String(validating: bytes, as: UTF8.self) { return ["text": .string(text)] }
+            if let text = String(validating: bytes, as: UTF8.self) {
+                return ["text": .string(text)]
+            }
             return [
                 "base64": .string(Base64.text(bytes)), "digest": .string(Digest.sha256(bytes)),
             ]

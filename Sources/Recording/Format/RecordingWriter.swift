@@ -2,6 +2,7 @@ package import Conformance
 internal import FakeServers
 internal import Foundation
 internal import Providers
+internal import Replay
 
 #if canImport(Glibc)
 internal import Glibc

@@ -21,7 +21,9 @@ extension ImportReader {
                     "Take the whole body that RevenueCat sent."
                 )
             }
-            let moment = body["event"]?["event_timestamp_ms"]?.int64.map(Instant.init(milliseconds:))
+            let moment = body["event"]?["event_timestamp_ms"]?.int64.map(
+                Instant.init(milliseconds:)
+            )
             // What a backend has to answer is fixed by the sender (fact sheet, section 1.3).
             add(
                 HTTPMessage.Request(

@@ -54,7 +54,8 @@ package enum Importer {
     /// What a file is by its beginning; nil when nobody can tell.
     package static func format(of bytes: [UInt8]) -> Format? {
         let head = String(decoding: bytes.prefix(4096), as: UTF8.self)
-        let first = head.split(whereSeparator: \.isNewline)
+        let first =
+            head.split(whereSeparator: \.isNewline)
             .first { !$0.hasPrefix("#") && !$0.allSatisfy(\.isWhitespace) } ?? ""
         if first.hasPrefix("curl ") || first.hasPrefix("$ curl ") { return .curl }
         if let value = try? JSONValue(parsing: bytes, options: options) {
@@ -117,10 +118,11 @@ struct ImportReader {
                 sequence: exchanges.count,
                 invoked: started,
                 completed: started + max(0, microseconds),
-                outcome: response.map(Exchange.Outcome.answered) ?? .failed(
-                    .closed,
-                    "the file has no answer"
-                )
+                outcome: response.map(Exchange.Outcome.answered)
+                    ?? .failed(
+                        .closed,
+                        "the file has no answer"
+                    )
             )
         )
     }

@@ -77,7 +77,8 @@ package final class CapturingProxy: Sendable {
                         let pipeline = channel.pipeline.syncOperations
                         try pipeline.configureHTTPServerPipeline(
                             withPipeliningAssistance: true,
-                            withErrorHandling: true
+                            withErrorHandling: true,
+                            withEncoderConfiguration: .verbatim
                         )
                         try pipeline.addHandler(CallerHandler(context, secure))
                         connections.add(channel)
@@ -85,7 +86,8 @@ package final class CapturingProxy: Sendable {
                 }
                 .bind(host: host, port: port).get()
         } catch {
-            let text = (error as? IOError).map { $0.errnoCode == 98 || $0.errnoCode == 48 } == true
+            let text =
+                (error as? IOError).map { $0.errnoCode == 98 || $0.errnoCode == 48 } == true
                 ? "the port is in use" : "\(error)"
             throw StartError(description: "cannot open \(host):\(port) for the recorder: \(text)")
         }
@@ -99,6 +101,24 @@ package final class CapturingProxy: Sendable {
     package func stop() async {
         try? await channel.close().get()
         await connections.close()
+    }
+}
+
+extension HTTPResponseEncoder.Configuration {
+    /// Headers as the backend wrote them.
+    fileprivate static var verbatim: Self {
+        var configuration = Self()
+        configuration.automaticallySetFramingHeaders = false
+        return configuration
+    }
+}
+
+extension HTTPRequestEncoder.Configuration {
+    /// Headers as the caller wrote them.
+    fileprivate static var verbatim: Self {
+        var configuration = Self()
+        configuration.automaticallySetFramingHeaders = false
+        return configuration
     }
 }
 
@@ -262,7 +282,7 @@ private final class CallerHandler: ChannelInboundHandler {
                         )
                     }
                     // Answers such as 100 are passed on as well.
-                    try pipeline.addHandler(HTTPRequestEncoder())
+                    try pipeline.addHandler(HTTPRequestEncoder(configuration: .verbatim))
                     try pipeline.addHandler(
                         ByteToMessageHandler(
                             HTTPResponseDecoder(

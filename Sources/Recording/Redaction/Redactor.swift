@@ -100,7 +100,8 @@ package struct Redactor: Sendable {
             "token": [
                 "token", "idtoken", "accesstoken", "refreshtoken", "sessioncookie", "customtoken",
                 "devicetoken", "pushtoken", "fcmtoken", "apnstoken", "apnstokens", "fcmtokens",
-                "jwt", "oobcode", "ooblink", "sessiontoken", "authtoken", "proof", "identifiertoken",
+                "jwt", "oobcode", "ooblink", "sessiontoken", "authtoken", "proof",
+                "identifiertoken",
             ],
             "key": ["apikey", "appkey", "secret", "clientsecret", "privatekey", "signingkey"],
             "receipt": ["fetchtoken", "purchasetoken", "receipt", "receiptdata", "latestreceipt"],
@@ -226,7 +227,8 @@ package struct Redactor: Sendable {
 
     /// What a word is by its looks.
     private static func looks(_ word: String) -> String? {
-        if word.hasPrefix("eyJ"), word.split(separator: ".", omittingEmptySubsequences: false).count >= 3
+        if word.hasPrefix("eyJ"),
+            word.split(separator: ".", omittingEmptySubsequences: false).count >= 3
         {
             return "token"
         }

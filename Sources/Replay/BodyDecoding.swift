@@ -3,10 +3,11 @@ internal import NIOEmbedded
 internal import NIOHTTP1
 internal import NIOHTTPCompression
 
-/// Looks through a content encoding, for what is written down; on the wire bytes stay as they are.
-enum BodyDecoding {
+/// Looks through a content encoding, for what is judged or written down; on the wire bytes stay as
+/// they are.
+package enum BodyDecoding {
     /// The plain bytes; nil when the encoding is unknown, broken, or unpacks to too much.
-    static func plain(_ bytes: [UInt8], encoding: String?, max: Int) -> [UInt8]? {
+    package static func plain(_ bytes: [UInt8], encoding: String?, max: Int) -> [UInt8]? {
         let name = encoding?.lowercased().filter { !$0.isWhitespace } ?? ""
         if name.isEmpty || name == "identity" || bytes.isEmpty { return bytes }
         guard name == "gzip" || name == "deflate" else { return nil }

@@ -1,0 +1,440 @@
+"""Recording in front of a backend that shares no code with Assay, and everything that follows."""
+
+import glob
+import hashlib
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import urllib.parse
+
+import requests
+
+from serving import BINARY
+
+HERE = pathlib.Path(__file__).resolve().parent
+ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("ASSAY_")}
+SECRETS = [
+    "planted-gzip-secret", "planted-password-1", "planted@example.org", "planted-device-7",
+    "planted-cookie-3", "planted-echo-token-9",
+]
+
+
+def profile(defect=""):
+    return f"""
+assay: 1
+start:
+  command: exec '{sys.executable}' '{HERE}/shop.py' {{{{port}}}} {defect}
+  ready: GET /healthz
+endpoints:
+  revenuecat-webhook: POST /hooks/rc
+features: {{except: [signature]}}
+redact: [echo-token]
+"""
+
+
+def assay(folder, *arguments, expect=0, **options):
+    result = subprocess.run(
+        [BINARY, *arguments], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True,
+        timeout=120, **options,
+    )
+    assert result.returncode == expect, (arguments, result.returncode, result.stdout, result.stderr)
+    return result.stdout + result.stderr
+
+
+class Recorder:
+    def __init__(self, folder, scenario, *arguments):
+        self.errors = open(os.path.join(folder, "record.err"), "w+")
+        listen = [
+            part for name in ("", "control=", "revenuecat=", "onesignal=", "firebase=",
+                              "purchasely=", "despia=")
+            for part in ("--listen", f"{name}127.0.0.1:0")
+        ]
+        self.process = subprocess.Popen(
+            [BINARY, "record", *listen, *arguments, scenario],
+            cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=self.errors, text=True,
+        )
+        guard = threading.Timer(60, self.process.kill)
+        guard.start()
+        self.urls = {}
+        for line in self.process.stdout:
+            words = line.split()
+            self.urls[words[0]] = words[1]
+            if words[0] == "proxy":
+                self.backend = words[-1]
+            if words[0] == "recording":
+                break
+        guard.cancel()
+        if "recording" not in self.urls:
+            self.errors.seek(0)
+            raise RuntimeError("assay record did not start: " + self.errors.read())
+        self.proxy = self.urls["proxy"]
+
+    def stop(self, number=signal.SIGINT):
+        self.process.send_signal(number)
+        status = self.process.wait(timeout=60)
+        self.process.stdout.close()
+        self.errors.close()
+        return status
+
+
+def lines(folder, scenario):
+    text = pathlib.Path(folder, scenario, "recording.ndjson").read_text()
+    return [json.loads(line) for line in text.splitlines()]
+
+
+class WholeRound(unittest.TestCase):
+    """Record, distil, review, replay; green on the backend, red on ten that changed."""
+
+    defects = {
+        "other-status": "E101", "locked-out": "E106", "late-expiry": "E106", "wrong-plan": "E106",
+        "field-renamed": "E106", "number-as-text": "E106", "no-dedupe": "E2", "other-words": "E211",
+        "silent": "E2", "wrong-person": "E211",
+    }
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="assay-round-")
+        cls.write("")
+        cls.record("recordings/shop/first-purchase")
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    @classmethod
+    def write(cls, defect):
+        pathlib.Path(cls.folder, "assay.yaml").write_text(profile(defect))
+
+    @classmethod
+    def record(cls, scenario):
+        recorder = Recorder(cls.folder, scenario)
+        try:
+            curl = ["curl", "-sS", "--fail-with-body", "-m", "20"]
+            register = json.dumps({
+                "appUserId": "user-17", "deviceId": "planted-device-7", "platform": "ios",
+                "contact": "planted@example.org", "password": "planted-password-1",
+            })
+            answer = json.loads(subprocess.check_output(
+                [*curl, "-H", "content-type: application/json", "-b", "sid=planted-cookie-3",
+                 "-d", register, recorder.proxy + "/api/user/register"]))
+            bought = requests.post(
+                recorder.urls["control"] + "/store/purchase", json={"user": "user-17"}, timeout=20)
+            assert bought.status_code == 200, bought.text
+            event = bought.json()["events"][0]
+            deadline = time.monotonic() + 30
+            while requests.get(recorder.proxy + "/status/user-17", timeout=20).status_code != 200:
+                assert time.monotonic() < deadline
+            # The same event once more, as a provider that got no answer sends it.
+            again = requests.post(
+                recorder.proxy + "/hooks/rc", timeout=20,
+                data=json.dumps({"api_version": "1.0", "event": event}, separators=(",", ":")),
+                headers={"Authorization": "Bearer assay-test-token",
+                         "Content-Type": "application/json"})
+            assert again.status_code == 200, again.text
+            me = requests.get(
+                recorder.proxy + "/me", timeout=20,
+                headers={"Authorization": "Bearer " + answer["deviceToken"],
+                         "echo-token": "planted-echo-token-9"})
+            assert me.json() == {"uid": "user-17"}
+            requests.get(recorder.proxy + "/gzip?email=planted%40example.org", timeout=20)
+        finally:
+            status = recorder.stop()
+        assert status == 0, status
+        cls.token = answer["deviceToken"]
+
+    def test_1_every_party_is_in_one_journal(self):
+        found = lines(self.folder, "recordings/shop/first-purchase")
+        parties = {(line["from"], line["to"]) for line in found if "begin" in line}
+        self.assertEqual(
+            parties,
+            {("app", "backend"), ("revenuecat", "backend"), ("backend", "onesignal")})
+        self.assertEqual(found[-1], {"closed": sum("end" in line for line in found)})
+
+    def test_2_no_secret_is_anywhere(self):
+        assay(self.folder, "distil", "recordings/shop/first-purchase")
+        for path in glob.glob(self.folder + "/**/*", recursive=True):
+            if not os.path.isfile(path):
+                continue
+            data = pathlib.Path(path).read_bytes()
+            if path.endswith("assay.yaml"):
+                continue
+            for secret in [*SECRETS, self.token, "assay-test-token"]:
+                self.assertNotIn(secret.encode(), data, path)
+
+    def test_3_the_round(self):
+        golden = pathlib.Path(self.folder, "recordings/shop/first-purchase/golden.yaml")
+        pending = pathlib.Path(str(golden) + ".new")
+        assay(self.folder, "distil", "recordings/shop/first-purchase")
+        first = pending.read_bytes()
+        assay(self.folder, "distil", "recordings/shop/first-purchase")
+        self.assertEqual(pending.read_bytes(), first, "distilling twice gives the same bytes")
+        assay(self.folder, "review", "--check", expect=1)
+        assay(self.folder, "review", input="a\n")
+        assay(self.folder, "review", "--check")
+        self.assertEqual(golden.read_bytes(), first)
+        assay(self.folder, "lint", str(golden))
+        assay(self.folder, "verify", "recordings")
+        for defect, code in self.defects.items():
+            with self.subTest(defect=defect):
+                self.write(defect)
+                out = assay(self.folder, "verify", "recordings", "--report", "json=r.json", expect=1)
+                report = json.loads(pathlib.Path(self.folder, "r.json").read_text())
+                found = report["cases"][0]["findings"]
+                self.assertTrue(any(f["code"].startswith(code) for f in found), (defect, out))
+                self.assertTrue(all(len(f.get("nearMiss", [])) <= 12 for f in found))
+                for secret in SECRETS:
+                    self.assertNotIn(secret, out)
+        self.write("field-renamed")
+        assay(self.folder, "verify", "recordings", "--update", expect=1)
+        told = assay(self.folder, "review", "--check", expect=1)
+        self.assertIn("lost /plan", told)
+        self.assertIn("gained /tier", told)
+        assay(self.folder, "review", "--accept-all")
+        assay(self.folder, "verify", "recordings")
+        golden.write_bytes(first)
+        self.write("")
+
+    def test_4_an_unchanged_backend_recorded_again_changes_nothing(self):
+        golden = pathlib.Path(self.folder, "recordings/shop/again/golden.yaml")
+        self.record("recordings/shop/again")
+        assay(self.folder, "distil", "--accept", "recordings/shop/again")
+        before = golden.read_bytes()
+        shutil.rmtree(pathlib.Path(self.folder, "recordings/shop/again"))
+        self.record("recordings/shop/again")
+        golden.write_bytes(before)
+        out = assay(self.folder, "distil", "recordings/shop/again")
+        self.assertIn("unchanged", out)
+        assay(self.folder, "review", "--check", "recordings/shop/again")
+        shutil.rmtree(pathlib.Path(self.folder, "recordings/shop/again"))
+
+    def test_5_a_common_session_holds_on_the_reference_backend(self):
+        recorder = Recorder(self.folder, "recordings/shop/register")
+        requests.post(recorder.proxy + "/api/user/register", timeout=20,
+                      json={"appUserId": "user-9", "deviceId": "d", "platform": "ios"})
+        self.assertEqual(recorder.stop(signal.SIGTERM), 0)
+        assay(self.folder, "distil", "--accept", "recordings/shop/register")
+        start = f"exec '{BINARY}' backend --port {{{{port}}}} --data '{{{{data}}}}'"
+        pathlib.Path(self.folder, "reference.yaml").write_text("assay: 1\n")
+        assay(self.folder, "verify", "--profile", "reference.yaml", "--start", start,
+              "recordings/shop/register")
+        shutil.rmtree(pathlib.Path(self.folder, "recordings/shop/register"))
+
+    def test_6_an_expired_recording_is_a_warning_or_an_error(self):
+        assay(self.folder, "distil", "--accept", "--max-age", "1d", "--out", "old", "--id", "x/golden",
+              "recordings/shop/first-purchase")
+        golden = pathlib.Path(self.folder, "old/x/golden.yaml")
+        golden.write_text("\n".join(
+            "recorded: 2020-01-01" if line.startswith("recorded:") else line
+            for line in golden.read_text().splitlines()) + "\n")
+        self.assertIn("max-age", assay(self.folder, "verify", "old"))
+        out = assay(self.folder, "verify", "old", "--expired", "error", expect=5)
+        self.assertIn("E911", out)
+
+    def test_7_bad_users(self):
+        for arguments, status in [
+            (["record", "--target", "http://127.0.0.1:1", "x/y"], 6),
+            (["record", "--listen", "nonsense", "x/y"], 2),
+            (["record", "recordings/shop/first-purchase"], 2),
+            (["distil", "nowhere"], 2), (["distil", "recordings/shop/first-purchase", "--id", "../x"], 2),
+            (["review", "nowhere"], 2), (["import", "nowhere", "x/y"], 2),
+            (["export", "recordings/shop/first-purchase", "--format", "pdf"], 2),
+            (["verify", "recordings", "--expired", "maybe"], 2),
+        ]:
+            with self.subTest(arguments=arguments):
+                assay(self.folder, *arguments, expect=status)
+        broken = pathlib.Path(self.folder, "broken")
+        broken.mkdir(exist_ok=True)
+        (broken / "recording.ndjson").write_text('{"assay":"recording","format":9}\n')
+        out = assay(self.folder, "distil", "broken", expect=3)
+        self.assertIn("line 1", out)
+
+
+class Proxy(unittest.TestCase):
+    """What passes through is what was sent."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="assay-proxy-")
+        pathlib.Path(cls.folder, "assay.yaml").write_text(profile())
+        cls.recorder = Recorder(cls.folder, "out")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.recorder.stop()
+        shutil.rmtree(cls.folder)
+
+    def raw(self, url, data, count=1):
+        """Sends bytes and returns all that comes until the server closes."""
+        address = urllib.parse.urlsplit(url)
+        with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
+            connection.sendall(data)
+            received = b""
+            while part := connection.recv(1 << 16):
+                received += part
+            return received
+
+    def both(self, data):
+        """The answers with and without the proxy, but for the date."""
+        def plain(answer):
+            return [line for line in answer.split(b"\r\n") if not line.startswith(b"Date:")]
+        direct = plain(self.raw(self.recorder.backend, data))
+        through = plain(self.raw(self.recorder.proxy, data))
+        self.assertEqual(through, direct)
+        return direct
+
+    def test_bytes_are_those_of_the_backend(self):
+        close = b"Host: shop\r\nConnection: close\r\n"
+        for request in [
+            b"GET /healthz HTTP/1.1\r\n" + close + b"\r\n",
+            b"HEAD /healthz HTTP/1.1\r\n" + close + b"\r\n",
+            b"GET /gzip HTTP/1.1\r\n" + close + b"\r\n",
+            b"GET /chunked HTTP/1.1\r\n" + close + b"\r\n",
+            b"GET /nowhere?a=%20b&c HTTP/1.1\r\n" + close + b"\r\n",
+            b"POST /echo HTTP/1.1\r\n" + close + b"Content-Length: 6\r\n\r\n\x00\xff\r\n\r\n",
+            b"POST /echo HTTP/1.1\r\n" + close + b"Transfer-Encoding: chunked\r\n\r\n"
+            b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
+            b"GET /healthz HTTP/1.1\r\nHost: shop\r\n\r\nGET /healthz HTTP/1.1\r\n" + close + b"\r\n",
+            b"GET /reset HTTP/1.1\r\n" + close + b"\r\n",
+        ]:
+            with self.subTest(request=request):
+                self.both(request)
+
+    def test_large_bodies_both_ways(self):
+        data = os.urandom(20 << 20)
+        answer = requests.put(self.recorder.proxy + "/x", data=data, timeout=60).json()
+        self.assertEqual(answer["sha256"], hashlib.sha256(data).hexdigest())
+        body = requests.get(self.recorder.proxy + "/big", timeout=60).content
+        self.assertEqual(body, b"0123456789abcdef" * (20 << 16))
+        found = [line for line in lines(self.folder, "out") if "end" in line]
+        self.assertTrue(any((line.get("answer") or {}).get("body", {}) and
+                            "omitted" in line["answer"]["body"] for line in found))
+
+    def test_a_stream_is_passed_on_as_it_comes(self):
+        address = urllib.parse.urlsplit(self.recorder.proxy)
+        connection = http.client.HTTPConnection(address.hostname, address.port, timeout=20)
+        connection.request("GET", "/stream")
+        answer = connection.getresponse()
+        # The backend sends the rest only once the beginning has arrived here.
+        self.assertEqual(answer.read(5), b"first")
+        requests.get(self.recorder.proxy + "/open", timeout=20)
+        self.assertEqual(answer.read(), b"last")
+        connection.close()
+
+    def test_a_connection_carries_many_requests(self):
+        with requests.Session() as session:
+            for number in range(50):
+                text = f"body {number}"
+                answer = session.post(self.recorder.proxy + "/echo", data=text, timeout=20)
+                self.assertEqual(answer.text, text)
+                self.assertEqual(answer.headers["X-Kept"], "As It Is")
+
+    def test_who_waits_for_leave_to_send_gets_it(self):
+        head = (b"POST /echo HTTP/1.1\r\nHost: shop\r\nContent-Length: 2\r\n"
+                b"Expect: 100-continue\r\nConnection: close\r\n\r\n")
+        address = urllib.parse.urlsplit(self.recorder.proxy)
+        with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
+            connection.sendall(head)
+            self.assertIn(b"100 Continue", connection.recv(1 << 16))
+            connection.sendall(b"ok")
+            received = b""
+            while part := connection.recv(1 << 16):
+                received += part
+        self.assertTrue(received.endswith(b"ok"), received)
+
+    def test_no_http_at_all_is_refused_and_the_proxy_lives(self):
+        for junk in [b"\x16\x03\x01\x02\x00", b"GARBAGE\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"]:
+            self.raw(self.recorder.proxy, junk + b"\r\n\r\n")
+        self.assertEqual(requests.get(self.recorder.proxy + "/healthz", timeout=20).status_code, 200)
+
+
+class Ends(unittest.TestCase):
+    """Whatever ends the recorder, the file is good to its last full line."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="assay-ends-")
+        pathlib.Path(self.folder, "assay.yaml").write_text(profile())
+
+    def tearDown(self):
+        shutil.rmtree(self.folder)
+
+    def test_kill_in_the_middle_loses_no_answered_exchange(self):
+        recorder = Recorder(self.folder, "out")
+        answered, senders = [], 8
+
+        def send(index):
+            with requests.Session() as session:
+                try:
+                    for number in range(100_000):
+                        name = f"{index}-{number}"
+                        session.post(recorder.proxy + "/echo", data=name, timeout=20)
+                        answered.append(name)
+                except requests.RequestException:
+                    pass
+
+        threads = [threading.Thread(target=send, args=(index,)) for index in range(senders)]
+        for thread in threads:
+            thread.start()
+        deadline = time.monotonic() + 60
+        while len(answered) < 500 and time.monotonic() < deadline:
+            time.sleep(0.001)
+        recorder.stop(signal.SIGKILL)
+        for thread in threads:
+            thread.join()
+        data = pathlib.Path(self.folder, "out/recording.ndjson").read_bytes()
+        full = data[: data.rfind(b"\n") + 1]
+        written = {}
+        complete = set()
+        for line in map(json.loads, full.splitlines()):
+            if "begin" in line:
+                written[line["begin"]] = line["request"]["body"]["text"]
+            elif "end" in line:
+                complete.add(line["end"])
+        recorded = {written[number] for number in complete}
+        # The completion is written before the answer's end is passed on, or at the same moment.
+        lost = set(answered) - recorded
+        self.assertLessEqual(len(lost), senders, lost)
+        self.assertGreaterEqual(len(recorded), 400)
+        out = assay(self.folder, "distil", "out", "--id", "x/y", "--print")
+        self.assertIn("did not close it", out)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
+    def test_a_full_disk_is_told_and_the_proxy_goes_on(self):
+        # A file system of 64 KiB would need a mount; a limit on the file's size does the same.
+        command = f"ulimit -f 16; exec '{BINARY}' record --listen 127.0.0.1:0" + "".join(
+            f" --listen {name}=127.0.0.1:0"
+            for name in ("control", "revenuecat", "onesignal", "firebase", "purchasely", "despia")
+        ) + " out"
+        process = subprocess.Popen(
+            ["bash", "-c", "trap '' XFSZ; " + command], cwd=self.folder, env=ENVIRONMENT,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        proxy = ""
+        for line in process.stdout:
+            if line.startswith("proxy"):
+                proxy = line.split()[1]
+            if line.startswith("recording"):
+                break
+        for number in range(100):
+            answer = requests.post(proxy + "/echo", data="x" * 1000 + str(number), timeout=20)
+            self.assertEqual(answer.status_code, 200)
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 2, errors)
+        self.assertIn("cannot go on writing", errors)
+        data = pathlib.Path(self.folder, "out/recording.ndjson").read_bytes()
+        self.assertTrue(data.endswith(b"\n"))
+        for line in data.splitlines():
+            json.loads(line)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,151 @@
+import Conformance
+import ContractFiles
+import Recording
+import Testing
+
+@Suite("Distiller")
+struct DistillerTests {
+    private static let base: Int64 = 1_790_000_000_000
+    private static let uuid = "1B4E28BA-2FA1-41D2-883F-0016D3CCA427"
+
+    private func event(
+        _ sequence: Int,
+        _ type: String = "INITIAL_PURCHASE",
+        id: String = Self.uuid,
+        user: String = "user-17"
+    ) -> Exchange {
+        RecordingFileTests.exchange(
+            sequence,
+            from: .revenueCat,
+            "POST",
+            "/hooks/rc",
+            body: [
+                "event": [
+                    "type": .string(type), "id": .string(id), "app_user_id": .string(user),
+                    "event_timestamp_ms": .integer(Self.base),
+                    "expiration_at_ms": .integer(Self.base + 30 * 86_400_000),
+                    "transaction_id": "2000000123456789", "price": .number(JSONNumber(9.99)),
+                ]
+            ],
+            answer: ["received": true]
+        )
+    }
+
+    private func distil(_ exchanges: [Exchange]) -> [Contract] {
+        Distiller.contracts(
+            Recording(header: RecordingFileTests.header, exchanges: exchanges),
+            Distiller.Options(id: "session/golden", source: "recordings/session")
+        ).contracts
+    }
+
+    private func text(_ exchanges: [Exchange]) throws -> String {
+        let contract = try #require(distil(exchanges).first)
+        return ContractWriter.text(contract, id: contract.id)
+    }
+
+    @Test func `ids, times and amounts get names, and the rest stays literal`() throws {
+        let read = RecordingFileTests.exchange(
+            2,
+            "GET",
+            "/subscriptions/user-17",
+            body: nil,
+            answer: [
+                "access": true, "until": .integer(Self.base + 30 * 86_400_000),
+                "price": .number(JSONNumber(9.99)),
+                "id": 4711, "seen": "2026-09-21T14:13:21.500Z",
+                "trace": .string(Self.uuid.lowercased()),
+                "plan": "premium",
+            ]
+        )
+        let text = try text([event(1), read])
+        for part in [
+            #""id": "{{event-id.initial-purchase}}""#, #""app_user_id": "{{user.ada}}""#,
+            #""event_timestamp_ms": "{{now}}""#, #""expiration_at_ms": "{{now+30d}}""#,
+            #""transaction_id": "{{some.transaction1}}""#, #""price": "{{some.amount1}}""#,
+            "amount1: 9.99", #"send: "GET /subscriptions/{{user.ada}}""#,
+            #""until": "{{now+30d}}""#,
+            #""id": "{{any.number}}""#, #""seen": "{{any.timestamp}}""#, #""plan": "premium""#,
+            #""trace": "{{any.uuid}}""#, #""access": true"#,
+        ] {
+            #expect(text.contains(part), "\(part) is missing in\n\(text)")
+        }
+        #expect(!text.contains("user-17") && !text.contains("1790000000000"))
+    }
+
+    @Test func `what an answer gave and a request used again has one name`() throws {
+        let first = RecordingFileTests.exchange(1, answer: ["token": "‹token:0123456789ab›"])
+        var second = RecordingFileTests.exchange(2, "GET", "/me", body: nil)
+        second.request.fields = [.init("Authorization", "Bearer ‹token:0123456789ab›")]
+        let text = try text([first, second])
+        #expect(text.contains(#""token":"{{some.token1}}""#), "\(text)")
+        #expect(text.contains(#"authorization: "Bearer {{some.token1}}""#), "\(text)")
+    }
+
+    @Test func `people who have nothing to do with each other get contracts of their own`() {
+        let contracts = distil([
+            event(1), event(2, id: Self.uuid.replacing("1B", with: "2C"), user: "other-9"),
+        ])
+        #expect(contracts.map(\.id) == ["session/golden-ada", "session/golden-bob"])
+    }
+
+    @Test func `a repeated event is a repeat`() {
+        let contract = distil([event(1), event(2)]).first
+        let subjects = contract?.steps.compactMap { step -> Delivery.Subject? in
+            if case .deliver(let delivery) = step { delivery.subject } else { nil }
+        }
+        #expect(subjects?.last == .repeats("initial-purchase"))
+    }
+
+    @Test func `twice distilled is the same bytes, and is read again as the same contract`() throws
+    {
+        let exchanges = [RecordingFileTests.exchange(0), event(1), event(2, "RENEWAL")]
+        let first = try text(exchanges)
+        #expect(try text(exchanges) == first)
+        let contract = try #require(distil(exchanges).first)
+        let read = try ContractParser.parse(first, path: "x.yaml", id: "session/golden").get()
+        let again = try #require(read.first)
+        #expect(ContractDifference.sentences(from: contract, to: again).isEmpty, "\(first)")
+        #expect(again.values == contract.values)
+        #expect(again.provenance?.recorded == contract.provenance?.recorded)
+    }
+
+    @Test func `a difference is told in the words of the contract`() throws {
+        let old = try #require(distil([event(1)]).first)
+        var changed = event(1)
+        changed.outcome = .answered(
+            HTTPMessage.Response(202, json: ["received": true, "grace_period": 3])
+        )
+        let new = try #require(distil([changed, event(2, "RENEWAL", id: "E-2")]).first)
+        let sentences = ContractDifference.sentences(from: old, to: new)
+        #expect(sentences.contains("step 'renewal' is new"))
+        #expect(sentences.contains("answer to 'initial-purchase' status 200 → 202"))
+        #expect(sentences.contains("answer to 'initial-purchase' gained /grace_period (3)"))
+        #expect(ContractDifference.sentences(from: old, to: old).isEmpty)
+    }
+
+    @Test func `messages to people are counted and quoted`() throws {
+        var push = RecordingFileTests.exchange(
+            2,
+            from: .backend,
+            "POST",
+            "/notifications",
+            body: [:]
+        )
+        push.to = .oneSignal
+        push.effects = [
+            Effect(
+                kind: "onesignal.notification",
+                recipients: ["user-17"],
+                content: ["contents": ["en": "Welcome"]]
+            )
+        ]
+        let contract = try #require(distil([event(1), push, push]).first)
+        let effects = contract.expectation.effects
+        #expect(effects.map(\.countMin) == [2, 2])
+        #expect(effects.first?.user == "ada")
+        #expect(effects.first?.says == ["contents": ["en": "Welcome"]])
+        #expect(contract.needs == [.push])
+        let silent = try #require(distil([event(1)]).first)
+        #expect(silent.expectation.effects.map(\.countMax) == [0])
+    }
+}
