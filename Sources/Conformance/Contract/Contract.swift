@@ -78,6 +78,9 @@ package struct Contract: Hashable, Codable, Sendable {
                     case .reconcile: all.append(.reconcile)
                     }
                 }
+            case .request(let request)
+            where request.fields.contains { $0.value.contains("{{id-token.") }:
+                all.append(.firebase)
             case .restart, .killAtCall: all.append(.restart)
             case .deliver(let delivery) where delivery.crash != nil: all.append(.restart)
             case .provider(let plan) where plan.provider == "revenuecat":

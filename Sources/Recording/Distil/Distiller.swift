@@ -66,10 +66,10 @@ package enum Distiller {
         }
         let contracts = groups.compactMap { group -> Contract? in
             let own = recording.exchanges.filter {
-                $0.from == .backend && !$0.effects.isEmpty && users.group(of: $0) == group.key
+                $0.from == .backend && (groups.count == 1 || users.group(of: $0) == group.key)
             }
-            var case_ = CaseBuilder(users: users, recording: recording, options: options)
-            return case_.contract(group.exchanges, effects: own, isOnly: groups.count == 1)
+            var builder = CaseBuilder(users: users, recording: recording, options: options)
+            return builder.contract(group.exchanges, calls: own, isOnly: groups.count == 1)
         }
         return (contracts, notes)
     }
@@ -107,8 +107,8 @@ package enum Distiller {
         )
         builder.base = record.base
         let inbound = exchanges.filter { $0.to == .backend && $0.response != nil }
-        let effects = exchanges.filter { $0.from == .backend && !$0.effects.isEmpty }
-        guard let seen = builder.contract(inbound, effects: effects, isOnly: true) else {
+        let calls = exchanges.filter { $0.from == .backend }
+        guard let seen = builder.contract(inbound, calls: calls, isOnly: true) else {
             return contract
         }
         var updated = contract
@@ -129,6 +129,8 @@ package enum Distiller {
     }
 
     /// One group's part of the session.
+    ///
+    /// Calls are what the backend sent to providers because of it.
     private struct CaseBuilder {
         let users: SessionUsers
         let recording: Recording
@@ -147,7 +149,7 @@ package enum Distiller {
 
         mutating func contract(
             _ exchanges: [Exchange],
-            effects: [Exchange],
+            calls: [Exchange],
             isOnly: Bool
         ) -> Contract? {
             guard !exchanges.isEmpty else { return nil }
@@ -177,7 +179,7 @@ package enum Distiller {
             let user = named.first
             let id = isOnly ? options.id : "\(options.id)-\(user ?? "general")"
             var expectation = Expectation(answers: .statuses([200]))
-            expectation.effects = self.effects(effects)
+            expectation.effects = effects(calls)
             let day = recording.header.began.description.prefix(10)
             let place = SourceLocation(path: options.source, line: 1, column: 1)
             var contract = Contract(
@@ -188,7 +190,7 @@ package enum Distiller {
                 level: .must,
                 source: options.source,
                 needs: expectation.effects.contains { $0.countMin > 0 } ? [.push] : [],
-                given: [],
+                given: trouble(calls).map { [.provider($0)] } ?? [],
                 steps: steps,
                 expectation: expectation,
                 location: place
@@ -253,18 +255,30 @@ package enum Distiller {
         private func polls(_ exchanges: [Exchange]) -> Set<Int> {
             Set(
                 zip(exchanges, exchanges.dropFirst()).enumerated().filter { _, pair in
-                    pair.0.request.method == "GET" && pair.1.request.method == "GET"
-                        && pair.0.request.target == pair.1.request.target
+                    isSameRead(pair.0, pair.1)
                 }.map(\.offset)
             )
+        }
+
+        /// Whether the same caller asked the same thing twice.
+        private func isSameRead(_ left: Exchange, _ right: Exchange) -> Bool {
+            left.request.method == "GET" && right.request.method == "GET"
+                && left.request.target == right.request.target
+                && meaningful(left.request.fields) == meaningful(right.request.fields)
+        }
+
+        private func meaningful(_ fields: [HTTPMessage.Field]) -> [HTTPMessage.Field] {
+            fields.filter { field in
+                let key = field.name.lowercased()
+                return !noise.contains(key) && !key.hasPrefix("sec-") && !key.hasPrefix("x-assay")
+            }
         }
 
         /// Places that differ between two equal reads with nothing in between.
         private func volatilePlaces(_ exchanges: [Exchange]) -> [Int: [JSONPointer]] {
             var places: [Int: [JSONPointer]] = [:]
             for (index, pair) in zip(exchanges, exchanges.dropFirst()).enumerated() {
-                guard pair.0.request.method == "GET", pair.1.request.method == "GET",
-                    pair.0.request.target == pair.1.request.target,
+                guard isSameRead(pair.0, pair.1),
                     pair.0.response?.status == pair.1.response?.status,
                     let left = (pair.0.response?.body).flatMap({ try? JSONValue(parsing: $0) }),
                     let right = (pair.1.response?.body).flatMap({ try? JSONValue(parsing: $0) })
@@ -300,11 +314,8 @@ package enum Distiller {
                 target: target
             )
             let type = exchange.request[field: "content-type"] ?? ""
-            for field in exchange.request.fields {
+            for field in meaningful(exchange.request.fields) {
                 let key = field.name.lowercased()
-                if noise.contains(key) || key.hasPrefix("sec-") || key.hasPrefix("x-assay") {
-                    continue
-                }
                 if key == "content-type", type.hasPrefix("application/json") { continue }
                 request.fields.append(HTTPMessage.Field(key, namer.text(field.value)))
             }
@@ -390,6 +401,24 @@ package enum Distiller {
         }
 
         // MARK: Effects
+
+        /// How OneSignal failed in the session, call by call, so that it fails again; nil when it
+        /// never did.
+        private func trouble(_ calls: [Exchange]) -> ProviderPlan? {
+            var answers = calls.filter { $0.to == .oneSignal && $0.request.method != "GET" }
+                .map { call -> ProviderPlan.Answer in
+                    switch call.outcome {
+                    case .answered(let response) where response.status >= 400:
+                        .status(response.status)
+                    case .answered, .pending: .asUsual
+                    case .answerLost: .loseAnswer
+                    case .failed, .requestCut: .reset
+                    }
+                }
+            while answers.last == .asUsual { answers.removeLast() }
+            return answers.isEmpty || answers.count > 20
+                ? nil : ProviderPlan(provider: "onesignal", answers: answers)
+        }
 
         /// What the providers were told, each message with its number, and how many there were.
         private mutating func effects(_ exchanges: [Exchange]) -> [EffectExpectation] {
