@@ -35,6 +35,7 @@ enum Benchmarks {
         millionEntries()
         try ServingBenchmark.run(assay: assay, own: arguments[0])
         try await simpleCases(assay: assay, own: arguments[0])
+        try RecordingBenchmark.run(assay: assay, own: arguments[0])
         let start = "exec '\(assay)' backend --port {{port}} --data '{{data}}'"
         try show(
             "whole suite, no probes",

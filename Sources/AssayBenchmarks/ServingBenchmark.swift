@@ -62,7 +62,7 @@ enum ServingBenchmark {
 
     // MARK: Load
 
-    private struct Load: Sendable {
+    struct Load: Sendable {
         let rate: Double
         let p99: Double
 
@@ -71,12 +71,12 @@ enum ServingBenchmark {
         }
     }
 
-    private static func middle(_ loads: [Load]) -> Load {
+    static func middle(_ loads: [Load]) -> Load {
         loads.sorted { $0.rate < $1.rate }[loads.count / 2]
     }
 
     /// Keep-alive connections that each send one request after the other.
-    private static func load(port: Int) -> Load {
+    static func load(port: Int) -> Load {
         let body =
             "{\"app_id\":\"a55a4000-0000-4000-8000-000000000000\",\"include_aliases\":"
             + "{\"external_id\":[\"ada\"]},\"target_channel\":\"push\",\"contents\":{\"en\":\""
@@ -117,7 +117,7 @@ enum ServingBenchmark {
         var all: [Double] { times }
     }
 
-    private static func client(port: Int, request: [UInt8]) -> [Double] {
+    static func client(port: Int, request: [UInt8]) -> [Double] {
         let descriptor = connection(to: port)
         guard descriptor >= 0 else { return [] }
         defer { close(descriptor) }
@@ -137,7 +137,7 @@ enum ServingBenchmark {
 
     // MARK: Processes and sockets
 
-    private static func spawn(
+    static func spawn(
         _ program: String,
         _ arguments: [String],
         environment extra: [String] = []
@@ -163,12 +163,12 @@ enum ServingBenchmark {
         return process
     }
 
-    private static func wait(_ process: pid_t) {
+    static func wait(_ process: pid_t) {
         var status: Int32 = 0
         waitpid(process, &status, 0)
     }
 
-    private static func connection(to port: Int) -> Int32 {
+    static func connection(to port: Int) -> Int32 {
         #if canImport(Glibc)
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         #else
@@ -191,7 +191,7 @@ enum ServingBenchmark {
     }
 
     /// Asks until somebody answers, for at most ten seconds.
-    private static func firstAnswer(port: Int, path: String) -> String {
+    static func firstAnswer(port: Int, path: String) -> String {
         let request = Array("GET \(path) HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\n\r\n".utf8)
         let clock = ContinuousClock()
         let end = clock.now + .seconds(10)
@@ -210,7 +210,7 @@ enum ServingBenchmark {
         return ""
     }
 
-    private static func freePort() -> Int {
+    static func freePort() -> Int {
         #if canImport(Glibc)
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         #else

@@ -4,7 +4,7 @@ internal import ContractFiles
 internal import Foundation
 internal import Recording
 
-struct DistilCommand: ParsableCommand {
+struct DistilCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "distil",
         abstract: "Turns a recording into golden contracts that a person can read.",
@@ -16,6 +16,8 @@ struct DistilCommand: ParsableCommand {
             Example:  assay distil recordings/session/first-purchase
                       assay review recordings
                       assay verify recordings --start 'node server.js'
+                      assay distil recordings/session/first-purchase --minimise \
+                        --start 'node server.js' --against 'node server-of-last-year.js'
             """
     )
 
@@ -40,7 +42,21 @@ struct DistilCommand: ParsableCommand {
     @Flag(name: .long, help: "Print the contracts instead of writing them.")
     var print = false
 
-    mutating func run() throws {
+    @Flag(
+        name: .long,
+        help: "Remove what does not matter to the verdicts on the backend and on --against."
+    )
+    var minimise = false
+
+    @Option(
+        name: .long,
+        help: "With --minimise: a command that starts a backend which must stay found out."
+    )
+    var against: [String] = []
+
+    @OptionGroup var target: TargetOptions
+
+    mutating func run() async throws {
         let age = try maxAge.map { text in
             guard let age = Duration(contractText: text), age > .zero else {
                 throw Failure(.usage, "--max-age '\(text)' is not a length such as 180d")
@@ -50,6 +66,34 @@ struct DistilCommand: ParsableCommand {
         guard id == nil || recordings.count == 1 else {
             throw Failure(.usage, "--id names one contract, and there are several recordings")
         }
+        let minimiser = try await openMinimiser()
+        do {
+            try await distil(age, minimiser)
+        } catch {
+            await minimiser?.close()
+            throw error
+        }
+        await minimiser?.close()
+        if !print, !accept { Terminal.error("Next:  assay review \(out)\n") }
+    }
+
+    private func openMinimiser() async throws -> MinimiseRun? {
+        guard minimise else {
+            guard against.isEmpty else { throw Failure(.usage, "--against goes with --minimise") }
+            return nil
+        }
+        let profile = try target.resolved()
+        guard profile.start != nil, !against.isEmpty else {
+            throw Failure(
+                .usage,
+                "--minimise needs a backend to start (--start, or 'start' in the profile) and at "
+                    + "least one --against COMMAND: without a backend that fails, everything could go"
+            )
+        }
+        return try await MinimiseRun(profile, others: against)
+    }
+
+    private func distil(_ age: Duration?, _ minimiser: MinimiseRun?) async throws {
         var count = 0
         for path in recordings {
             let recording = try RecordingFile.read(path)
@@ -61,8 +105,14 @@ struct DistilCommand: ParsableCommand {
             )
             let (contracts, notes) = Distiller.contracts(recording, options)
             for note in notes { Terminal.error("\(path): \(note)\n") }
-            for contract in contracts {
+            for whole in contracts {
                 count += 1
+                var contract = whole
+                if let minimiser {
+                    let (smaller, removed) = try await minimiser.minimised(whole)
+                    contract = smaller
+                    Terminal.error("\(contract.id): \(removed) parts removed\n")
+                }
                 let text = ContractWriter.text(contract, id: contract.id)
                 if print {
                     Terminal.output(text)
@@ -83,7 +133,6 @@ struct DistilCommand: ParsableCommand {
                 "nothing in the recording goes to the backend, so there is no contract"
             )
         }
-        if !print, !accept { Terminal.error("Next:  assay review \(out)\n") }
     }
 
     /// The folders of the recording, and `golden`.

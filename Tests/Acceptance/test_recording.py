@@ -240,6 +240,24 @@ class WholeRound(unittest.TestCase):
         out = assay(self.folder, "verify", "old", "--expired", "error", expect=5)
         self.assertIn("E911", out)
 
+    def test_8_minimised_it_tells_the_same_apart(self):
+        other = f"exec '{sys.executable}' '{HERE}/shop.py' {{{{port}}}} "
+        out = assay(self.folder, "distil", "--minimise", "--against", other + "locked-out",
+                    "--against", other + "other-words", "--accept", "--out", "small", "--id",
+                    "x/golden", "recordings/shop/first-purchase")
+        self.assertIn("parts removed", out)
+        small = pathlib.Path(self.folder, "small/x/golden.yaml").read_text()
+        self.assertIn('"active"', small)
+        self.assertIn("Welcome aboard", small)
+        for part in ["get-gzip", "get-me", "checked", "trace", "initial-purchase-2"]:
+            self.assertNotIn(part, small)
+        assay(self.folder, "verify", "small")
+        for defect in ["locked-out", "other-words"]:
+            self.write(defect)
+            assay(self.folder, "verify", "small", expect=1)
+        self.write("")
+        assay(self.folder, "distil", "--minimise", "recordings/shop/first-purchase", expect=2)
+
     def test_7_bad_users(self):
         for arguments, status in [
             (["record", "--target", "http://127.0.0.1:1", "x/y"], 6),

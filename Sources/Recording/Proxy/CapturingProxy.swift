@@ -233,7 +233,13 @@ private final class CallerHandler: ChannelInboundHandler {
             underway?.held.append(part)
             return
         }
-        backend.writeAndFlush(part, promise: nil)
+        backend.write(part, promise: nil)
+    }
+
+    /// What came in one piece goes on in one piece.
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if underway?.sequence != nil, !isConnecting { backend?.flush() }
+        context.fireChannelReadComplete()
     }
 
     /// Writes the invocation, and then lets go what was held.
@@ -328,13 +334,10 @@ private final class CallerHandler: ChannelInboundHandler {
             if !(100..<200).contains(head.status.code) || head.status == .switchingProtocols {
                 underway?.responseHead = head
             }
-            caller.writeAndFlush(HTTPServerResponsePart.head(head), promise: nil)
+            caller.write(HTTPServerResponsePart.head(head), promise: nil)
         case .body(let buffer):
             underway?.response.append(buffer)
-            caller.writeAndFlush(
-                HTTPServerResponsePart.body(.byteBuffer(buffer)),
-                promise: nil
-            )
+            caller.write(HTTPServerResponsePart.body(.byteBuffer(buffer)), promise: nil)
         case .end(let trailers):
             guard let done = underway, let head = done.responseHead else { return }
             complete(done, head)
@@ -363,6 +366,8 @@ private final class CallerHandler: ChannelInboundHandler {
             )
         )
     }
+
+    func backendReadComplete() { caller?.flush() }
 
     func backendClosed(_ channel: any Channel) {
         guard channel === backend else { return }
@@ -414,6 +419,11 @@ private final class BackendHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         caller.received(unwrapInboundIn(data), from: context.channel)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        caller.backendReadComplete()
+        context.fireChannelReadComplete()
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {

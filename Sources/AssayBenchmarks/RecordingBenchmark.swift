@@ -1,0 +1,186 @@
+internal import Conformance
+internal import Foundation
+internal import Recording
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+/// `assay record` in front of a server that does nothing: what it adds, what it sustains, what it
+/// holds; and how long ten thousand exchanges take to distil.
+enum RecordingBenchmark {
+    static func run(assay: String, own: String) throws {
+        let folder = NSTemporaryDirectory() + "assay-bench-\(getpid())"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let (bare, proxy) = (ServingBenchmark.freePort(), ServingBenchmark.freePort())
+        let server = try ServingBenchmark.spawn(
+            own,
+            ["bare-server"],
+            environment: ["BARE_PORT=\(bare)"]
+        )
+        _ = ServingBenchmark.firstAnswer(port: bare, path: "/")
+        defer {
+            kill(server, SIGKILL)
+            ServingBenchmark.wait(server)
+        }
+        let fakes = ["control", "revenuecat", "onesignal", "firebase", "purchasely", "despia"]
+        let recorder = try ServingBenchmark.spawn(
+            assay,
+            [
+                "record", "--target", "http://127.0.0.1:\(bare)", "--listen",
+                "127.0.0.1:\(proxy)", folder + "/session",
+            ] + fakes.flatMap { ["--listen", "\($0)=127.0.0.1:0"] }
+        )
+        _ = ServingBenchmark.firstAnswer(port: proxy, path: "/")
+        // Alternating, so that both meet the same minute.
+        let request = post(String(repeating: "x", count: 496), port: proxy)
+        var direct: [Double] = []
+        var through: [Double] = []
+        var shares: [Double] = []
+        for _ in 0..<5 {
+            direct += ServingBenchmark.client(port: bare, request: request)
+            through += ServingBenchmark.client(port: proxy, request: request)
+            let plain = ServingBenchmark.load(port: bare).rate
+            shares.append(ServingBenchmark.load(port: proxy).rate / plain)
+        }
+        let added = (median(through) - median(direct)) * 1000
+        Benchmarks.print(
+            String(
+                format: "record: added at the median        %8.3f ms (direct %.3f ms)",
+                added,
+                median(direct) * 1000
+            )
+        )
+        Benchmarks.print(
+            String(format: "record: rate beside direct         %8.0f %%", median(shares) * 100)
+        )
+        memory(recorder, port: proxy)
+        kill(recorder, SIGINT)
+        ServingBenchmark.wait(recorder)
+        distil()
+    }
+
+    private static func median(_ values: [Double]) -> Double {
+        values.isEmpty ? .nan : values.sorted()[values.count / 2]
+    }
+
+    private static func post(_ text: String, port: Int) -> [UInt8] {
+        let body = "{\"text\":\"\(text)\"}"
+        let head =
+            "POST /notifications HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\ncontent-type: "
+            + "application/json\r\ncontent-length: \(body.utf8.count)\r\n\r\n"
+        return Array((head + body).utf8)
+    }
+
+    /// A gigabyte of bodies, each of 128 KiB and each written to the recording.
+    private static func memory(_ recorder: pid_t, port: Int) {
+        let request = post(String(repeating: "y", count: 128 << 10), port: port)
+        let count = (1 << 30) / request.count + 1
+        var resident: [Int] = []
+        var sent = 0
+        for quarter in 1...4 {
+            let descriptor = ServingBenchmark.connection(to: port)
+            defer { close(descriptor) }
+            while sent < count * quarter / 4 {
+                guard sendAll(descriptor, request) else { return }
+                var buffer = [UInt8](repeating: 0, count: 4096)
+                guard recv(descriptor, &buffer, buffer.count, 0) > 0 else { return }
+                sent += 1
+            }
+            resident.append(residentMiB(recorder))
+        }
+        let text = resident.map(String.init).joined(separator: ", ")
+        Benchmarks.print("record: 1 GiB of bodies, resident  \(text) MiB at each quarter")
+    }
+
+    private static func sendAll(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, 0) }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+
+    private static func residentMiB(_ process: pid_t) -> Int {
+        let text = (try? String(contentsOfFile: "/proc/\(process)/statm", encoding: .utf8)) ?? ""
+        let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        return pages * Int(sysconf(Int32(_SC_PAGESIZE))) >> 20
+    }
+
+    /// A thousand people who register, buy, are told, and read their subscription.
+    private static func distil() {
+        let base: Int64 = 1_790_000_000_000
+        var exchanges: [Exchange] = []
+        func add(
+            _ from: Exchange.Party,
+            _ to: Exchange.Party,
+            _ method: String,
+            _ target: String,
+            _ body: JSONValue?,
+            _ answer: JSONValue
+        ) {
+            exchanges.append(
+                Exchange(
+                    from: from,
+                    to: to,
+                    namespace: "",
+                    purpose: .call,
+                    at: Instant(milliseconds: base + Int64(exchanges.count)),
+                    request: HTTPMessage.Request(method, target, body: body?.bytes ?? []),
+                    sequence: exchanges.count,
+                    completed: 1,
+                    outcome: .answered(HTTPMessage.Response(200, json: answer))
+                )
+            )
+        }
+        for number in 0..<1000 {
+            let id = "person-\(number)"
+            let until: JSONValue = .integer(base + 2_592_000_000)
+            add(.app, .backend, "POST", "/register", ["appUserId": .string(id)], ["ok": true])
+            for event in 0..<4 {
+                let body: JSONValue = [
+                    "event": [
+                        "type": "RENEWAL", "id": .string("E-\(number)-\(event)"),
+                        "app_user_id": .string(id), "event_timestamp_ms": .integer(base),
+                        "expiration_at_ms": until, "transaction_id": .string("20000\(number)"),
+                    ]
+                ]
+                add(.revenueCat, .backend, "POST", "/hooks/rc", body, ["received": true])
+            }
+            add(.backend, .oneSignal, "POST", "/notifications", ["x": 1], ["id": "n"])
+            exchanges[exchanges.count - 1].effects = [
+                Effect(
+                    kind: "onesignal.notification",
+                    recipients: [id],
+                    content: ["contents": ["en": "Welcome"]]
+                )
+            ]
+            for _ in 0..<4 {
+                add(.app, .backend, "GET", "/status/\(id)", nil, ["active": true, "until": until])
+            }
+        }
+        let header = RecordingHeader(
+            version: "bench",
+            began: Instant(milliseconds: base),
+            target: "http://127.0.0.1"
+        )
+        let recording = Recording(header: header, exchanges: exchanges)
+        let clock = ContinuousClock()
+        var count = 0
+        let samples = (0..<3).map { _ in
+            Benchmarks.seconds(
+                clock.measure {
+                    count = Distiller.contracts(
+                        recording,
+                        Distiller.Options(id: "x/golden", source: "x")
+                    ).contracts.count
+                }
+            )
+        }
+        Benchmarks.show("distil: 10,000 exchanges, \(count) cases", samples)
+    }
+}
