@@ -174,10 +174,11 @@ enum RecordingBenchmark {
         let samples = (0..<3).map { _ in
             Benchmarks.seconds(
                 clock.measure {
-                    count = Distiller.contracts(
-                        recording,
-                        Distiller.Options(id: "x/golden", source: "x")
-                    ).contracts.count
+                    count =
+                        Distiller.contracts(
+                            recording,
+                            Distiller.Options(id: "x/golden", source: "x")
+                        ).contracts.count
                 }
             )
         }

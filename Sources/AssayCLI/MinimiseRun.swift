@@ -32,7 +32,12 @@ struct MinimiseRun: Sendable {
             )
             do throws(ReplaySession.OpenError) {
                 opened.append(
-                    try await ReplaySession(profile: profile, addresses: [:], folder: own, base: base)
+                    try await ReplaySession(
+                        profile: profile,
+                        addresses: [:],
+                        folder: own,
+                        base: base
+                    )
                 )
             } catch {
                 for session in opened { await session.close() }
