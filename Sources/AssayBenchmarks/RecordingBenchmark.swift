@@ -106,7 +106,9 @@ enum RecordingBenchmark {
     }
 
     private static func residentMiB(_ process: pid_t) -> Int {
-        let text = (try? String(contentsOfFile: "/proc/\(process)/statm", encoding: .utf8)) ?? ""
+        // Files below /proc have no size, so they are read and not mapped.
+        let data = FileHandle(forReadingAtPath: "/proc/\(process)/statm")?.availableData ?? Data()
+        let text = String(decoding: data, as: UTF8.self)
         let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
         return pages * Int(sysconf(Int32(_SC_PAGESIZE))) >> 20
     }

@@ -40,6 +40,7 @@ package enum Distiller {
             $0.to == .backend && [.app, .revenueCat, .purchasely].contains($0.from)
         }
         var groups: [(key: String, exchanges: [Exchange])] = []
+        var places: [String: Int] = [:]
         var nobody: [Exchange] = []
         for exchange in inbound {
             guard exchange.response != nil else {
@@ -52,9 +53,10 @@ package enum Distiller {
                 nobody.append(exchange)
                 continue
             }
-            if let index = groups.firstIndex(where: { $0.key == key }) {
+            if let index = places[key] {
                 groups[index].exchanges.append(exchange)
             } else {
+                places[key] = groups.count
                 groups.append((key, [exchange]))
             }
         }
@@ -64,12 +66,23 @@ package enum Distiller {
         } else if !nobody.isEmpty {
             groups.append(("", nobody))
         }
+        let isOnly = groups.count == 1
+        let calls = Dictionary(grouping: recording.exchanges.filter { $0.from == .backend }) {
+            isOnly ? groups[0].key : users.group(of: $0) ?? ""
+        }
         let contracts = groups.compactMap { group -> Contract? in
-            let own = recording.exchanges.filter {
-                $0.from == .backend && (groups.count == 1 || users.group(of: $0) == group.key)
+            let own = calls[group.key] ?? []
+            var builder = CaseBuilder(
+                users: users.narrowed(to: group.exchanges + own),
+                recording: recording,
+                options: options
+            )
+            if !isOnly {
+                let first = group.exchanges.lazy.flatMap(users.linkKeys)
+                    .compactMap { users.userByID[$0] }.first
+                builder.suffix = "-" + (first ?? "general")
             }
-            var builder = CaseBuilder(users: users, recording: recording, options: options)
-            return builder.contract(group.exchanges, calls: own, isOnly: groups.count == 1)
+            return builder.contract(group.exchanges, calls: own)
         }
         return (contracts, notes)
     }
@@ -108,7 +121,7 @@ package enum Distiller {
         builder.base = record.base
         let inbound = exchanges.filter { $0.to == .backend && $0.response != nil }
         let calls = exchanges.filter { $0.from == .backend }
-        guard let seen = builder.contract(inbound, calls: calls, isOnly: true) else {
+        guard let seen = builder.contract(inbound, calls: calls) else {
             return contract
         }
         var updated = contract
@@ -139,6 +152,8 @@ package enum Distiller {
         private var namer: TemplateNamer
         /// The moment that relative times count from; nil: the earliest that an event carries.
         var base: Instant?
+        /// Tells the contracts of one session apart.
+        var suffix = ""
 
         init(users: SessionUsers, recording: Recording, options: Options) {
             self.users = users
@@ -149,8 +164,7 @@ package enum Distiller {
 
         mutating func contract(
             _ exchanges: [Exchange],
-            calls: [Exchange],
-            isOnly: Bool
+            calls: [Exchange]
         ) -> Contract? {
             guard !exchanges.isEmpty else { return nil }
             namer = TemplateNamer(
@@ -177,13 +191,12 @@ package enum Distiller {
                 }
             }
             let user = named.first
-            let id = isOnly ? options.id : "\(options.id)-\(user ?? "general")"
             var expectation = Expectation(answers: .statuses([200]))
             expectation.effects = effects(calls)
             let day = recording.header.began.description.prefix(10)
             let place = SourceLocation(path: options.source, line: 1, column: 1)
             var contract = Contract(
-                id: id,
+                id: options.id + suffix,
                 variant: "",
                 title: title(exchanges, user),
                 clause: "G-01",

@@ -21,6 +21,7 @@ struct SessionUsers {
     /// Whose ID token a placeholder stands for.
     private(set) var ownerOfToken: [String: String] = [:]
     private var parents: [String: String] = [:]
+    private var userCount = 0
 
     init(_ exchanges: [Exchange]) {
         for exchange in exchanges { learnIDs(from: exchange) }
@@ -55,8 +56,8 @@ struct SessionUsers {
 
     private mutating func user(of id: String) -> String {
         if let user = userByID[id] { return user }
-        let count = Set(userByID.values).count
-        let user = count < Self.names.count ? Self.names[count] : "user\(count + 1)"
+        let user = Self.name(userCount)
+        userCount += 1
         userByID[id] = user
         return user
     }
@@ -112,6 +113,33 @@ struct SessionUsers {
         var key = key
         while let parent = parents[key], parent != key { key = parent }
         return key
+    }
+
+    /// Only the people of some exchanges, called anew in the order in which they appear there.
+    func narrowed(to exchanges: [Exchange]) -> SessionUsers {
+        var copy = self
+        copy.userByID = [:]
+        var names: [String: String] = [:]
+        for exchange in exchanges {
+            for key in linkKeys(of: exchange) {
+                let wide = userByID[key] ?? ownerOfToken[key]
+                guard let wide else { continue }
+                let name = names[wide] ?? Self.name(names.count)
+                names[wide] = name
+                if userByID[key] != nil { copy.userByID[key] = name }
+            }
+        }
+        copy.ownerOfToken = ownerOfToken.compactMapValues { names[$0] }
+        return copy
+    }
+
+    private static func name(_ index: Int) -> String {
+        index < names.count ? names[index] : "user\(index + 1)"
+    }
+
+    /// The ids, longest first.
+    var ids: [String] {
+        userByID.keys.sorted { ($1.utf8.count, $0) < ($0.utf8.count, $1) }
     }
 
     private mutating func join(_ left: String, _ right: String) {

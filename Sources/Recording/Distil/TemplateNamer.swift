@@ -3,6 +3,7 @@ internal import Conformance
 /// Turns the values of one session into templates and matchers, the same value always into the same.
 struct TemplateNamer {
     private let users: SessionUsers
+    private let ids: [String]
     /// The moment that relative times count from.
     private let base: Instant
     /// Values that stand in a later request, so that an answer must give them a name.
@@ -15,6 +16,7 @@ struct TemplateNamer {
 
     init(users: SessionUsers, base: Instant, reused: Set<String>) {
         self.users = users
+        ids = users.ids
         self.base = base
         self.reused = reused
     }
@@ -95,9 +97,7 @@ struct TemplateNamer {
             output = output.replacing(placeholder.text, with: template)
         }
         // Short ids would be found inside words.
-        for (id, _) in users.userByID.sorted(by: { ($1.key.count, $0.key) < ($0.key.count, $1.key) }
-        )
-        where id.utf8.count >= 6 && output.contains(id) {
+        for id in ids where id.utf8.count >= 6 && output.contains(id) {
             if let template = userTemplate(id) { output = output.replacing(id, with: template) }
         }
         return output

@@ -138,23 +138,22 @@ package struct Recording: Hashable, Sendable {
     /// The file's text, as the recorder would have written it.
     package var lines: [String] {
         var lines = [header.json.text]
+        func add(_ line: [UInt8]) { lines.append(String(decoding: line, as: UTF8.self)) }
         for exchange in exchanges {
-            lines.append(
-                RecordingLine.began(exchange, body: body(exchange.request.body)).text
-            )
+            add(RecordingLine.began(exchange, body: body(exchange.request.body)))
             let response: HTTPMessage.Response? =
                 switch exchange.outcome {
                 case .answered(let response), .answerLost(let response?): response
                 default: nil
                 }
-            lines.append(
+            add(
                 RecordingLine.completed(
                     exchange.sequence,
                     exchange.outcome,
                     body: body(response?.body ?? []),
                     effects: exchange.effects,
                     at: exchange.completed ?? exchange.invoked
-                ).text
+                )
             )
         }
         lines.append(Self.closing(exchanges.count).text)
@@ -164,6 +163,13 @@ package struct Recording: Hashable, Sendable {
     static func closing(_ count: Int) -> JSONValue { ["closed": .integer(Int64(count))] }
 
     private func body(_ bytes: [UInt8]) -> RecordingLine.Body {
-        bytes.isEmpty ? .none : .bytes(bytes)
+        if bytes.isEmpty { return .none }
+        guard
+            let json = try? JSONValue(
+                parsing: bytes,
+                options: .init(depthMax: 128, duplicateKeys: .keep)
+            )
+        else { return .bytes(bytes) }
+        return .json(json.bytes, digest: nil)
     }
 }

@@ -6,6 +6,8 @@ enum RecordingLine {
     /// A body as lines hold it.
     enum Body {
         case none
+        /// JSON on one line; the digest is that of the original, where that was spelled otherwise.
+        case json([UInt8], digest: String?)
         case bytes([UInt8])
         /// Too long, or in an encoding that cannot be looked into.
         case omitted(count: Int, digest: String)
@@ -13,22 +15,23 @@ enum RecordingLine {
 
     // MARK: Writing
 
-    static func began(_ exchange: Exchange, body: Body) -> JSONValue {
-        var line: JSONObject = [
+    /// The line's bytes; bodies that are JSON go in as they are.
+    static func began(_ exchange: Exchange, body: Body) -> [UInt8] {
+        var head: JSONObject = [
             "begin": .integer(Int64(exchange.sequence)),
             "from": .string(exchange.from.description), "to": .string(exchange.to.description),
             "at": .string(exchange.at.preciseText), "us": .integer(exchange.invoked),
         ]
         if case .delivery(let name, let attempt) = exchange.purpose {
-            line["delivery"] = .string(name)
-            line["attempt"] = .integer(Int64(attempt))
+            head["delivery"] = .string(name)
+            head["attempt"] = .integer(Int64(attempt))
         }
-        line["request"] = [
+        let request: JSONObject = [
             "method": .string(exchange.request.method),
             "target": .string(exchange.request.target),
-            "headers": headers(exchange.request.fields), "body": value(body),
+            "headers": headers(exchange.request.fields),
         ]
-        return .object(line)
+        return joined(head, "request", joined(request, "body", value(body)))
     }
 
     static func completed(
@@ -37,26 +40,25 @@ enum RecordingLine {
         body: Body,
         effects: [Effect],
         at microseconds: Int64
-    ) -> JSONValue {
-        var line: JSONObject = [
-            "end": .integer(Int64(sequence)), "us": .integer(microseconds),
-        ]
+    ) -> [UInt8] {
+        var head: JSONObject = ["end": .integer(Int64(sequence)), "us": .integer(microseconds)]
+        var answer: [UInt8]?
         switch outcome {
         case .answered(let response), .answerLost(let response?):
-            line["answer"] = [
+            let known: JSONObject = [
                 "status": .integer(Int64(response.status)), "headers": headers(response.fields),
-                "body": value(body),
             ]
-            if case .answerLost = outcome { line["lost"] = true }
-        case .answerLost(nil): line["lost"] = true
+            answer = joined(known, "body", value(body))
+            if case .answerLost = outcome { head["lost"] = true }
+        case .answerLost(nil): head["lost"] = true
         case .failed(let failure, let text):
-            line["failure"] = .string(name(failure))
-            line["text"] = .string(text)
-        case .requestCut: line["failure"] = "cut"
-        case .pending: line["failure"] = "pending"
+            head["failure"] = .string(name(failure))
+            head["text"] = .string(text)
+        case .requestCut: head["failure"] = "cut"
+        case .pending: head["failure"] = "pending"
         }
         if !effects.isEmpty {
-            line["effects"] = .array(
+            head["effects"] = .array(
                 effects.map { effect in
                     var value: JSONObject = [
                         "kind": .string(effect.kind), "to": .strings(effect.recipients),
@@ -67,34 +69,42 @@ enum RecordingLine {
                 }
             )
         }
-        return .object(line)
+        return answer.map { joined(head, "answer", $0) } ?? JSONValue.object(head).bytes
+    }
+
+    /// An object's bytes with one more member, whose value is JSON already.
+    private static func joined(_ object: JSONObject, _ key: String, _ value: [UInt8]) -> [UInt8] {
+        var bytes = JSONValue.object(object).bytes
+        bytes.removeLast()
+        bytes += ",\"\(key)\":".utf8
+        bytes += value
+        bytes.append(UInt8(ascii: "}"))
+        return bytes
     }
 
     private static func headers(_ fields: [HTTPMessage.Field]) -> JSONValue {
         .array(fields.map { .strings([$0.name, $0.value]) })
     }
 
-    private static func value(_ body: Body) -> JSONValue {
+    private static func value(_ body: Body) -> [UInt8] {
         switch body {
-        case .none: return .null
+        case .none: return Array("null".utf8)
+        case .json(let bytes, let digest):
+            guard let digest else { return Array("{\"json\":".utf8) + bytes + [UInt8(ascii: "}")] }
+            return joined(["digest": .string(digest)], "json", bytes)
         case .omitted(let count, let digest):
-            return ["omitted": .integer(Int64(count)), "digest": .string(digest)]
+            let value: JSONValue = [
+                "omitted": .integer(Int64(count)), "digest": .string(digest),
+            ]
+            return value.bytes
         case .bytes(let bytes):
-            if let json = try? JSONValue(
-                parsing: bytes,
-                options: .init(depthMax: 128, duplicateKeys: .keep)
-            ) {
-                // Only the members matter to most readers; whoever needs the spelling sees by the
-                // digest that it was another.
-                return json.bytes == bytes
-                    ? ["json": json] : ["json": json, "digest": .string(Digest.sha256(bytes))]
-            }
             if let text = String(validating: bytes, as: UTF8.self) {
-                return ["text": .string(text)]
+                return JSONValue.object(["text": .string(text)]).bytes
             }
-            return [
+            let value: JSONValue = [
                 "base64": .string(Base64.text(bytes)), "digest": .string(Digest.sha256(bytes)),
             ]
+            return value.bytes
         }
     }
 

@@ -72,7 +72,7 @@ package final class RecordingWriter: JournalTap {
         copy.request.target = redactor.target(exchange.request.target)
         copy.request.fields = fields(exchange.request.fields)
         let body = self.body(exchange.request.body, exchange.request.fields)
-        let line = redactor.line(RecordingLine.began(copy, body: body))
+        let line = redactor.line(bytes: RecordingLine.began(copy, body: body))
         progress.withLock { $0.countByParty[exchange.from, default: 0] += 1 }
         write(line)
     }
@@ -106,7 +106,7 @@ package final class RecordingWriter: JournalTap {
             at: microseconds
         )
         progress.withLock { $0.exchangeCount += 1 }
-        write(redactor.line(line))
+        write(redactor.line(bytes: line))
     }
 
     /// Something that a reader should know; it is no exchange.
@@ -129,11 +129,16 @@ package final class RecordingWriter: JournalTap {
         guard bytes.count <= bodyMax,
             let plain = BodyDecoding.plain(bytes, encoding: encoding, max: 4 * bodyMax)
         else { return .omitted(count: bytes.count, digest: Digest.sha256(bytes)) }
-        let redacted = redactor.body(plain, contentType: fields.value(of: "content-type"))
-        if String(validating: redacted, as: UTF8.self) == nil, redactor.isSecret(redacted) {
-            return .omitted(count: bytes.count, digest: Digest.sha256(bytes))
+        switch redactor.redacted(plain, contentType: fields.value(of: "content-type")) {
+        case .unchangedJSON where !plain.contains(where: { $0 == 10 || $0 == 13 }):
+            return .json(plain, digest: nil)
+        case .unchangedJSON(let value): return .json(value.bytes, digest: Digest.sha256(plain))
+        case .json(let value): return .json(value.bytes, digest: nil)
+        case .text(let text): return .bytes(Array(text.utf8))
+        case .bytes:
+            return redactor.isSecret(plain)
+                ? .omitted(count: bytes.count, digest: Digest.sha256(bytes)) : .bytes(plain)
         }
-        return .bytes(redacted)
     }
 
     /// One call for one line; what a full disk cuts is taken back, and nothing is written after it.

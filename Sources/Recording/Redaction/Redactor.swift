@@ -13,6 +13,8 @@ package struct Redactor: Sendable {
     private let added: Set<String>
     private let key: [UInt8]
     private let known = Locked(Known())
+    /// What names were found to mean.
+    private let kinds = Locked<[Table: [String: String?]]>([:])
 
     private struct Known {
         struct Entry {
@@ -46,6 +48,21 @@ package struct Redactor: Sendable {
 
         static func word(_ bytes: [UInt8], at start: Int) -> UInt64 {
             bytes[start..<(start + 8)].reduce(0) { $0 << 8 | UInt64($1) }
+        }
+
+        /// The next place where one may begin.
+        func next(in bytes: [UInt8], from start: Int) -> Int? {
+            guard start + soughtLengthMin <= bytes.count else { return nil }
+            return beginnings.withUnsafeBufferPointer { beginnings in
+                bytes.withUnsafeBufferPointer { bytes in
+                    var pair = Int(bytes[start])
+                    for index in start..<(bytes.count - soughtLengthMin + 1) {
+                        pair = (pair & 0xff) << 8 | Int(bytes[index + 1])
+                        if beginnings[pair] { return index }
+                    }
+                    return nil
+                }
+            }
         }
 
         /// The longest known value that begins at that place.
@@ -138,10 +155,21 @@ package struct Redactor: Sendable {
         )
     }
 
-    private func kind(_ name: String, in table: [String: String]) -> String? {
-        let name = Self.normal(name)
-        return table[name] ?? (added.contains(name) ? "secret" : nil)
+    private func kind(_ name: String, in table: Table) -> String? {
+        if let found = kinds.withLock({ $0[table]?[name] }) { return found }
+        let normal = Self.normal(name)
+        let listed = table == .headers ? Self.headers[normal] : Self.members[normal]
+        let kind = listed ?? (added.contains(normal) ? "secret" : nil)
+        kinds.withLock { kinds in
+            // Names repeat; a stranger's ten thousand names must not be kept.
+            if kinds[table, default: [:]].count < 4096 {
+                kinds[table, default: [:]].updateValue(kind, forKey: name)
+            }
+        }
+        return kind
     }
+
+    private enum Table { case headers, members }
 
     // MARK: Placeholders
 
@@ -164,13 +192,15 @@ package struct Redactor: Sendable {
     }
 
     /// A line as it is written: every secret that is known by now is replaced, wherever it stands.
-    package func line(_ value: JSONValue) -> [UInt8] {
-        let bytes = value.bytes
-        return known.withLock { known in
+    package func line(_ value: JSONValue) -> [UInt8] { line(bytes: value.bytes) }
+
+    func line(bytes: [UInt8]) -> [UInt8] {
+        known.withLock { known in
             var output: [UInt8] = []
             var copied = 0
             var index = 0
-            while index < bytes.count {
+            while let next = known.next(in: bytes, from: index) {
+                index = next
                 if let entry = known.entry(in: bytes, at: index) {
                     output += bytes[copied..<index]
                     output += entry.placeholder
@@ -193,13 +223,33 @@ package struct Redactor: Sendable {
 
     // MARK: Texts
 
+    /// Whether it is worth looking at the words; almost no text holds any of these.
+    private static func mayHoldSecrets(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            bytes.indices.contains { index in
+                switch bytes[index] {
+                case UInt8(ascii: "@"): true
+                case UInt8(ascii: "J"), UInt8(ascii: "_"), UInt8(ascii: "a"), UInt8(ascii: " "):
+                    beginnings.contains { beginning in
+                        let start = index + 1 - beginning.count
+                        return start >= 0
+                            && bytes[start...index].elementsEqual(beginning)
+                    }
+                default: false
+                }
+            }
+        }
+    }
+
+    /// How the words begin that are secrets by their looks; each ends in a byte that is looked for.
+    private static let beginnings: [[UInt8]] =
+        (["eyJ", "bearer ", "Bearer ", "AIza"] + prefixes.filter { $0.hasSuffix("_") })
+        .map { Array($0.utf8) }
+
     /// Secrets that are known by their looks, wherever they stand, and those that are known already.
     package func text(_ text: String) -> String {
-        let bytes = text.utf8
-        let mayHoldSecrets =
-            bytes.contains(UInt8(ascii: "@")) || bytes.contains(UInt8(ascii: "_"))
-            || text.contains("eyJ") || text.contains("AIza") || text.contains("earer ")
-        guard mayHoldSecrets else { return text }
+        guard Self.mayHoldSecrets(text) else { return text }
         var output = ""
         var word = ""
         var previous = ""
@@ -246,7 +296,7 @@ package struct Redactor: Sendable {
 
     package func fields(_ fields: [HTTPMessage.Field]) -> [HTTPMessage.Field] {
         fields.map { field in
-            guard let kind = kind(field.name, in: Self.headers) else {
+            guard let kind = kind(field.name, in: .headers) else {
                 return HTTPMessage.Field(field.name, text(field.value))
             }
             switch kind {
@@ -289,53 +339,83 @@ package struct Redactor: Sendable {
         text.split(separator: "&", omittingEmptySubsequences: false).map { pair in
             let parts = pair.split(separator: "=", maxSplits: 1).map(String.init)
             // Google's clients send their API key as plain `key`.
-            let secret = parts[0] == "key" ? "key" : kind(parts[0], in: Self.members)
+            let secret = parts[0] == "key" ? "key" : kind(parts[0], in: .members)
             guard parts.count == 2, let kind = secret else { return self.text(String(pair)) }
             return parts[0] + "=" + placeholder(kind, parts[1].percentDecoded)
         }.joined(separator: "&")
     }
 
-    /// A body's bytes without secrets.
-    package func body(_ bytes: [UInt8], contentType: String?) -> [UInt8] {
-        guard !bytes.isEmpty else { return bytes }
+    /// A body without secrets, as what it is.
+    enum RedactedBody {
+        case unchangedJSON(JSONValue)
+        case json(JSONValue)
+        case text(String)
+        /// No text; known secrets may stand in it.
+        case bytes
+    }
+
+    func redacted(_ bytes: [UInt8], contentType: String?) -> RedactedBody {
         if let value = try? JSONValue(
             parsing: bytes,
             options: .init(depthMax: 128, duplicateKeys: .keep)
         ) {
-            let redacted = json(value)
-            return redacted == value ? bytes : redacted.bytes
+            var isChanged = false
+            let redacted = json(value, kind: nil, &isChanged)
+            return isChanged ? .json(redacted) : .unchangedJSON(value)
         }
-        guard let text = String(validating: bytes, as: UTF8.self) else { return bytes }
+        guard let text = String(validating: bytes, as: UTF8.self) else { return .bytes }
         if contentType?.lowercased().hasPrefix("application/x-www-form-urlencoded") == true {
-            return Array(parameters(text).utf8)
+            return .text(parameters(text))
         }
-        return Array(self.text(text).utf8)
+        return .text(self.text(text))
     }
 
-    package func json(_ value: JSONValue) -> JSONValue { json(value, kind: nil) }
+    /// A body's bytes without secrets.
+    package func body(_ bytes: [UInt8], contentType: String?) -> [UInt8] {
+        switch redacted(bytes, contentType: contentType) {
+        case .unchangedJSON, .bytes: bytes
+        case .json(let value): value.bytes
+        case .text(let text): Array(text.utf8)
+        }
+    }
 
-    private func json(_ value: JSONValue, kind: String?) -> JSONValue {
+    package func json(_ value: JSONValue) -> JSONValue {
+        var isChanged = false
+        return json(value, kind: nil, &isChanged)
+    }
+
+    private func json(
+        _ value: JSONValue,
+        kind: String?,
+        _ isChanged: inout Bool
+    ) -> JSONValue {
         switch value {
         case .object(let object):
-            .object(
-                JSONObject(
-                    members: object.members.map { member in
-                        // RevenueCat's attributes hold their value one level down.
-                        let own = self.kind(member.key, in: Self.members)
-                        let inherited = member.key == "value" ? kind : nil
-                        return .init(
-                            key: text(member.key),
-                            value: json(member.value, kind: own ?? inherited)
-                        )
-                    }
+            var members: [JSONObject.Member] = []
+            members.reserveCapacity(object.members.count)
+            for member in object.members {
+                // RevenueCat's attributes hold their value one level down.
+                let own = self.kind(member.key, in: .members)
+                let inherited = member.key == "value" ? kind : nil
+                let key = text(member.key)
+                isChanged = isChanged || key != member.key
+                members.append(
+                    .init(key: key, value: json(member.value, kind: own ?? inherited, &isChanged))
                 )
-            )
-        case .array(let elements): .array(elements.map { json($0, kind: kind) })
+            }
+            return .object(JSONObject(members: members))
+        case .array(let elements):
+            var redacted: [JSONValue] = []
+            for element in elements { redacted.append(json(element, kind: kind, &isChanged)) }
+            return .array(redacted)
         case .string(let text):
-            .string(kind.map { placeholder($0, text) } ?? self.text(text))
+            let redacted = kind.map { placeholder($0, text) } ?? self.text(text)
+            isChanged = isChanged || redacted != text
+            return .string(redacted)
         case .number(let number) where kind == "password" || kind == "key" || kind == "phone":
-            .string(placeholder(kind ?? "secret", number.description))
-        case .number, .bool, .null: value
+            isChanged = true
+            return .string(placeholder(kind ?? "secret", number.description))
+        case .number, .bool, .null: return value
         }
     }
 
