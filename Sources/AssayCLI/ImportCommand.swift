@@ -151,7 +151,7 @@ struct ImportCommand: AsyncParsableCommand {
                 redactor: Redactor(
                     key: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) },
                     secrets: Array(profile.secrets.values),
-                    names: profile.secretNames
+                    names: profile.allSecretNames
                 )
             )
         } catch {

@@ -70,7 +70,7 @@ struct RecordCommand: AsyncParsableCommand {
                 base: began,
                 // What matters is in the file; this is only what the control API can show.
                 journalBytesMax: 16 << 20,
-                others: [.purchasely, .despia]
+                others: [.firebase, .purchasely, .despia]
             )
         } catch {
             throw Failure(error.kind == .configuration ? .usage : .unreachable, error.description)
@@ -204,7 +204,7 @@ struct RecordCommand: AsyncParsableCommand {
                 redactor: Redactor(
                     key: key,
                     secrets: Array(profile.secrets.values),
-                    names: profile.secretNames
+                    names: profile.allSecretNames
                 )
             )
         } catch {

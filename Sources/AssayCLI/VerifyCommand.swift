@@ -178,7 +178,7 @@ struct VerifyCommand: AsyncParsableCommand {
         let redactor = Redactor(
             key: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) },
             secrets: Array(profile.secrets.values),
-            names: profile.secretNames
+            names: profile.allSecretNames
         )
         let goldenCodes: Set<FindingCode> = [
             .answerDiffers, .answerStatus, .effectContent, .effectCount,

@@ -226,6 +226,7 @@ struct RevenueCatStateTests {
         state.apply(event("CANCELLATION", at: .seconds(240)) { $0.reason = "CUSTOMER_SUPPORT" })
         #expect(subscription()?["refunded_at"] != .null)
         state.apply(event("EXPIRATION", at: .seconds(300)))
+        #expect(subscription()?["refunded_at"] != .null, "the end does not undo the refund")
         let text = try #require(subscription()?["expires_date"]?.string)
         #expect(try #require(Instant(iso8601: text)) <= Self.base + .seconds(300))
         // An older event says nothing new.

@@ -111,6 +111,17 @@ struct RedactorTests {
     }
 
     @Test(
+        "backends have names of their own for secrets",
+        arguments: ["claimToken", "client_secret", "old-password", "push_tokens", "billingEmail"]
+    )
+    func names(name: String) throws {
+        let value: JSONValue = .object(
+            JSONObject(members: [.init(key: name, value: ["a-hidden-value"])])
+        )
+        #expect(!redactor().json(value).text.contains("a-hidden-value"))
+    }
+
+    @Test(
         "what is no secret stays as it is",
         arguments: [
             #"{"type":"INITIAL_PURCHASE","product_id":"premium_monthly","price":9.99}"#,

@@ -134,6 +134,16 @@ package struct Profile: Hashable, Sendable {
     package var knownFailingPath: String?
     /// Names of headers, members and parameters of this backend that hold secrets, for recordings.
     package var secretNames: [String] = []
+
+    /// Those names, and what the endpoints' templates say of this backend's own: where a request
+    /// holds a device, a password or a proof.
+    package var allSecretNames: [String] {
+        let secret = ["{{device}}", "{{password}}", "{{proof}}"]
+        let bodies = endpoints.values.compactMap(\.body?.object)
+        let sent = bodies.flatMap(\.members).filter { secret.contains($0.value.string ?? "") }
+        let answered = endpoints.values.compactMap { $0.answerProof?.tokens.last }
+        return (secretNames + sent.map(\.key) + answered).sorted()
+    }
     /// How long an effect or a state may take that has to come, in real time.
     package var patience: Duration
 

@@ -287,7 +287,10 @@ package struct TemplateValues: Hashable, Sendable {
         }
         // One moment has many spellings; which kind of value it is has to stay.
         if name.hasPrefix("date"), let moment = Self.moment(name, base) {
-            return actual.string.flatMap { Instant(iso8601: $0) } == moment
+            guard let found = actual.string.flatMap({ Instant(iso8601: $0) }) else { return false }
+            // A text without a fraction was cut to its second.
+            return found == moment
+                || found.milliseconds % 1000 == 0 && found.seconds == moment.seconds
         }
         return value(of: name) == actual
     }

@@ -201,6 +201,8 @@ package struct RevenueCatState: Fake, Hashable {
         case "EXPIRATION":
             purchase.unsubscribed = old?.unsubscribed ?? asOf
             purchase.billingIssue = old?.billingIssue
+            // A refund ends the period, and the end that follows it does not undo the refund.
+            if old?.transactionID == transaction { purchase.refunded = old?.refunded }
             // Captures show an expiry far ahead here; the subscription is over all the same.
             purchase.expires = min(purchase.expires ?? asOf, asOf)
         case "SUBSCRIPTION_PAUSED":

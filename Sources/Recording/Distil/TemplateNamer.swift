@@ -184,8 +184,11 @@ struct TemplateNamer {
             return template
         }
         if let moment = Self.date(text) {
-            return moments.contains(moment.milliseconds)
-                ? template("date", moment) : "{{any.timestamp}}"
+            // Texts are often cut to whole seconds.
+            let known = moments.filter { $0 / 1000 == moment.milliseconds / 1000 }.sorted()
+            let isCut = moment.milliseconds % 1000 == 0
+            let same = known.first { $0 == moment.milliseconds } ?? (isCut ? known.first : nil)
+            return same.map { template("date", Instant(milliseconds: $0)) } ?? "{{any.timestamp}}"
         }
         if TemplateValues.isUUID(text) {
             return reused.contains(text) ? some("uuid", text) : "{{any.uuid}}"

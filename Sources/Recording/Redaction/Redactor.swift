@@ -158,7 +158,7 @@ package struct Redactor: Sendable {
     private func kind(_ name: String, in table: Table) -> String? {
         if let found = kinds.withLock({ $0[table]?[name] }) { return found }
         let normal = Self.normal(name)
-        let listed = table == .headers ? Self.headers[normal] : Self.members[normal]
+        let listed = table == .headers ? Self.headers[normal] : Self.member(normal)
         let kind = listed ?? (added.contains(normal) ? "secret" : nil)
         kinds.withLock { kinds in
             // Names repeat; a stranger's ten thousand names must not be kept.
@@ -170,6 +170,17 @@ package struct Redactor: Sendable {
     }
 
     private enum Table { case headers, members }
+
+    /// Backends name theirs `claimToken`, `client_secret`, `oldPassword`.
+    private static func member(_ normal: String) -> String? {
+        if let kind = members[normal] { return kind }
+        let endings = [
+            ("token", "token"), ("tokens", "token"), ("secret", "key"), ("password", "password"),
+            ("apikey", "key"), ("email", "email"), ("deviceid", "device"),
+            ("signature", "signature"),
+        ]
+        return endings.first { normal.hasSuffix($0.0) }?.1
+    }
 
     // MARK: Placeholders
 
