@@ -13,11 +13,10 @@ struct DistilCommand: AsyncParsableCommand {
             matcher, the rest stays as it was recorded. A contract that is new or has changed \
             is written as NAME.yaml.new, for 'assay review'; an unchanged one is left alone.
 
-            Example:  assay distil recordings/session/first-purchase
+            Example:  assay distil recordings/shop/purchase
                       assay review recordings
                       assay verify recordings --start 'node server.js'
-                      assay distil recordings/session/first-purchase --minimise \
-                        --start 'node server.js' --against 'node server-of-last-year.js'
+                      assay distil X --minimise --start CMD --against BROKEN_CMD
             """
     )
 

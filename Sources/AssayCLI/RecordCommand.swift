@@ -17,7 +17,10 @@ struct RecordCommand: AsyncParsableCommand {
             proxy), and what the backend sends to the fakes. Ctrl-C ends it; a kill loses at \
             most the line being written. Then: assay distil FOLDER.
 
-            Example:  assay record --start 'node server.js' recordings/session/first-purchase
+            The proxy listens on 127.0.0.1:8081 and the control API, which moves the store, on \
+            9300; --listen HOST:PORT and --listen control=HOST:PORT move them.
+
+            Example:  assay record --start 'node server.js' recordings/shop/purchase
                       assay record --target http://127.0.0.1:8080 --listen 127.0.0.1:8081
             """
     )
@@ -70,6 +73,7 @@ struct RecordCommand: AsyncParsableCommand {
                 base: began,
                 // What matters is in the file; this is only what the control API can show.
                 journalBytesMax: 16 << 20,
+                seed: seed,
                 others: [.firebase, .purchasely, .despia]
             )
         } catch {

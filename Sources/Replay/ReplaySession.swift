@@ -50,6 +50,7 @@ package final class ReplaySession: Sendable {
     ///   - folder: A folder for the backend's data and its output.
     ///   - base: The moment that contracts' relative times count from.
     ///   - journalBytesMax: The bound of the journal, in bytes.
+    ///   - seed: What the fakes' ids are drawn from.
     ///   - others: Fakes to open beside those that a backend calls.
     /// - Throws: When a port is taken, a template is wrong, or the backend does not get ready.
     package init(
@@ -58,12 +59,14 @@ package final class ReplaySession: Sendable {
         folder: String,
         base: Instant,
         journalBytesMax: Int = 256 << 20,
+        seed: UInt64 = 0,
         others: [Exchange.Party] = []
     ) async throws(OpenError) {
         world = FakeWorld(
             journalBytesMax: journalBytesMax,
             revenueCatKey: profile.secrets[.revenueCatKey],
             oneSignalKey: profile.secrets[.oneSignalKey],
+            seed: seed,
             wallClock: {
                 Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
             }

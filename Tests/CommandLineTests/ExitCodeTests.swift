@@ -27,7 +27,7 @@ struct ExitCodeTests {
         "every command has help with an example",
         arguments: [
             "verify", "demo", "serve", "send", "resend", "list", "explain", "lint", "mutants",
-            "backend",
+            "backend", "doctor", "judge", "merge", "record", "distil", "review", "import", "export",
         ]
     )
     func hasHelp(command: String) async throws {
