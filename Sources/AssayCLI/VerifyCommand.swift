@@ -187,7 +187,12 @@ struct VerifyCommand: AsyncParsableCommand {
             guard result.contract.provenance != nil, let record = result.evidence?.subject,
                 result.findings.contains(where: { goldenCodes.contains($0.code) })
             else { continue }
-            let updated = Distiller.updated(result.contract, seen: record, redactor: redactor)
+            let updated = Distiller.updated(
+                result.contract,
+                seen: record,
+                codes: Set(result.findings.map(\.code)),
+                redactor: redactor
+            )
             let path = result.contract.location.path + ".new"
             let text = ContractWriter.text(updated, id: updated.id)
             do {

@@ -93,10 +93,12 @@ package enum Distiller {
     /// - Parameters:
     ///   - contract: The golden contract that a run found to differ.
     ///   - record: What that run saw.
+    ///   - codes: What was found: messages are only taken over when they differed.
     ///   - redactor: Takes the secrets out of it.
     package static func updated(
         _ contract: Contract,
         seen record: RunRecord,
+        codes: Set<FindingCode>,
         redactor: Redactor
     ) -> Contract {
         let differing = GoldenRule.differingSteps(of: record)
@@ -125,7 +127,9 @@ package enum Distiller {
             return contract
         }
         var updated = contract
-        for (index, pair) in zip(contract.steps, seen.steps).enumerated() {
+        // Steps that went missing would put every later answer under the wrong name.
+        let isWhole = contract.steps.count == seen.steps.count
+        for (index, pair) in zip(contract.steps, seen.steps).enumerated() where isWhole {
             switch pair {
             case (.request(var old), .request(let new)) where differing.contains(old.name):
                 old.answer = new.answer
@@ -137,7 +141,10 @@ package enum Distiller {
             default: continue
             }
         }
-        updated.expectation.effects = seen.expectation.effects
+        let told: Set<FindingCode> = [.effectContent, .effectCount]
+        if !told.isDisjoint(with: codes) {
+            updated.expectation.effects = seen.expectation.effects
+        }
         return updated
     }
 

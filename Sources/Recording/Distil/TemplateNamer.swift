@@ -42,23 +42,34 @@ struct TemplateNamer {
     // MARK: Requests
 
     /// A request's value with names in place of what only this session had.
-    mutating func request(_ value: JSONValue, key: String = "") -> JSONValue {
+    mutating func request(_ value: JSONValue) -> JSONValue {
+        each(value, "") { namer, leaf, key in namer.requestLeaf(leaf, key) }
+    }
+
+    /// The value with every leaf named, by its own kind and by the member that it stands in.
+    private mutating func each(
+        _ value: JSONValue,
+        _ key: String,
+        _ name: (inout TemplateNamer, JSONValue, String) -> JSONValue
+    ) -> JSONValue {
         switch value {
         case .object(let object):
             var members: [JSONObject.Member] = []
             for member in object.members {
-                members.append(
-                    .init(
-                        key: text(member.key),
-                        value: request(member.value, key: Self.normal(member.key))
-                    )
-                )
+                let named = each(member.value, Self.normal(member.key), name)
+                members.append(.init(key: text(member.key), value: named))
             }
             return .object(JSONObject(members: members))
         case .array(let elements):
             var named: [JSONValue] = []
-            for element in elements { named.append(request(element, key: key)) }
+            for element in elements { named.append(each(element, key, name)) }
             return .array(named)
+        case .null, .bool, .number, .string: return name(&self, value, key)
+        }
+    }
+
+    private mutating func requestLeaf(_ value: JSONValue, _ key: String) -> JSONValue {
+        switch value {
         case .string(let text): return .string(request(text, key))
         case .number(let number):
             if let moment = Self.milliseconds(value) {
@@ -71,7 +82,7 @@ struct TemplateNamer {
                 return .string(template)
             }
             return known(number.description).map(JSONValue.string) ?? value
-        case .null, .bool: return value
+        case .null, .bool, .array, .object: return value
         }
     }
 
@@ -139,23 +150,12 @@ struct TemplateNamer {
     // MARK: Answers
 
     /// An answer's value: literal where it means something, a matcher where it differs by itself.
-    mutating func answer(_ value: JSONValue, key: String = "") -> JSONValue {
+    mutating func answer(_ value: JSONValue) -> JSONValue {
+        each(value, "") { namer, leaf, key in namer.answerLeaf(leaf, key) }
+    }
+
+    private mutating func answerLeaf(_ value: JSONValue, _ key: String) -> JSONValue {
         switch value {
-        case .object(let object):
-            var members: [JSONObject.Member] = []
-            for member in object.members {
-                members.append(
-                    .init(
-                        key: text(member.key),
-                        value: answer(member.value, key: Self.normal(member.key))
-                    )
-                )
-            }
-            return .object(JSONObject(members: members))
-        case .array(let elements):
-            var named: [JSONValue] = []
-            for element in elements { named.append(answer(element, key: key)) }
-            return .array(named)
         case .string(let text): return .string(answer(text))
         case .number(let number):
             if let moment = Self.milliseconds(value) {
@@ -175,7 +175,7 @@ struct TemplateNamer {
                 )
             }
             return value
-        case .null, .bool: return value
+        case .null, .bool, .array, .object: return value
         }
     }
 
