@@ -1,7 +1,7 @@
 /// What was recorded happens again: every answer looks as its pattern says, and the providers were
 /// told the same.
 ///
-/// Source: clause G-01, which every golden contract proves (see the page Goldens).
+/// Source: clause G-01, which every golden contract proves (decision 0019).
 package struct GoldenRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         let record = evidence.subject

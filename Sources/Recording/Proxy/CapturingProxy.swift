@@ -313,7 +313,12 @@ private final class CallerHandler: ChannelInboundHandler {
                     backend = channel
                     release()
                 case .failure(let error):
-                    fail(.refused, "the backend did not take the connection: \(error)")
+                    // Every attempt failed alike; the library's own words are for programmers.
+                    let reason = error is NIOConnectionError ? "nothing listens there" : "\(error)"
+                    fail(
+                        .refused,
+                        "the backend at \(target.host):\(target.port) took no connection: \(reason)"
+                    )
                 }
             }
     }
