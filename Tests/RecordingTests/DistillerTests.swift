@@ -72,6 +72,20 @@ struct DistillerTests {
         #expect(!text.contains("user-17") && !text.contains("1790000000000"))
     }
 
+    /// The event is as old as the session, and the backend's clock says the same second.
+    @Test func `a clock that was cut to its second is not taken for an event's time`() throws {
+        let read = RecordingFileTests.exchange(
+            2,
+            "GET",
+            "/subscriptions/user-17",
+            body: nil,
+            answer: ["checked": "2026-09-21T14:13:20Z", "until": "2026-10-21T14:13:20Z"]
+        )
+        let text = try text([event(1), read])
+        #expect(text.contains(#""checked":"{{any.timestamp}}""#), "\(text)")
+        #expect(text.contains(#""until":"{{date+30d}}""#), "\(text)")
+    }
+
     @Test func `what an answer gave and a request used again has one name`() throws {
         let first = RecordingFileTests.exchange(1, answer: ["token": "‹token:0123456789ab›"])
         var second = RecordingFileTests.exchange(2, "GET", "/me", body: nil)

@@ -121,6 +121,7 @@ package enum Distiller {
             options: Options(id: contract.id, source: contract.source)
         )
         builder.base = record.base
+        builder.session = (record.began - .seconds(3))...(record.ended + .seconds(3))
         let inbound = exchanges.filter { $0.to == .backend && $0.response != nil }
         let calls = exchanges.filter { $0.from == .backend }
         guard let seen = builder.contract(inbound, calls: calls) else {
@@ -159,6 +160,8 @@ package enum Distiller {
         private var namer: TemplateNamer
         /// The moment that relative times count from; nil: the earliest that an event carries.
         var base: Instant?
+        /// When all of it took place, by a real clock and with some slack.
+        var session: ClosedRange<Instant>
         /// Tells the contracts of one session apart.
         var suffix = ""
 
@@ -166,7 +169,10 @@ package enum Distiller {
             self.users = users
             self.recording = recording
             self.options = options
-            namer = TemplateNamer(users: users, base: recording.header.began, reused: [])
+            let began = recording.header.began
+            let microseconds = recording.exchanges.map { $0.completed ?? $0.invoked }.max() ?? 0
+            session = (began - .seconds(3))...(began + .microseconds(microseconds) + .seconds(3))
+            namer = TemplateNamer(users: users, base: began, session: session, reused: [])
         }
 
         mutating func contract(
@@ -177,6 +183,7 @@ package enum Distiller {
             namer = TemplateNamer(
                 users: users,
                 base: base ?? earliest(exchanges),
+                session: session,
                 reused: reused(in: exchanges)
             )
             var steps: [Step] = []

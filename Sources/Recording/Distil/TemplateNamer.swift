@@ -4,6 +4,7 @@ internal import Conformance
 struct TemplateNamer {
     private let users: SessionUsers
     private let ids: [String]
+    private let session: ClosedRange<Instant>
     /// The moment that relative times count from.
     private let base: Instant
     /// Values that stand in a later request, so that an answer must give them a name.
@@ -14,7 +15,18 @@ struct TemplateNamer {
     /// What `{{some.NAME}}` stands for where it is not made up.
     private(set) var values: [String: JSONValue] = [:]
 
-    init(users: SessionUsers, base: Instant, reused: Set<String>) {
+    /// - Parameters:
+    ///   - users: Who is who.
+    ///   - base: The moment that relative times count from.
+    ///   - session: When the exchanges took place, by a real clock and with some slack.
+    ///   - reused: Values that a later request says again.
+    init(
+        users: SessionUsers,
+        base: Instant,
+        session: ClosedRange<Instant>,
+        reused: Set<String>
+    ) {
+        self.session = session
         self.users = users
         ids = users.ids
         self.base = base
@@ -184,9 +196,11 @@ struct TemplateNamer {
             return template
         }
         if let moment = Self.date(text) {
-            // Texts are often cut to whole seconds.
+            // Texts are often cut to whole seconds; one that was cut and lies within the session may
+            // as well be the backend's clock, which no name can stand for.
             let known = moments.filter { $0 / 1000 == moment.milliseconds / 1000 }.sorted()
             let isCut = moment.milliseconds % 1000 == 0
+            if isCut, session.contains(moment) { return "{{any.timestamp}}" }
             let same = known.first { $0 == moment.milliseconds } ?? (isCut ? known.first : nil)
             return same.map { template("date", Instant(milliseconds: $0)) } ?? "{{any.timestamp}}"
         }
