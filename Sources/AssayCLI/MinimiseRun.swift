@@ -13,6 +13,7 @@ struct MinimiseRun: Sendable {
     /// - Parameters:
     ///   - profile: How to start and reach the backend.
     ///   - others: Commands that start backends which the contract tells from it.
+    /// - Throws: When one of them does not get ready.
     init(_ profile: Profile, others: [String]) async throws {
         folder = NSTemporaryDirectory() + "assay-" + SuiteRun.nonce()
         let now = SuiteRun.now()

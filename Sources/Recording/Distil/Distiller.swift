@@ -95,6 +95,7 @@ package enum Distiller {
     ///   - record: What that run saw.
     ///   - codes: What was found: messages are only taken over when they differed.
     ///   - redactor: Takes the secrets out of it.
+    /// - Returns: The contract as the backend keeps it now.
     package static func updated(
         _ contract: Contract,
         seen record: RunRecord,

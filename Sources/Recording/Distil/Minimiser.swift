@@ -6,7 +6,9 @@ package import Conformance
 /// each of the others. Steps go first, from the last to the first, then members of bodies, headers
 /// and messages.
 package enum Minimiser {
-    /// - Parameter keepsVerdicts: Whether the contract is still judged as the whole one was.
+    /// - Parameters:
+    ///   - contract: The golden contract.
+    ///   - keepsVerdicts: Whether a contract is still judged as the whole one was.
     /// - Returns: The contract that is left, and how many parts were removed.
     package static func minimised(
         _ contract: Contract,

@@ -12,7 +12,9 @@ package enum Exporter {
 
     /// - Parameters:
     ///   - recording: What is exported; secrets are placeholders already.
+    ///   - format: For whom.
     ///   - base: The URL that stands before each target.
+    /// - Returns: The file's text.
     package static func text(_ recording: Recording, _ format: Format, base: String) -> String {
         let inbound = recording.exchanges.filter { $0.to == .backend }
         switch format {

@@ -34,7 +34,11 @@ package final class RecordingWriter: JournalTap {
     /// Whether an exchange belongs into the recording.
     private let isWanted: @Sendable (Exchange) -> Bool
 
-    /// - Parameter path: A file that does not exist yet; its folders are made.
+    /// - Parameters:
+    ///   - path: A file that does not exist yet; its folders are made.
+    ///   - header: The first line.
+    ///   - redactor: Takes the secrets out of every line.
+    ///   - isWanted: Whether an exchange belongs into the recording.
     /// - Throws: When it exists, or cannot be written.
     package init(
         path: String,

@@ -141,7 +141,9 @@ private final class ServerQuiescing: Sendable {
     }
 }
 
-/// One caller's connection. All of it happens on the connection's event loop.
+/// One caller's connection.
+///
+/// All of it happens on the connection's event loop.
 private final class CallerHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
