@@ -288,11 +288,26 @@ struct ExitCodeTests {
 
     @Test func `an interrupted run reports what it has`() async throws {
         let folder = try TemporaryFolder()
-        // This defect makes one case wait for its time limit, so there is time to interrupt.
+        // A backend that never answers keeps every case waiting, whatever the machine is doing.
+        let script = try folder.write(
+            """
+            import http.server, sys, threading
+            class Handler(http.server.BaseHTTPRequestHandler):
+                def log_message(self, *_): pass
+                def do_GET(self):
+                    self.send_response(200)
+                    self.send_header('Content-Length', '0')
+                    self.end_headers()
+                def do_POST(self): threading.Event().wait()
+            http.server.ThreadingHTTPServer(('127.0.0.1', int(sys.argv[1])), Handler).serve_forever()
+            """,
+            to: "silent.py"
+        )
         let program = try Program(
             [
-                "verify", "--only", "revenuecat/retry/push-slow", "--report", "json=r.json",
-            ] + Self.start("push-before-answer"),
+                "verify", "--only", "revenuecat/idempotency", "--jobs", "1", "--report",
+                "json=r.json", "--start", "exec python3 '\(script)' {{port}}",
+            ],
             folder: folder.path
         )
         let clock = ContinuousClock()
@@ -306,7 +321,7 @@ struct ExitCodeTests {
         let report = try JSONValue(parsing: try #require(folder.read("r.json")))
         #expect(report["interrupted"] == true)
         #expect(report["exit"] == 130)
-        #expect(report["summary"]?["notRun"] == 1)
+        #expect(try #require(report["summary"]?["notRun"]?.int64) > 0)
     }
 
     @Test func `list, explain and lint work from any folder`() async throws {

@@ -98,6 +98,15 @@ struct RedactorTests {
         #expect(!text(echo, redactor()).contains("configured-secret-1"))
     }
 
+    @Test func `however many secrets come, the profile's are not forgotten`() {
+        let redactor = redactor()
+        for number in 0..<3000 {
+            _ = redactor.json(["token": .string("a-passing-token-\(number)")])
+        }
+        let echo = exchange(answer: #"{"debug": "sent configured-secret-1 along"}"#)
+        #expect(!text(echo, redactor).contains("configured-secret-1"))
+    }
+
     @Test func `equal secrets stay equal, others differ, and another key gives another`() {
         let one = redactor()
         func token(_ value: String, _ redactor: Redactor) -> String? {

@@ -204,7 +204,7 @@ package struct TemplateValues: Hashable, Sendable {
                 if let value = found[key] {
                     mismatches += match(member.value, value, at: place)
                 } else {
-                    let text = Self.shown(member.value)
+                    let text = Self.shown(member.value, at: place)
                     mismatches.append(Mismatch(pointer: place, expected: text, actual: nil))
                 }
             }
@@ -231,8 +231,8 @@ package struct TemplateValues: Hashable, Sendable {
             return [
                 Mismatch(
                     pointer: pointer,
-                    expected: Self.shown(pattern),
-                    actual: Self.shown(actual)
+                    expected: Self.shown(pattern, at: pointer),
+                    actual: Self.shown(actual, at: pointer)
                 )
             ]
         }
@@ -248,8 +248,8 @@ package struct TemplateValues: Hashable, Sendable {
         let meaning = filled == .string(text) ? "" : " (\(text))"
         return Mismatch(
             pointer: pointer,
-            expected: Self.shown(filled) + meaning,
-            actual: Self.shown(actual)
+            expected: Self.shown(filled, at: pointer) + meaning,
+            actual: Self.shown(actual, at: pointer)
         )
     }
 
@@ -302,9 +302,13 @@ package struct TemplateValues: Hashable, Sendable {
             && parts.allSatisfy { $0.allSatisfy { $0.isASCII && $0.isHexDigit } }
     }
 
-    /// The value on one line, cut to what fits.
-    private static func shown(_ value: JSONValue) -> String {
-        let text = value.text
+    /// The value on one line, cut to what fits, and hidden where its name says that it is a secret.
+    private static func shown(_ value: JSONValue, at pointer: JSONPointer) -> String {
+        let names = pointer.tokens.map(SecretNames.normal).compactMap {
+            SecretNames.member($0) ?? SecretNames.header($0)
+        }
+        if let kind = names.last { return "‹\(kind)›" }
+        let text = value.withoutSecrets.text
         return text.count <= 60 ? text : text.prefix(59) + "…"
     }
 }

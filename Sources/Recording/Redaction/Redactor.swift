@@ -20,6 +20,7 @@ package struct Redactor: Sendable {
         struct Entry {
             let bytes: [UInt8]
             let placeholder: [UInt8]
+            let isKept: Bool
         }
 
         var placeholders: [String: String] = [:]
@@ -30,18 +31,19 @@ package struct Redactor: Sendable {
         /// Which pairs of bytes a value begins with, so that almost every place is passed quickly.
         var beginnings = [Bool](repeating: false, count: 65_536)
 
-        mutating func seek(_ text: String, _ placeholder: String) {
+        /// Those of the profile are kept, whatever the session brings.
+        mutating func seek(_ text: String, _ placeholder: String, isKept: Bool) {
             // As it stands in JSON.
             let bytes = Array(JSONValue.string(text).bytes.dropFirst().dropLast())
             guard bytes.count >= soughtLengthMin else { return }
             if order.count >= soughtMax {
                 let oldest = order.removeFirst()
-                sought[oldest] = nil
+                sought[oldest]?.removeAll { !$0.isKept }
             }
             let word = Self.word(bytes, at: 0)
-            order.append(word)
+            if !isKept { order.append(word) }
             sought[word, default: []].append(
-                Entry(bytes: bytes, placeholder: Array(placeholder.utf8))
+                Entry(bytes: bytes, placeholder: Array(placeholder.utf8), isKept: isKept)
             )
             beginnings[Int(bytes[0]) << 8 | Int(bytes[1])] = true
         }
@@ -87,78 +89,27 @@ package struct Redactor: Sendable {
     ///   - names: Further names of headers, members and parameters that hold secrets.
     package init(key: [UInt8], secrets: [Secret] = [], names: [String] = []) {
         self.key = key
-        added = Set(names.map(Self.normal))
+        added = Set(names.map(SecretNames.normal))
         for secret in secrets where !secret.isEmpty {
             let value = secret.exposed
-            _ = placeholder("secret", value)
+            _ = placeholder("secret", value, isKept: true)
             let words = value.split(separator: " ").map(String.init)
-            if words.count == 2 { _ = placeholder("secret", words[1]) }
+            if words.count == 2 { _ = placeholder("secret", words[1], isKept: true) }
         }
     }
 
     // MARK: What is secret
-
-    /// Headers whose value is a credential or proves one.
-    private static let headers: [String: String] = [
-        "authorization": "authorization", "proxyauthorization": "authorization",
-        "cookie": "cookie", "setcookie": "cookie", "xapikey": "key", "xgoogapikey": "key",
-        "xauthtoken": "token", "xcsrftoken": "token", "xaccesstoken": "token",
-        "xrevenuecatwebhooksignature": "signature", "xpurchaselyrequestsignature": "signature",
-        "xpurchaselysignature": "signature", "xfirebaseappcheck": "token",
-        "xforwardedfor": "address", "xrealip": "address",
-    ]
-
-    /// Members and parameters by their names, without case and punctuation: RevenueCat's device
-    /// attributes (`$email`, `$idfa`), Firebase's tokens, stores' receipts, and what backends call
-    /// theirs.
-    private static let members: [String: String] = {
-        let byKind: [String: [String]] = [
-            "password": ["password", "newpassword", "oldpassword", "passwordhash", "passwd"],
-            "token": [
-                "token", "idtoken", "accesstoken", "refreshtoken", "sessioncookie", "customtoken",
-                "devicetoken", "pushtoken", "fcmtoken", "apnstoken", "apnstokens", "fcmtokens",
-                "jwt", "oobcode", "ooblink", "sessiontoken", "authtoken", "proof",
-                "identifiertoken",
-            ],
-            "key": ["apikey", "appkey", "secret", "clientsecret", "privatekey", "signingkey"],
-            "receipt": ["fetchtoken", "purchasetoken", "receipt", "receiptdata", "latestreceipt"],
-            "signature": ["signature", "sig"],
-            "authorization": ["authorization"],
-            "email": ["email", "emailaddress", "mail"],
-            "phone": ["phone", "phonenumber"],
-            "device": [
-                "deviceid", "installid", "installationid", "idfa", "idfv", "gpsadid", "androidid",
-                "advertisingid", "vendorid",
-            ],
-            "address": ["ip", "ipaddress"],
-        ]
-        var table: [String: String] = [:]
-        for (kind, names) in byKind { for name in names { table[name] = kind } }
-        return table
-    }()
 
     /// Beginnings of keys that providers hand out, and of the webhook secrets they make.
     private static let prefixes = [
         "sk_", "appl_", "goog_", "os_v2_", "AIza", "whsec_", "rcb_", "strp_", "amzn_",
     ]
 
-    private static func normal(_ name: String) -> String {
-        String(
-            decoding: name.utf8.compactMap { byte -> UInt8? in
-                switch byte {
-                case 65...90: byte + 32
-                case 48...57, 97...122: byte
-                default: nil
-                }
-            },
-            as: UTF8.self
-        )
-    }
-
     private func kind(_ name: String, in table: Table) -> String? {
         if let found = kinds.withLock({ $0[table]?[name] }) { return found }
-        let normal = Self.normal(name)
-        let listed = table == .headers ? Self.headers[normal] : Self.member(normal)
+        let normal = SecretNames.normal(name)
+        let listed =
+            table == .headers ? SecretNames.header(normal) : SecretNames.member(normal)
         let kind = listed ?? (added.contains(normal) ? "secret" : nil)
         kinds.withLock { kinds in
             // Names repeat; a stranger's ten thousand names must not be kept.
@@ -171,21 +122,10 @@ package struct Redactor: Sendable {
 
     private enum Table { case headers, members }
 
-    /// Backends name theirs `claimToken`, `client_secret`, `oldPassword`.
-    private static func member(_ normal: String) -> String? {
-        if let kind = members[normal] { return kind }
-        let endings = [
-            ("token", "token"), ("tokens", "token"), ("secret", "key"), ("password", "password"),
-            ("apikey", "key"), ("email", "email"), ("deviceid", "device"),
-            ("signature", "signature"),
-        ]
-        return endings.first { normal.hasSuffix($0.0) }?.1
-    }
-
     // MARK: Placeholders
 
     /// `‹kind:fingerprint›`; the kind is that under which the value was first seen.
-    private func placeholder(_ kind: String, _ value: String) -> String {
+    private func placeholder(_ kind: String, _ value: String, isKept: Bool = false) -> String {
         if value.isEmpty || Self.isPlaceholder(value) { return value }
         let fingerprint = Digest.fingerprint(value, key: key)
         return known.withLock { known in
@@ -193,7 +133,7 @@ package struct Redactor: Sendable {
             let made = "‹\(kind):\(fingerprint)›"
             if known.placeholders.count >= 4 * Self.soughtMax { known.placeholders.removeAll() }
             known.placeholders[value] = made
-            known.seek(value, made)
+            known.seek(value, made, isKept: isKept)
             return made
         }
     }

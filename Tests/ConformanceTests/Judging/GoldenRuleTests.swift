@@ -87,6 +87,20 @@ struct GoldenRuleTests {
         #expect(status.map(\.code) == [.answerStatus])
     }
 
+    @Test func `what came closest is shown without its secrets`() throws {
+        let wanted: JSONValue = ["claimToken": "{{some.token1}}", "plan": "gold"]
+        let one = request("one", body: ["proof": "{{some.token1}}"], answer: wanted)
+        let seen = answered("one", ["claimToken": "hidden-value-1", "plan": "none"])
+        let found = try #require(findings([one], [seen]).first)
+        #expect(found.nearMiss.contains("/claimToken") && found.nearMiss.contains("/plan"))
+        #expect(!"\(found)".contains("hidden-value-1"))
+        let refused = findings(
+            [one],
+            [answered("one", ["error": "no", "password": "hidden-value-2"], status: 401)]
+        )
+        #expect(!"\(refused)".contains("hidden-value-2"))
+    }
+
     @Test func `a message counts only when it says what was recorded`() {
         var effect = EffectExpectation(
             kind: "onesignal.notification",
