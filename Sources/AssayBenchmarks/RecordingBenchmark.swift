@@ -113,7 +113,7 @@ enum RecordingBenchmark {
         let count = read(descriptor, &buffer, buffer.count)
         let text = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
         let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-        return pages * Int(sysconf(Int32(_SC_PAGESIZE))) >> 20
+        return (pages * Int(sysconf(Int32(_SC_PAGESIZE)))) >> 20
     }
 
     /// A thousand people who register, buy, are told, and read their subscription.
