@@ -11,7 +11,7 @@ package struct AnswerRule: Rule {
             }
         )
         let calls = evidence.plan.subject.calls.compactMap { finding($0, in: evidence) }
-        return calls
+        return calls + requests(in: evidence)
             + evidence.plan.subject.deliveries.filter { !$0.isDropped }.flatMap { delivery in
                 let expected =
                     delivery.answers
@@ -39,6 +39,21 @@ package struct AnswerRule: Rule {
         // A failing attempt is allowed while the sender still tries again.
         if delivery.isAlongLadder { attempts = [last] }
         return attempts.compactMap { finding(delivery.name, $0, expected, in: evidence) }
+    }
+
+    /// A request that does not say what must come back has to succeed; the others are judged by
+    /// their patterns.
+    private static func requests(in evidence: CaseEvidence) -> [Finding] {
+        evidence.plan.subject.requests.filter { $0.answer == nil }.compactMap { request in
+            guard let exchange = evidence.subject.answer(to: request.name) else {
+                return Finding(
+                    .setupFailed,
+                    expected: "request '\(request.name)' is made",
+                    actual: "it was not made"
+                )
+            }
+            return finding(request.name, exchange, .success, in: evidence)
+        }
     }
 
     /// A call succeeds unless the contract says otherwise; calls that race are the race's business.

@@ -3,6 +3,24 @@ import Testing
 
 @Suite("Answer rule")
 struct AnswerRuleTests {
+    @Test(
+        "a request that says nothing about its answer has to succeed",
+        arguments: [(200, true), (204, true), (404, false), (500, false)]
+    )
+    func bareRequest(status: Int, isFine: Bool) {
+        var builder = EvidenceBuilder([], expectation: EvidenceBuilder.expectation())
+        builder.contract.steps.append(
+            .request(AppRequest(name: "one", method: "GET", target: "/x"))
+        )
+        var exchange = EvidenceBuilder.delivery()
+        exchange.purpose = .appCall("one")
+        exchange.outcome = .answered(HTTPMessage.Response(status))
+        builder.subject = [exchange]
+        #expect(AnswerRule.findings(in: builder.evidence).isEmpty == isFine)
+        builder.subject = []
+        #expect(!AnswerRule.findings(in: builder.evidence).isEmpty, "it was not even made")
+    }
+
     private func codes(
         _ outcome: Exchange.Outcome,
         expecting expected: AnswerExpectation = .statuses([200])
