@@ -72,6 +72,29 @@ struct DistillerTests {
         #expect(!text.contains("user-17") && !text.contains("1790000000000"))
     }
 
+    @Test func `a read that was asked until it was ready is one step, with its last answer`() {
+        func read(_ sequence: Int, _ status: Int, _ token: String? = nil) -> Exchange {
+            var exchange = RecordingFileTests.exchange(
+                sequence,
+                "GET",
+                "/subscriptions/user-17",
+                body: nil,
+                status: status
+            )
+            exchange.request.fields = token.map { [.init("Authorization", "Bearer " + $0)] } ?? []
+            return exchange
+        }
+        func statuses(_ exchanges: [Exchange]) -> [Int?] {
+            distil([event(1)] + exchanges).first?.steps.compactMap { step in
+                if case .request(let request) = step { request.answer?.status } else { nil }
+            } ?? []
+        }
+        #expect(statuses([read(2, 404), read(3, 404), read(4, 200)]) == [200])
+        // Somebody else asking the same is no poll.
+        let token = "‹token:0123456789ab›"
+        #expect(statuses([read(2, 200, token), read(3, 401)]) == [200, 401])
+    }
+
     /// The event is as old as the session, and the backend's clock says the same second.
     @Test func `a clock that was cut to its second is not taken for an event's time`() throws {
         let read = RecordingFileTests.exchange(
