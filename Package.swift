@@ -67,9 +67,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "Phone",
+            dependencies: ["Conformance", "Providers"],
+            swiftSettings: strict
+        ),
+        .target(
             name: "Replay",
             dependencies: [
-                "Conformance", "Providers", "FakeServers",
+                "Conformance", "Providers", "FakeServers", "Phone",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -109,8 +114,8 @@ let package = Package(
         .executableTarget(
             name: "AssayCLI",
             dependencies: [
-                "Conformance", "Providers", "ContractFiles", "Reports", "FakeServers", "Replay",
-                "Recording", "ReferenceBackend",
+                "Conformance", "Providers", "ContractFiles", "Reports", "FakeServers", "Phone",
+                "Replay", "Recording", "ReferenceBackend",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict

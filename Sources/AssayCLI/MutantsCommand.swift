@@ -2,13 +2,14 @@ internal import ArgumentParser
 internal import Conformance
 internal import ContractFiles
 internal import Foundation
+internal import Phone
 internal import ReferenceBackend
 internal import Replay
 
 struct MutantsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mutants",
-        abstract: "Runs the suite against every defect of the reference backend.",
+        abstract: "Runs the suite against every defect of the reference backend and app.",
         discussion: """
             A defect is caught when a case fails, void when even the smoke case does, and missed \
             otherwise. Each runs against the contracts of the clauses it was made for, or with \
@@ -16,7 +17,7 @@ struct MutantsCommand: AsyncParsableCommand {
             fail.
 
             Example:  assay mutants
-                      assay mutants --defect no-dedupe --defect push-new-key
+                      assay mutants --defect no-dedupe --defect paywall-ungated
             """
     )
 
@@ -34,41 +35,104 @@ struct MutantsCommand: AsyncParsableCommand {
     @Option(name: .long, help: "Any text; the same seed runs the same cases the same way.")
     var seed = "mutants"
 
-    /// The contract that every defect but a useless one leaves alone.
+    /// The contracts that every defect but a useless one leaves alone.
     static let smoke = "revenuecat/smoke/first-purchase"
+    static let appSmoke = "app/smoke/starts-and-sells"
+
+    /// A defect of the reference backend, or of the built-in app.
+    private enum Mutant: Sendable {
+        case backend(Defect)
+        case app(ClientDefect)
+
+        static let all = Defect.allCases.map(Self.backend) + ClientDefect.allCases.map(Self.app)
+
+        var name: String {
+            switch self {
+            case .backend(let defect): defect.rawValue
+            case .app(let defect): defect.rawValue
+            }
+        }
+
+        var clauses: [String] {
+            switch self {
+            case .backend(let defect): defect.clauses
+            case .app(let defect): defect.clauses
+            }
+        }
+
+        var smoke: String {
+            switch self {
+            case .backend: MutantsCommand.smoke
+            case .app: MutantsCommand.appSmoke
+            }
+        }
+
+        func concerns(_ contract: Contract) -> Bool {
+            switch self {
+            case .backend: !contract.isDeviceScenario
+            case .app: contract.isDeviceScenario
+            }
+        }
+    }
 
     private struct Outcome: Sendable {
-        let defect: Defect
+        let defect: Mutant
         let seconds: Double
         let caught: [String]
         let contracts: Set<String>
         let isVoid: Bool
         let note: String?
         let isInterrupted: Bool
+
+        init(_ defect: Mutant, _ report: RunReport) {
+            let failed = report.cases.filter { $0.verdict == .failed }
+            self.defect = defect
+            seconds = report.seconds
+            caught = failed.map {
+                "\($0.findings.first?.code.rawValue ?? "") \($0.contract.caseID)"
+            }
+            contracts = Set(failed.map(\.contract.id))
+            isVoid = failed.contains { $0.contract.id == defect.smoke }
+            note = nil
+            isInterrupted = report.isInterrupted
+        }
+
+        init(_ defect: Mutant, failedToRun note: String, isInterrupted: Bool) {
+            self.defect = defect
+            seconds = 0
+            caught = []
+            contracts = []
+            isVoid = true
+            self.note = note
+            self.isInterrupted = isInterrupted
+        }
     }
 
     mutating func run() async throws {
         let library = try selection.contractLibrary()
         let selected = try selection.selection().apply(to: library.contracts)
+        let smokes = [Self.smoke, Self.appSmoke]
         let contracts =
             selected
-            + library.contracts.filter { $0.id == Self.smoke && !selected.contains($0) }
-        let defects = try defects()
+            + library.contracts.filter { smokes.contains($0.id) && !selected.contains($0) }
+        let mutants = try mutants()
         let seed = seed
         let whole = whole
         let interruption = Interruption()
         let jobs = min(16, max(1, jobs))
-        let total = defects.count
+        let total = mutants.count
         let outcomes = try await interruption.run {
             await withTaskGroup(of: Outcome.self) { group in
-                var waiting = defects[...]
+                var waiting = mutants[...]
                 var outcomes: [Outcome] = []
                 func add() {
-                    guard let defect = waiting.popFirst() else { return }
+                    guard let mutant = waiting.popFirst() else { return }
                     let chosen = contracts.filter {
-                        whole || $0.id == Self.smoke || defect.clauses.contains($0.clause)
+                        mutant.concerns($0)
+                            && (whole || $0.id == mutant.smoke
+                                || mutant.clauses.contains($0.clause))
                     }
-                    group.addTask { await Self.run(defect, chosen, seed, interruption) }
+                    group.addTask { await Self.run(mutant, chosen, seed, interruption) }
                 }
                 for _ in 0..<jobs { add() }
                 for await outcome in group {
@@ -82,87 +146,79 @@ struct MutantsCommand: AsyncParsableCommand {
         let missed = outcomes.filter { $0.caught.isEmpty && !$0.isVoid }
         let void = outcomes.filter(\.isVoid)
         let proven = outcomes.reduce(into: Set<String>()) { $0.formUnion($1.contracts) }
-        let unproven = Set(selected.map(\.id)).subtracting(proven).subtracting([Self.smoke])
-            .sorted()
+        let unproven = Set(selected.map(\.id)).subtracting(proven).subtracting(smokes).sorted()
         Terminal.output(
             "\ncaught \(outcomes.count - missed.count - void.count) of \(total)"
                 + "   missed \(missed.count)   void \(void.count)\n"
         )
-        for outcome in missed { Terminal.output("  missed  \(outcome.defect.rawValue)\n") }
-        for outcome in void { Terminal.output("  void    \(outcome.defect.rawValue)\n") }
+        for outcome in missed { Terminal.output("  missed  \(outcome.defect.name)\n") }
+        for outcome in void { Terminal.output("  void    \(outcome.defect.name)\n") }
         if interruption.isRaised { throw ExitCode(ExitStatus.interrupted.rawValue) }
-        if total == Defect.allCases.count {
+        let isAll = total == Mutant.all.count
+        if isAll {
             for id in unproven { Terminal.output("  unproven: no defect fails \(id)\n") }
             if unproven.isEmpty { Terminal.output("every contract is proven by a defect\n") }
         }
-        if !missed.isEmpty || !void.isEmpty || (total == Defect.allCases.count && !unproven.isEmpty)
-        {
+        if !missed.isEmpty || !void.isEmpty || (isAll && !unproven.isEmpty) {
             throw ExitCode(ExitStatus.failures.rawValue)
         }
     }
 
-    private func defects() throws -> [Defect] {
-        guard !defect.isEmpty else { return Defect.allCases }
+    private func mutants() throws -> [Mutant] {
+        guard !defect.isEmpty else { return Mutant.all }
         return try defect.map { name in
-            guard let defect = Defect(rawValue: name) else {
-                let near = Suggestion.nearest(to: name, among: Defect.allCases.map(\.rawValue))
+            guard let mutant = Mutant.all.first(where: { $0.name == name }) else {
+                let near = Suggestion.nearest(to: name, among: Mutant.all.map(\.name))
                 throw Failure(
                     .usage,
                     "there is no defect '\(name)'" + (near.map { "; did you mean '\($0)'?" } ?? "")
                 )
             }
-            return defect
+            return mutant
         }
     }
 
     private static func run(
-        _ defect: Defect,
+        _ mutant: Mutant,
         _ contracts: [Contract],
         _ seed: String,
         _ interruption: Interruption
     ) async -> Outcome {
-        var profile = ReferenceProfile.make(defects: [defect.rawValue], style: defect.style)
-        // The reference backend tries again within a second, and what never comes must be waited
-        // for in every failing case.
-        profile.patience = .seconds(5)
-        let run = SuiteRun(
-            profile: profile,
-            addresses: [:],
-            contracts: contracts,
-            suite: "",
-            seed: seed,
-            jobs: 8
-        )
-        do {
-            let report = try await run.run(progress: Progress(), interruption: nil)
-            let failed = report.cases.filter { $0.verdict == .failed }
+        switch mutant {
+        case .app(let defect):
             return Outcome(
-                defect: defect,
-                seconds: report.seconds,
-                caught: failed.map {
-                    "\($0.findings.first?.code.rawValue ?? "") \($0.contract.caseID)"
-                },
-                contracts: Set(failed.map(\.contract.id)),
-                isVoid: failed.contains { $0.contract.id == smoke },
-                note: nil,
-                isInterrupted: report.isInterrupted
+                mutant,
+                await ScriptedRun(profile: Profile(), defects: [defect], seed: seed)
+                    .report(contracts, jobs: 1)
             )
-        } catch {
-            return Outcome(
-                defect: defect,
-                seconds: 0,
-                caught: [],
-                contracts: [],
-                isVoid: true,
-                note: "\(error)",
-                isInterrupted: interruption.isRaised
+        case .backend(let defect):
+            var profile = ReferenceProfile.make(defects: [defect.rawValue], style: defect.style)
+            // The reference backend tries again within a second, and what never comes must be
+            // waited for in every failing case.
+            profile.patience = .seconds(5)
+            let run = SuiteRun(
+                profile: profile,
+                addresses: [:],
+                contracts: contracts,
+                suite: "",
+                seed: seed,
+                jobs: 8
             )
+            do {
+                return Outcome(mutant, try await run.run(progress: Progress(), interruption: nil))
+            } catch {
+                return Outcome(
+                    mutant,
+                    failedToRun: "\(error)",
+                    isInterrupted: interruption.isRaised
+                )
+            }
         }
     }
 
     private static func show(_ outcome: Outcome, _ done: Int, _ total: Int) {
         if outcome.isInterrupted { return }
-        let name = outcome.defect.rawValue
+        let name = outcome.defect.name
         let padding = String(repeating: " ", count: max(1, 31 - name.count))
         let verdict = outcome.isVoid ? "VOID  " : outcome.caught.isEmpty ? "MISSED" : "caught"
         let time = String(Int(outcome.seconds.rounded()))

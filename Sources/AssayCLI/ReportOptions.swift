@@ -47,12 +47,12 @@ struct ReportFiles {
     var usesStandardOutput: Bool { files.contains { $0.path == "-" } }
 
     /// Writes every file, and for a person the failures and the summary.
-    func show(_ report: RunReport, replayFlags: String = "") throws {
+    func show(_ report: RunReport, replay: String = "assay verify") throws {
         try write(report)
         guard !usesStandardOutput else { return }
         let terminal = TerminalReport(
             style: Terminal.style(),
-            replay: "assay verify\(replayFlags) --seed \(report.seed)"
+            replay: "\(replay) --seed \(report.seed)"
         )
         for block in terminal.blocks(report) { Terminal.output(block) }
         Terminal.output(terminal.summary(report))

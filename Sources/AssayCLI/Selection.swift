@@ -1,5 +1,6 @@
 internal import Conformance
 internal import ContractFiles
+internal import Phone
 
 /// Which cases run: patterns over case ids, contract ids and clauses.
 struct Selection {
@@ -23,6 +24,20 @@ struct Selection {
             )
         }
         return selected
+    }
+
+    /// The selected contracts that judge a backend; those that judge an app are 'assay app's.
+    func applyForBackends(to contracts: [Contract]) throws -> [Contract] {
+        let backends = contracts.filter { !$0.isDeviceScenario }
+        for pattern in only where !backends.contains(where: { Self.matches(pattern, $0) }) {
+            guard contracts.contains(where: { Self.matches(pattern, $0) }) else { continue }
+            throw Failure(
+                .nothingSelected,
+                "--only '\(pattern)' selects device scenarios, which judge an app: "
+                    + "assay app --only '\(pattern)' --url URL"
+            )
+        }
+        return try apply(to: backends)
     }
 
     /// Whether the selection holds that contract, or that case of a search.

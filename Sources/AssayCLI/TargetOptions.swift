@@ -35,7 +35,7 @@ struct TargetOptions: ParsableArguments {
     /// The profile with the flags and the environment laid over it.
     func resolved() throws -> Profile {
         let environment = ProcessInfo.processInfo.environment
-        var profile = try read(environment)
+        var profile = try Self.profile(self.profile, environment)
         if let target = target ?? environment["ASSAY_TARGET"] {
             profile.target = target
             // A flag that names a running backend wins over a profile that would start one.
@@ -62,8 +62,10 @@ struct TargetOptions: ParsableArguments {
         return profile
     }
 
-    private func read(_ environment: [String: String]) throws -> Profile {
-        let given = self.profile ?? environment["ASSAY_PROFILE"]
+    /// The profile that a flag or the environment names, else the one that lies here, else the
+    /// usual paths.
+    static func profile(_ flag: String?, _ environment: [String: String]) throws -> Profile {
+        let given = flag ?? environment["ASSAY_PROFILE"]
         let path = given ?? "assay.yaml"
         guard let data = FileManager.default.contents(atPath: path) else {
             if given == nil { return Profile() }

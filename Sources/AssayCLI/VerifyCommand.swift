@@ -86,7 +86,7 @@ struct VerifyCommand: AsyncParsableCommand {
             throw Failure(.unparsable, "no contract could be read")
         }
         let selection = try selection.selection(fallback: .should)
-        let all = try selection.apply(to: library.contracts)
+        let all = try selection.applyForBackends(to: library.contracts)
         let shard = try (shard ?? environment["ASSAY_SHARD"]).map { text in
             guard let shard = Shard(text) else {
                 throw Failure(.usage, "--shard '\(text)' is not a part such as 2/3")
@@ -150,7 +150,7 @@ struct VerifyCommand: AsyncParsableCommand {
             )
         }
         outcome.expire(at: SuiteRun.now(), isError: strictness == "error")
-        try files.show(outcome, replayFlags: target.replayFlags)
+        try files.show(outcome, replay: "assay verify" + target.replayFlags)
         if let saveFile { try Self.save(outcome, profile, to: saveFile) }
         if update { try writeUpdates(outcome, profile) }
         writeFound(outcome, to: found ?? environment["ASSAY_FOUND"] ?? "assay-found", isQuiet)
@@ -163,7 +163,7 @@ struct VerifyCommand: AsyncParsableCommand {
         throw ExitCode(outcome.exitCode)
     }
 
-    private static func save(_ report: RunReport, _ profile: Profile, to path: String) throws {
+    static func save(_ report: RunReport, _ profile: Profile, to path: String) throws {
         do {
             let text = try SavedRun.lines(report, profile: profile).joined(separator: "\n") + "\n"
             try Data(text.utf8).write(to: URL(fileURLWithPath: path))

@@ -295,7 +295,7 @@ struct VariantParser {
 
     static let stepKeys = [
         "register", "deliver", "call", "request", "together", "restart", "onesignal", "revenuecat",
-        "firebase", "revoke", "disable", "account", "name",
+        "firebase", "revoke", "disable", "account", "name", "app", "phone", "bridge", "backend",
     ]
 
     private mutating func step(_ node: LocatedNode) -> Step? {
@@ -342,6 +342,8 @@ struct VariantParser {
         case "account":
             _ = reader.mapping(node, allowed: ["account"])
             return userName(kind.value).map(Step.createAccount)
+        case "app", "phone", "bridge", "backend":
+            return phoneStep(kind.key, kind.value, node).map(Step.phone)
         case "call": return call(node).map { .call([$0]) }
         case "request": return request(node).map(Step.request)
         case "together":
@@ -527,7 +529,7 @@ struct VariantParser {
         return spec
     }
 
-    private mutating func userName(_ node: LocatedNode) -> String? {
+    mutating func userName(_ node: LocatedNode) -> String? {
         guard let text = reader.text(node) else { return nil }
         guard text.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
             reader.fail(
@@ -819,7 +821,7 @@ struct VariantParser {
 
     static let expectationKeys = [
         "answers", "within", "like", "compare", "effects", "state", "overlap", "ids", "alike",
-        "race", "secrets", "key-fetches", "watch",
+        "race", "secrets", "key-fetches", "watch", "app",
     ]
 
     private mutating func expectation(_ node: LocatedNode) -> Expectation {
@@ -871,7 +873,8 @@ struct VariantParser {
         if let overlap = fields["overlap"] {
             expectation.overlapMin = reader.count(overlap, in: 2...256)
         }
-        let isSaid = ["answers", "like", "effects", "state", "ids", "race"].contains {
+        expectation.app = fields["app"].map { app($0) }
+        let isSaid = ["answers", "like", "effects", "state", "ids", "race", "app"].contains {
             fields[$0] != nil
         }
         if !isSaid, !hasAnswers {

@@ -39,7 +39,8 @@ package enum ContractWriter {
         case .createAccount(let account): ["  - account: \(account)"]
         case .account(let user, let change): ["  - \(change.rawValue): \(user)"]
         case .rotateKeys: ["  - firebase: rotate-keys"]
-        case .killAtCall: []
+        // Nothing that is found or distilled has them.
+        case .killAtCall, .phone: []
         case .restart(let restart):
             restart.timeZone.map {
                 ["  - restart: {signal: \(restart.signal.rawValue), time-zone: \($0)}"]

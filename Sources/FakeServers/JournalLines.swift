@@ -54,6 +54,8 @@ package enum JournalLine {
         case .sentinel: "sentinel"
         case .restart(let text): "restart: \(text)"
         case .appCall(let name): "call: \(name)"
+        case .gesture(let name): "gesture: \(name)"
+        case .screen: "screen"
         }
     }
 

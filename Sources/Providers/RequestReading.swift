@@ -56,39 +56,3 @@ extension HTTPMessage.Request {
         return (words[0].lowercased(), String(words[1]))
     }
 }
-
-/// `a=1&b=2`, percent-encoded, as queries and forms are written.
-package enum FormText {
-    package static func pairs(_ text: some StringProtocol) -> [(name: String, value: String)] {
-        text.split(separator: "&").map { pair in
-            let parts = pair.split(
-                separator: "=",
-                maxSplits: 1,
-                omittingEmptySubsequences: false
-            )
-            return (decoded(parts[0]), parts.count == 2 ? decoded(parts[1]) : "")
-        }
-    }
-
-    /// Bytes that are no UTF-8 are replaced.
-    package static func decoded(_ text: some StringProtocol, plusIsBlank: Bool = true) -> String {
-        String(decoding: bytes(text, plusIsBlank: plusIsBlank), as: UTF8.self)
-    }
-
-    /// Percent signs that introduce no two hex digits stand for themselves.
-    package static func bytes(_ text: some StringProtocol, plusIsBlank: Bool) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2,
-                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-            {
-                bytes.append(value)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(plusIsBlank && byte == UInt8(ascii: "+") ? 0x20 : byte)
-            }
-        }
-        return bytes
-    }
-}

@@ -182,7 +182,8 @@ package final class RunExecutor: Sendable {
             switch $0 {
             case .provider, .restart, .killAtCall: true
             case .deliver(let delivery): delivery.disturbedCount > 0
-            case .register, .name, .createAccount, .call, .request, .rotateKeys, .account: false
+            case .register, .name, .createAccount, .call, .request, .rotateKeys, .account, .phone:
+                false
             }
         }
         let short = min(profile.patience, max(.seconds(1), sight.latency * 20))
@@ -298,6 +299,7 @@ package final class RunExecutor: Sendable {
                 )
                 services.firebase.change(id, change, project: project, at: now)
             }
+        case .phone: break
         case .killAtCall:
             if await progress.killer?.value != true, !Task.isCancelled {
                 progress.trouble = .disturbanceMissed("the backend did not make that call")

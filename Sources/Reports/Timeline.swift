@@ -29,6 +29,8 @@ package struct Timeline: Sendable {
         for exchange in exchanges { last[exchange.purpose] = exchange.sequence }
         return exchanges.filter { exchange in
             switch exchange.purpose {
+            // Each call of an app on a phone is a step of its own.
+            case .appCall where exchange.request[field: ClientTimeline.phoneField] != nil: true
             case .probe, .appCall: last[exchange.purpose] == exchange.sequence
             default: true
             }
@@ -37,11 +39,31 @@ package struct Timeline: Sendable {
 
     private func line(_ exchange: Exchange) -> String {
         let parties = "\(pad(exchange.from.description, 10)) → \(exchange.to)"
-        let call = "\(exchange.request.method) \(exchange.request.target)".printable
+        let call = Self.call(exchange).printable
         let text =
             "  \(pad((exchange.at - base).offsetText, 10)) \(pad(parties, 24)) "
             + "\(pad(outcome(exchange), 11)) \(subject(exchange)) \(call)"
         return text.count <= Self.width ? text : String(text.prefix(Self.width - 1)) + "…"
+    }
+
+    /// What was said: on the bridge the command itself, of an app's call the ids in it.
+    private static func call(_ exchange: Exchange) -> String {
+        let body = try? JSONValue(parsing: exchange.request.body)
+        if exchange.from == .app, exchange.to == .despia, let text = body?["command"]?.string {
+            return text
+        }
+        let line = "\(exchange.request.method) \(exchange.request.target)"
+        switch exchange.purpose {
+        case .gesture:
+            return [exchange.request[field: ClientTimeline.phoneField], body?["text"]?.string]
+                .compactMap { $0 }.joined(separator: " ")
+        case .screen:
+            return exchange.response.map { String(decoding: $0.body, as: UTF8.self) } ?? ""
+        case .appCall where exchange.request[field: ClientTimeline.phoneField] != nil:
+            let fields = body?.object?.members.map { "\($0.value.string ?? $0.value.text)" } ?? []
+            return line + " " + fields.joined(separator: " ")
+        default: return line
+        }
     }
 
     private func subject(_ exchange: Exchange) -> String {
@@ -50,8 +72,11 @@ package struct Timeline: Sendable {
         case .registration(let user): "register \(user)"
         case .probe(let name, let user): "probe \(name) of \(user)"
         case .sentinel: "sentinel"
+        case .gesture(let name): name
+        case .screen: "screen"
         case .restart(let text): text
         case .appCall(let name): name
+        case .call where exchange.from == .app && exchange.to == .despia: "bridge"
         case .call:
             exchange.effects.isEmpty
                 ? "call" : exchange.effects.map(\.kind).joined(separator: ", ")

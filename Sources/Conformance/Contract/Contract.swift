@@ -86,7 +86,8 @@ package struct Contract: Hashable, Codable, Sendable {
             case .provider(let plan) where plan.provider == "revenuecat":
                 all.append(.subscriberReads)
             case .createAccount: all.append(.login)
-            case .register, .name, .provider, .deliver, .request, .rotateKeys, .account: break
+            case .register, .name, .provider, .deliver, .request, .rotateKeys, .account, .phone:
+                break
             }
         }
         if fields.contains("exists") { all.append(.users) }
@@ -108,7 +109,14 @@ package struct Contract: Hashable, Codable, Sendable {
             case .deliver(let delivery): for user in delivery.users { add(user) }
             case .call(let calls): for call in calls { call.user.map(add) }
             case .request(let request): for user in request.users { add(user) }
+            case .phone(let step): for user in step.users { add(user) }
             case .provider, .restart, .rotateKeys, .killAtCall, .createAccount: break
+            }
+        }
+        for identity in expectation.app?.identities ?? [] {
+            switch identity.wanted {
+            case .user(let user), .notUser(let user): add(user)
+            case .sameAs, .otherThan, .changed: break
             }
         }
         for state in expectation.states { for user in state.users { add(user) } }

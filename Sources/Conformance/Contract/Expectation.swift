@@ -49,6 +49,8 @@ package struct Expectation: Hashable, Codable, Sendable {
     package var keyFetchesMax: Int?
     /// How long the run is watched, in real time, after everything has settled.
     package var watch: Duration?
+    /// What must be true of the app, in a device scenario.
+    package var app: AppExpectation?
 
     package init(answers: AnswerExpectation) {
         self.answers = answers

@@ -115,6 +115,39 @@ package struct Profile: Hashable, Sendable {
         ]
     }
 
+    /// The web app that a person uses, and where it can be tapped and read (`assay app`).
+    package struct App: Hashable, Codable, Sendable {
+        /// The page that a launch opens.
+        package var url: String?
+        /// Under which keys the app keeps its ids in the vault.
+        package var vaultKeys: [PhoneChange.VaultRole: String] = [
+            .id: "app_user_id", .lock: "identity_locked",
+        ]
+        /// How long a start may take when the native side says nothing (C-05).
+        package var startup: Duration = .seconds(5)
+        /// CSS selectors of what is tapped, by the gesture's name.
+        package var taps: [String: String] = [:]
+        /// CSS selectors of what is filled in before a login: `account`, `password`.
+        package var inputs: [String: String] = [:]
+        /// CSS selectors of what the page shows.
+        package var shows: [AppExpectation.Screen.Element: String] = [:]
+        /// Where a login can be agreed to, when the app asks.
+        package var agree: String?
+        /// How the app asks its backend for access; the body is what it is told.
+        package var access: Endpoint? = Endpoint(
+            method: "GET",
+            path: "/api/user/access/{{id}}",
+            body: ["access": "{{access}}", "product": "{{product}}"]
+        )
+        /// The page's own backend answers; without this, a model of a correct one does.
+        package var usesOwnBackend = false
+        /// Other keys that the app may write to the vault.
+        package var otherKeys: [String] = []
+
+        package init() {}
+    }
+
+    package var app = App()
     package var target: String?
     package var start: Start?
     package var endpoints: [String: Endpoint]
@@ -229,7 +262,7 @@ package struct Profile: Hashable, Sendable {
 extension Profile: Codable {
     /// Secrets stay outside: judging needs none of them.
     private enum CodingKeys: String, CodingKey {
-        case target, start, endpoints, idForm, creation, probes, accountCreation, firebaseProject
+        case app, target, start, endpoints, idForm, creation, probes, accountCreation, firebaseProject
         case products, entitlement, unsupported, knownFailingPath, patience
     }
 }

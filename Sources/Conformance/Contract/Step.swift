@@ -21,6 +21,8 @@ package enum Step: Hashable, Codable, Sendable {
     case killAtCall(party: String, position: Int)
     /// The user's sessions are revoked, or the user is disabled, at Firebase.
     case account(user: String, AccountChange)
+    /// Something on a phone, in a device scenario.
+    case phone(PhoneStep)
 
     package enum AccountChange: String, Hashable, Codable, Sendable, CaseIterable {
         case revoke, disable

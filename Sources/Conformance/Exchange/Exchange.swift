@@ -33,6 +33,10 @@ package struct Exchange: Hashable, Codable, Sendable {
         case sentinel
         /// The backend was stopped and started again; the text says how.
         case restart(String)
+        /// A person used the app, the system ended it, or its page told of an error.
+        case gesture(String)
+        /// A look at what the app shows.
+        case screen
     }
 
     package enum Outcome: Hashable, Codable, Sendable {

@@ -189,6 +189,10 @@ private struct PackedExchange: Sendable {
         case .appCall(let name):
             purposeKind = 6
             writer.write(name)
+        case .gesture(let name):
+            purposeKind = 7
+            writer.write(name)
+        case .screen: purposeKind = 8
         }
         writer.write(exchange.request.method)
         writer.write(exchange.request.target)
@@ -235,6 +239,8 @@ private struct PackedExchange: Sendable {
             case 4: .probe(name: reader.text(), user: reader.text())
             case 5: .restart(reader.text())
             case 6: .appCall(reader.text())
+            case 7: .gesture(reader.text())
+            case 8: .screen
             default: .call
             }
         let request = HTTPMessage.Request(

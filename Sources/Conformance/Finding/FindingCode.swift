@@ -26,6 +26,23 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
     case wrongWinners = "E403"
     case secretShown = "E404"
     case tooManyFetches = "E405"
+    case commandUnwanted = "E501"
+    case commandMissing = "E502"
+    case identitySplit = "E503"
+    case unusableID = "E504"
+    case paywallTooEarly = "E505"
+    case paywallRepeated = "E506"
+    case registrationLost = "E507"
+    case registrationRepeated = "E508"
+    case registrationIncomplete = "E509"
+    case startTooSlow = "E510"
+    case badCommand = "E511"
+    case wrongPerson = "E512"
+    case wrongOrder = "E513"
+    case screenDiffers = "E514"
+    case guessableID = "E515"
+    case openSecret = "E516"
+    case pageBroken = "E517"
     case noOverlap = "E901"
     case unobservable = "E902"
     case journalGap = "E903"
@@ -67,6 +84,23 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
         case .wrongWinners: "wrong-winners"
         case .secretShown: "secret-shown"
         case .tooManyFetches: "too-many-fetches"
+        case .commandUnwanted: "command-unwanted"
+        case .commandMissing: "command-missing"
+        case .identitySplit: "identity-split"
+        case .unusableID: "unusable-id"
+        case .paywallTooEarly: "paywall-too-early"
+        case .paywallRepeated: "paywall-repeated"
+        case .registrationLost: "registration-lost"
+        case .registrationRepeated: "registration-repeated"
+        case .registrationIncomplete: "registration-incomplete"
+        case .startTooSlow: "start-too-slow"
+        case .badCommand: "bad-command"
+        case .wrongPerson: "wrong-person"
+        case .wrongOrder: "wrong-order"
+        case .screenDiffers: "screen-differs"
+        case .guessableID: "guessable-id"
+        case .openSecret: "open-secret"
+        case .pageBroken: "page-broken"
         case .noOverlap: "no-overlap"
         case .unobservable: "unobservable"
         case .journalGap: "journal-gap"
@@ -267,6 +301,138 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
                 "A user exists that nobody registered and no purchase named.",
                 "Every id in any body becomes a user, the dashboard's TEST event included.",
                 "Create users only for events that carry a purchase."
+            )
+        case .commandUnwanted:
+            (
+                "The app sent a bridge command that it must not send there.",
+                "It asks every source of ids instead of the first that answers, or it "
+                    + "takes a browser for the phone.",
+                "Check the user agent before any command, stop at the first usable id, "
+                    + "and change nothing when nothing was found."
+            )
+        case .commandMissing:
+            (
+                "A bridge command that has to come did not come.",
+                "A flow tells some of the vault, OneSignal and the backend of a new id, "
+                    + "and forgets the others; a write that was lost is never noticed.",
+                "Let one function change the id, and let it write, read back, alias and "
+                    + "register every time."
+            )
+        case .identitySplit:
+            (
+                "Vault, OneSignal, backend or paywall carry different ids on one phone.",
+                "A flow was left half-way, or each place is told by code of its own.",
+                "Change the id in one place and in one order, remember an unfinished "
+                    + "change, and go on with it at the next launch."
+            )
+        case .unusableID:
+            (
+                "An id that names nobody was stored, aliased, registered or used to buy.",
+                "A value was put into a text without a look: undefined, null, n/a, or an "
+                    + "id that RevenueCat refuses.",
+                "Check every id that comes from the bridge, the history or an answer "
+                    + "before it is used."
+            )
+        case .paywallTooEarly:
+            (
+                "A paywall opened before its buyer was known, or while the buyer was "
+                    + "changing.",
+                "A flag says that the app is ready, and nobody asks for which id; or a "
+                    + "failed registration counted.",
+                "Open a paywall only when the current id equals the last registered one "
+                    + "and nothing is in flight."
+            )
+        case .paywallRepeated:
+            (
+                "A second paywall opened while the first was open.",
+                "The button becomes active again right after the command was sent.",
+                "Keep a flag until the outcome is known or the page becomes visible "
+                    + "again."
+            )
+        case .registrationLost:
+            (
+                "The backend was never told about the app's user.",
+                "A failed call counts as success: fetch resolves on 4xx and 5xx, or a "
+                    + "catch goes on.",
+                "Count a registration only when a 2xx names the id, try again with "
+                    + "growing pauses, and at the next launch."
+            )
+        case .registrationRepeated:
+            (
+                "The backend was told the same again for no reason.",
+                "A queue of failed registrations is sent whole, or two places register.",
+                "Keep one entry for each id and remove it when it was acknowledged."
+            )
+        case .registrationIncomplete:
+            (
+                "A registration misses a field, or says something else than the phone "
+                    + "is.",
+                "Some flows build the body by hand; the platform is guessed from what "
+                    + "the user agent does not say.",
+                "Build the body in one place; wait for the install id; call an unknown "
+                    + "platform unknown."
+            )
+        case .startTooSlow:
+            (
+                "The start took longer than the profile allows when the native side is "
+                    + "silent.",
+                "The app waits for the bridge's own 30 seconds, once for the vault and "
+                    + "once for the history.",
+                "Race each read against a time of your own, and take silence for "
+                    + "absence."
+            )
+        case .badCommand:
+            (
+                "A command does not say what was meant.",
+                "Ids are put into the URL as they are, so that & and # cut them or add "
+                    + "parameters; or one key is read twice at a time.",
+                "Encode every dynamic part exactly once, and let reads of one key wait "
+                    + "for each other."
+            )
+        case .wrongPerson:
+            (
+                "The app goes on as somebody else than it has to.",
+                "The history or a late reply was believed, a lost vault entry brought an "
+                    + "earlier user back, or flows choose by different rules.",
+                "Choose in one function, remember which ids were given up, and ignore "
+                    + "what comes too late."
+            )
+        case .wrongOrder:
+            (
+                "The backend was told before the phone had kept it.",
+                "Awaiting an unwatched command waits for nothing; the network overtakes "
+                    + "the bridge.",
+                "Read back what was written, and register afterwards."
+            )
+        case .screenDiffers:
+            (
+                "The page shows something else than what is known.",
+                "A purchase callback unlocks by itself, silence is shown as 'not "
+                    + "subscribed', or a spinner never ends.",
+                "Show access only when the backend confirms it, show unknown as unknown, "
+                    + "and bound every wait."
+            )
+        case .guessableID:
+            (
+                "An id that the app made up can be guessed or was used before.",
+                "It is made of the install id or of the time.",
+                "Use a random id from the platform's own generator."
+            )
+        case .openSecret:
+            (
+                "Something private lies open in the vault, or a key collides with a name "
+                    + "of the window.",
+                "Whatever is convenient is stored with locked=false.",
+                "Store ids only, and name keys so that no property of the window has the "
+                    + "name."
+            )
+        case .pageBroken:
+            (
+                "The page reported an error or died.",
+                "A callback was called without the argument that it expects, or an "
+                    + "answer was not what it looked for.",
+                "Let callbacks take no argument, an object and a text, and catch what "
+                    + "can fail."
             )
         case .noOverlap:
             (

@@ -35,7 +35,7 @@ package enum Judge {
         [
             AnswerRule.self, CallRule.self, OverlapRule.self, EffectRule.self, PushRule.self,
             RelationRule.self, StateRule.self, SecretRule.self, DisturbanceRule.self,
-            GoldenRule.self,
+            GoldenRule.self, ClientRule.self,
         ]
     }
 
@@ -167,7 +167,8 @@ extension Judge {
                 if finding.isFinal { return false }
                 return switch finding.code {
                 case .effectMissing, .effectCount, .stateDiffers, .stateValue, .userMissing,
-                    .keyChanged, .effectContent:
+                    .keyChanged, .effectContent, .commandMissing, .identitySplit, .registrationLost,
+                    .startTooSlow, .wrongPerson, .screenDiffers:
                     true
                 case .answerStatus, .intruderAccepted, .noAnswer, .answerLate, .backendExited,
                     .effectExtra, .effectDiffers, .userUnwanted, .noOverlap, .journalGap,
@@ -175,7 +176,9 @@ extension Judge {
                     .unobservable, .callRefused, .sameText, .wrongAddress, .tooManyAttempts,
                     .tooEarly,
                     .wrongID, .tellingAnswer, .wrongWinners, .secretShown, .tooManyFetches,
-                    .answerDiffers, .expired:
+                    .answerDiffers, .expired, .commandUnwanted, .unusableID, .paywallTooEarly,
+                    .paywallRepeated, .registrationRepeated, .registrationIncomplete, .badCommand,
+                    .wrongOrder, .guessableID, .openSecret, .pageBroken:
                     false
                 // The call may still come.
                 case .disturbanceMissed: true

@@ -29,6 +29,11 @@ package struct RunPlan: Hashable, Codable, Sendable {
         steps.flatMap { step -> [Call] in if case .call(let calls) = step { calls } else { [] } }
     }
 
+    /// What happens on phones, in order.
+    package var phoneSteps: [PhoneStep] {
+        steps.compactMap { if case .phone(let step) = $0 { step } else { nil } }
+    }
+
     package var requests: [AppRequest] {
         steps.compactMap { if case .request(let request) = $0 { request } else { nil } }
     }
@@ -44,7 +49,7 @@ package struct RunPlan: Hashable, Codable, Sendable {
             case .restart, .killAtCall: true
             case .deliver(let delivery): delivery.crash != nil
             case .register, .name, .createAccount, .provider, .call, .request, .rotateKeys,
-                .account:
+                .account, .phone:
                 false
             }
         }
@@ -64,7 +69,7 @@ package struct RunPlan: Hashable, Codable, Sendable {
                 // Reconciling touches everybody whom the backend knows.
                 case .call(let calls): calls.contains { $0.route == .reconcile }
                 case .restart, .killAtCall, .deliver, .request, .register, .name, .createAccount,
-                    .account:
+                    .account, .phone:
                     false
                 }
             }
@@ -151,7 +156,7 @@ package struct CasePlan: Hashable, Codable, Sendable {
     private static func calm(_ steps: [Step]) -> [Step] {
         steps.compactMap { step in
             switch step {
-            case .register, .name, .createAccount, .call, .request, .account: return step
+            case .register, .name, .createAccount, .call, .request, .account, .phone: return step
             case .provider, .restart, .rotateKeys, .killAtCall: return nil
             case .deliver(var delivery):
                 delivery.isAlongLadder = false

@@ -15,6 +15,14 @@ package struct DespiaSettings: Hashable, Codable, Sendable {
 
     /// Milliseconds until a reply; never in the turn of the setter (section 1.4).
     package var latencyMilliseconds: Int64 = 20
+    /// Milliseconds until a reply to commands of one scheme.
+    package var latencyByScheme: [String: Int64] = [:]
+    /// Milliseconds after the page's start at which `uuid` is there; 0: before any script.
+    package var uuidDelay: Int64 = 0
+    /// Milliseconds after the page's start at which `onesignalplayerid` is there.
+    package var playerIDDelay: Int64 = 0
+    /// `native_runtime` and `native_os` are there; older runtimes lack them (section 1.5).
+    package var hasRuntimeFlags = true
     package var vaultMissing = Nothing.null
     package var vaultLockedFailure = Nothing.null
     package var vaultDecode = BridgeCommand.Decoding.once
@@ -50,6 +58,24 @@ package struct DespiaFaults: Hashable, Codable, Sendable {
     /// A command this soon after the one before is swallowed, in milliseconds (section 1.2).
     package var coalescingMilliseconds: Int64?
     package var uuidMissing = false
+    /// Faults that hit commands by what they are.
+    package var matching: [Matching] = []
+
+    /// A fault for the next commands of a kind, wherever they stand in the order.
+    package struct Matching: Hashable, Codable, Sendable {
+        package var kind: BridgePlan.Fault.Kind
+        package var scheme: String
+        /// The vault's key that the command names; nil: any.
+        package var key: String?
+        package var times: Int
+
+        package init(kind: BridgePlan.Fault.Kind, scheme: String, key: String?, times: Int) {
+            self.kind = kind
+            self.scheme = scheme
+            self.key = key
+            self.times = times
+        }
+    }
 
     package init() {}
 }
@@ -79,7 +105,8 @@ package struct DespiaDevice: Hashable, Codable, Sendable {
 
     package let name: String
     package var platform = "ios"
-    /// `iphone`, `ipad`, `ipad-no-token`, `ipad-desktop`, `android`.
+    /// `iphone`, `ipad`, `ipad-no-token`, `ipad-desktop`, `android`, `unknown`, or `browser`, which
+    /// has no native side at all.
     package var uaPreset = "iphone"
     package var installUUID: String?
     package var storeAccount: String
@@ -112,6 +139,12 @@ package struct DespiaDevice: Hashable, Codable, Sendable {
             return "Mozilla/5.0 (Linux; Android 15; Pixel 9 Build/AP4A; wv) AppleWebKit/537.36 "
                 + "(KHTML, like Gecko) Version/4.0 Chrome/130.0.0.0 Mobile Safari/537.36 "
                 + "despia-android"
+        case "browser":
+            return "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) "
+                + "Chrome/130.0.0.0 Safari/537.36"
+        case "unknown":
+            return "Mozilla/5.0 (VisionPlatform 1.0) AppleWebKit/605.1.15 (KHTML, like Gecko) "
+                + "despia"
         case "ipad": return pad + " despia-ipad"
         case "ipad-no-token": return pad
         case "ipad-desktop":

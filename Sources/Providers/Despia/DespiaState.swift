@@ -146,7 +146,7 @@ package struct DespiaState: Fake, Hashable, Codable {
                 404,
                 "there is POST /bridge, GET /device, PATCH /device, PUT /device/history, "
                     + "GET /log, and POST /device/{reset, new-install, reinstall, second-device, "
-                    + "cloud/push, cloud/pull, cloud/hold, paywall/complete, paywall/cancel, "
+                    + "vault, cloud/push, cloud/pull, cloud/hold, paywall/complete, paywall/cancel, "
                     + "paywall/fail, biometrics}"
             )
         }
@@ -211,18 +211,25 @@ package struct DespiaState: Fake, Hashable, Codable {
             "history": .array((history[device.storeAccount] ?? []).map(JSONValue.object)),
             "paywall": paywall,
             "globals": .object(globals(device)),
+            "globalDelays": [
+                "uuid": .integer(settings.uuidDelay),
+                "onesignalplayerid": .integer(settings.playerIDDelay),
+            ],
         ]
     }
 
     /// What the runtime injects before any page script runs (section 1.5).
     private func globals(_ device: DespiaDevice) -> JSONObject {
-        .present([
+        guard device.uaPreset != "browser" else { return JSONObject() }
+        let flags = settings.hasRuntimeFlags
+        return .present([
             ("uuid", faults.uuidMissing ? nil : device.installUUID.map(JSONValue.string)),
             (
                 "onesignalplayerid",
                 device.pushPermission == .granted ? .string(device.playerID) : nil
             ),
-            ("native_runtime", "despia"), ("native_os", .string(device.platform)),
+            ("native_runtime", flags ? "despia" : nil),
+            ("native_os", flags ? .string(device.platform) : nil),
         ])
     }
 
@@ -238,7 +245,10 @@ package struct DespiaState: Fake, Hashable, Codable {
                 device.platform = text
                 if text == "android" { device.uaPreset = "android" }
             case "uaPreset":
-                let presets = ["iphone", "ipad", "ipad-no-token", "ipad-desktop", "android"]
+                let presets = [
+                    "iphone", "ipad", "ipad-no-token", "ipad-desktop", "android", "unknown",
+                    "browser",
+                ]
                 guard let text, presets.contains(text) else {
                     throw Refusal(400, "'uaPreset' is one of \(presets.joined(separator: ", "))")
                 }
@@ -302,6 +312,15 @@ package struct DespiaState: Fake, Hashable, Codable {
         case ["cloud", "push"]:
             cloud[device.vaultAccount, default: [:]].merge(device.vaultLocal) { $1 }
         case ["cloud", "pull"]: device.vaultLocal.merge(cloud[device.vaultAccount] ?? [:]) { $1 }
+        case ["vault"]:
+            // What earlier versions of the app left there.
+            for member in body["items"]?.object?.members ?? [] {
+                let item = member.value.string.map {
+                    DespiaDevice.VaultItem(value: $0, isLocked: false)
+                }
+                device.vaultLocal[member.key] = item
+                cloud[device.vaultAccount, default: [:]][member.key] = item
+            }
         case ["cloud", "hold"]: device.syncsVault = false
         case ["cloud", "release"]: device.syncsVault = true
         case ["biometrics"]:
@@ -488,13 +507,14 @@ package struct DespiaState: Fake, Hashable, Codable {
         let isSwallowed = faults.coalescingMilliseconds.map { limit in
             gap.map { $0 < limit } ?? false
         }
-        guard !faults.drop.contains(number), isSwallowed != true else {
+        let fault = takeFault(for: command)
+        guard !faults.drop.contains(number), fault != .drop, isSwallowed != true else {
             return ["sequence": .integer(number), "dropped": true, "replies": []]
         }
         var replies = carryOut(command, &device, at: now)
         devices[name] = device
-        replies = replies.map { faulty($0, number, command) }
-        if faults.duplicate.contains(number) { replies += replies }
+        replies = replies.map { faulty($0, number, command, fault) }
+        if faults.duplicate.contains(number) || fault == .duplicate { replies += replies }
         for reply in replies {
             let kind: DespiaRecord.Kind = reply["kind"] == "callback" ? .callback : .reply
             record(kind, name, now, body, text: reply["name"]?.string ?? "", value: reply)
@@ -505,8 +525,23 @@ package struct DespiaState: Fake, Hashable, Codable {
         ])
     }
 
-    private func faulty(_ reply: JSONValue, _ number: Int64, _ command: BridgeCommand) -> JSONValue
-    {
+    /// The fault that waits for such a command, which is used up by it.
+    private mutating func takeFault(for command: BridgeCommand) -> BridgePlan.Fault.Kind? {
+        let index = faults.matching.firstIndex {
+            $0.times > 0 && $0.scheme == command.scheme
+                && ($0.key == nil || $0.key == command["key"])
+        }
+        guard let index else { return nil }
+        faults.matching[index].times -= 1
+        return faults.matching[index].kind
+    }
+
+    private func faulty(
+        _ reply: JSONValue,
+        _ number: Int64,
+        _ command: BridgeCommand,
+        _ fault: BridgePlan.Fault.Kind?
+    ) -> JSONValue {
         var fields = reply.object ?? JSONObject()
         switch faults.reply[command.scheme] {
         case .null: fields["value"] = .null
@@ -516,7 +551,12 @@ package struct DespiaState: Fake, Hashable, Codable {
         case .wrongKey: fields["name"] = .string((fields["name"]?.string ?? "") + "_")
         case nil: break
         }
-        if faults.late.contains(number) { fields["delay"] = 31_000 }
+        switch fault {
+        case .wrongType: fields["value"] = 42
+        case .wrongKey: fields["name"] = .string((fields["name"]?.string ?? "") + "_")
+        case .drop, .late, .duplicate, nil: break
+        }
+        if faults.late.contains(number) || fault == .late { fields["delay"] = 31_000 }
         if faults.early.contains(number) { fields["early"] = true }
         return .object(fields)
     }
@@ -526,7 +566,7 @@ package struct DespiaState: Fake, Hashable, Codable {
         _ device: inout DespiaDevice,
         at now: Instant
     ) -> [JSONValue] {
-        let delay = settings.latencyMilliseconds
+        let delay = settings.latencyByScheme[command.scheme] ?? settings.latencyMilliseconds
         switch command.scheme {
         case "readvault":
             guard let key = command["key"], !key.isEmpty else { return [] }

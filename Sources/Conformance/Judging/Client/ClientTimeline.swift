@@ -1,0 +1,323 @@
+/// What one device scenario showed, in one order: bridge commands, the app's calls, and what a
+/// person did.
+///
+/// It is read from the journal alone. A command is a `POST /bridge` of the app to Despia; a call of
+/// the app's is an exchange with the backend whose purpose names the route; gestures, what the page
+/// shows and what the phone holds are exchanges of Assay's own.
+package struct ClientTimeline: Sendable {
+    package struct Command: Hashable, Sendable {
+        package let sequence: Int
+        package let phone: String
+        package let load: String
+        /// Microseconds since the journal began, when the setter's text arrived.
+        package let time: Int64
+        package let bridge: BridgeCommand
+
+        /// Scheme and path: `revenuecat://launchPaywall`.
+        package var name: String {
+            bridge.path.isEmpty ? bridge.scheme : "\(bridge.scheme)://\(bridge.path)"
+        }
+
+        package var isPaywall: Bool {
+            name == "revenuecat://launchPaywall" || name == "revenuecat://purchase"
+        }
+    }
+
+    /// A call that announces the user.
+    package struct Registration: Hashable, Sendable {
+        package let sequence: Int
+        package let phone: String
+        package let load: String
+        package let sent: Int64
+        package let answered: Int64?
+        package let body: JSONValue?
+        package let id: String?
+        package let device: String?
+        package let platform: String?
+        package let source: String?
+        package let status: Int?
+        /// A 2xx whose body names the same id (C-12).
+        package let isAcknowledged: Bool
+    }
+
+    package struct Login: Hashable, Sendable {
+        package let sequence: Int
+        package let phone: String
+        package let sent: Int64
+        package let answered: Int64?
+        package let current: String?
+        package let status: Int?
+        /// The id that the answer names.
+        package let id: String?
+    }
+
+    package struct Gesture: Hashable, Sendable {
+        package let sequence: Int
+        package let phone: String
+        package let name: String
+        package let time: Int64
+
+        /// Whether a new page came with it.
+        package var isLaunch: Bool { ["launch", "reload"].contains(name) }
+    }
+
+    package struct PageError: Hashable, Sendable {
+        package let sequence: Int
+        package let phone: String
+        package let text: String
+    }
+
+    package private(set) var commands: [Command] = []
+    package private(set) var registrations: [Registration] = []
+    package private(set) var logins: [Login] = []
+    package private(set) var gestures: [Gesture] = []
+    package private(set) var errors: [PageError] = []
+    /// What each phone held when the scenario was over, as the fake shows a device.
+    package private(set) var phones: [String: JSONValue] = [:]
+    /// What each phone held before the app was first opened.
+    package private(set) var firstPhones: [String: JSONValue] = [:]
+    /// How long the native side takes to reply, in microseconds, by the number of the command; one
+    /// that gets no reply has none.
+    package private(set) var replyDelays: [Int: Int64] = [:]
+    /// What each page showed in the end, by the names of `AppExpectation.Screen.Element`.
+    package private(set) var screens: [String: JSONValue] = [:]
+
+    /// The keys of the vault by their role.
+    package let keys: [PhoneChange.VaultRole: String]
+
+    package init(_ record: RunRecord, profile: Profile) {
+        keys = profile.app.vaultKeys
+        let fields = Fields(profile)
+        for exchange in record.exchanges {
+            switch (exchange.from, exchange.to, exchange.purpose) {
+            case (.app, .despia, _): add(command: exchange)
+            case (.app, .backend, .appCall("register")): add(registration: exchange, fields)
+            case (.app, .backend, .appCall("login")): add(login: exchange, fields)
+            case (.assay, .app, .gesture("page-error")):
+                errors.append(
+                    PageError(
+                        sequence: exchange.sequence,
+                        phone: Self.phone(exchange),
+                        text: Self.json(exchange.request)["text"]?.string ?? ""
+                    )
+                )
+            case (.assay, .app, .gesture(let name)):
+                gestures.append(
+                    Gesture(
+                        sequence: exchange.sequence,
+                        phone: Self.phone(exchange),
+                        name: name,
+                        time: exchange.invoked
+                    )
+                )
+            case (.assay, .app, .screen):
+                screens[Self.phone(exchange)] = Self.json(exchange.response)
+            case (.assay, .despia, .probe(_, let phone)):
+                phones[phone] = Self.json(exchange.response)
+                if firstPhones[phone] == nil { firstPhones[phone] = phones[phone] }
+            default: break
+            }
+        }
+    }
+
+    // MARK: Reading
+
+    /// The header that tells which phone a call came from.
+    package static let phoneField = "x-assay-phone"
+    /// The header that tells which load of the page it was.
+    package static let loadField = "x-assay-load"
+
+    private static func phone(_ exchange: Exchange) -> String {
+        exchange.request[field: phoneField] ?? "phone"
+    }
+
+    private static func json(_ request: HTTPMessage.Request) -> JSONValue {
+        (try? JSONValue(parsing: request.body)) ?? .null
+    }
+
+    private static func json(_ response: HTTPMessage.Response?) -> JSONValue? {
+        response.flatMap { try? JSONValue(parsing: $0.body) }
+    }
+
+    private mutating func add(command exchange: Exchange) {
+        let body = Self.json(exchange.request)
+        guard let text = body["command"]?.string else { return }
+        commands.append(
+            Command(
+                sequence: exchange.sequence,
+                phone: body["device"]?.string ?? "phone",
+                load: body["load"]?.string ?? "",
+                time: exchange.invoked,
+                bridge: BridgeCommand(text)
+            )
+        )
+        let replies = Self.json(exchange.response)?["replies"]?.array ?? []
+        if let delay = replies.compactMap({ $0["delay"]?.int64 }).max() {
+            replyDelays[exchange.sequence] = delay * 1000
+        }
+    }
+
+    /// Where the profile's requests and answers hold what the rules look at.
+    private struct Fields {
+        let register: [String: JSONPointer]
+        let login: [String: JSONPointer]
+        let registeredID: JSONPointer
+        let loginID: JSONPointer
+
+        init(_ profile: Profile) {
+            register = profile.places(in: "register")
+            login = profile.places(in: "login")
+            registeredID =
+                profile.endpoints["register"]?.answerID ?? register["id"]
+                ?? JSONPointer(tokens: ["appUserId"])
+            loginID =
+                profile.endpoints["login"]?.answerID ?? JSONPointer(tokens: ["appUserId"])
+        }
+    }
+
+    private mutating func add(registration exchange: Exchange, _ fields: Fields) {
+        let body = Self.json(exchange.request)
+        func text(_ name: String) -> String? {
+            guard let pointer = fields.register[name], let value = body[pointer] else { return nil }
+            return value.string ?? (value.isNull ? nil : value.text)
+        }
+        let status = exchange.response?.status
+        let answered = Self.json(exchange.response)?[fields.registeredID]?.string
+        registrations.append(
+            Registration(
+                sequence: exchange.sequence,
+                phone: Self.phone(exchange),
+                load: exchange.request[field: Self.loadField] ?? "",
+                sent: exchange.invoked,
+                answered: exchange.completed,
+                body: body,
+                id: text("id"),
+                device: text("device"),
+                platform: text("platform"),
+                source: text("source"),
+                status: status,
+                isAcknowledged: status.map { (200..<300).contains($0) } == true
+                    && answered != nil && answered == text("id")
+            )
+        )
+    }
+
+    private mutating func add(login exchange: Exchange, _ fields: Fields) {
+        let body = Self.json(exchange.request)
+        logins.append(
+            Login(
+                sequence: exchange.sequence,
+                phone: Self.phone(exchange),
+                sent: exchange.invoked,
+                answered: exchange.completed,
+                current: fields.login["id"].flatMap { body[$0] }?.string,
+                status: exchange.response?.status,
+                id: Self.json(exchange.response)?[fields.loginID]?.string
+            )
+        )
+    }
+
+    // MARK: Questions
+
+    /// Every phone that took part.
+    package var names: [String] {
+        var names: [String] = []
+        for name in gestures.map(\.phone) + commands.map(\.phone) + phones.keys.sorted()
+        where !names.contains(name) {
+            names.append(name)
+        }
+        return names
+    }
+
+    /// The app user id that a command writes to the vault; nil for any other command.
+    package func writtenID(_ command: Command) -> String? {
+        guard command.bridge.scheme == "setvault", command.bridge["key"] == keys[.id] else {
+            return nil
+        }
+        return command.bridge["value"] ?? ""
+    }
+
+    /// The id that a command attaches to the phone at OneSignal; nil for any other command.
+    package func aliasedID(_ command: Command) -> String? {
+        command.bridge.scheme == "setonesignalplayerid"
+            ? command.bridge["user_id"] ?? "" : nil
+    }
+
+    /// What the phone's vault holds under a role, in the end.
+    package func vault(_ role: PhoneChange.VaultRole, of phone: String) -> String? {
+        keys[role].flatMap { phones[phone]?["vaultLocal"]?[$0]?["value"]?.string }
+    }
+
+    /// What the vault held under a role before the app was first opened.
+    package func heldAtFirst(_ role: PhoneChange.VaultRole, by phone: String) -> String? {
+        keys[role].flatMap { firstPhones[phone]?["vaultLocal"]?[$0]?["value"]?.string }
+    }
+
+    package func externalID(of phone: String) -> String? { phones[phone]?["externalId"]?.string }
+
+    package func installID(of phone: String) -> String? { phones[phone]?["installUuid"]?.string }
+
+    package func lastAcknowledged(of phone: String) -> Registration? {
+        registrations.last { $0.phone == phone && $0.isAcknowledged }
+    }
+
+    /// The id that the phone's app ends with: the last one that it told anybody.
+    package func finalID(of phone: String) -> String? { told(by: phone).max { $0.0 < $1.0 }?.1 }
+
+    /// The id that the phone's app began with.
+    package func firstID(of phone: String) -> String? { told(by: phone).min { $0.0 < $1.0 }?.1 }
+
+    private func told(by phone: String) -> [(Int, String)] {
+        commands.filter { $0.phone == phone }.compactMap { command in
+            (writtenID(command) ?? aliasedID(command)).map { (command.sequence, $0) }
+        }
+            + registrations.filter { $0.phone == phone }.compactMap { call in
+                call.id.map { (call.sequence, $0) }
+            }
+    }
+
+    /// Ids that RevenueCat's SDK refuses (RevenueCat fact sheet, section 5.1), and what a bridge
+    /// writes for nothing (Despia fact sheet, section 1.4).
+    package static let blockedIDs: Set<String> = [
+        "", "n/a", "no_user", "null", "none", "nil", "(null)", "NaN", "unidentified", "undefined",
+        "unknown", "anonymous", "guest", "-1", "0", "[]", "{}", "[object Object]", "\"\"",
+    ]
+
+    /// Whether an app user id names one person.
+    package static func isUsable(_ id: String) -> Bool {
+        let trimmed = id.trimmingBlanks
+        return trimmed == id && id.count <= 100 && !id.contains("/")
+            && !blockedIDs.contains(id)
+    }
+}
+
+extension String {
+    fileprivate var trimmingBlanks: String {
+        var text = self[...]
+        while text.first?.isWhitespace == true { text.removeFirst() }
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return String(text)
+    }
+}
+
+extension Profile {
+    /// Where the body of an endpoint holds each of the usual values, by the value's name.
+    package func places(in endpoint: String) -> [String: JSONPointer] {
+        var places: [String: JSONPointer] = [:]
+        func search(_ value: JSONValue, _ tokens: [String]) {
+            switch value {
+            case .string(let text) where text.hasPrefix("{{") && text.hasSuffix("}}"):
+                places[String(text.dropFirst(2).dropLast(2))] = JSONPointer(tokens: tokens)
+            case .object(let object):
+                for member in object.members { search(member.value, tokens + [member.key]) }
+            case .array(let elements):
+                for (index, element) in elements.enumerated() {
+                    search(element, tokens + [String(index)])
+                }
+            case .null, .bool, .number, .string: break
+            }
+        }
+        if let body = endpoints[endpoint]?.body { search(body, []) }
+        return places
+    }
+}

@@ -1,0 +1,339 @@
+/// Whose id the app has, and whether everybody was told the same (C-03, C-07 to C-11, C-26 to C-28,
+/// C-30, C-34).
+extension ClientView {
+    /// Order between bridge and network can only be told this well (identity rules, A0): commands
+    /// queue for a millisecond each, and timers are clamped.
+    static let orderTolerance: Int64 = 50_000
+
+    func usableIDs(_ at: SourceLocation) -> [Finding] {
+        let told: [(sequence: Int, id: String, place: String)] =
+            timeline.commands.compactMap { command in
+                if let id = timeline.writtenID(command) {
+                    return (command.sequence, id, "the vault")
+                }
+                if let id = timeline.aliasedID(command) {
+                    return (command.sequence, id, "OneSignal's alias")
+                }
+                guard command.isPaywall else { return nil }
+                return (command.sequence, command.bridge["external_id"] ?? "", "a paywall")
+            } + timeline.registrations.map { ($0.sequence, $0.id ?? "", "a registration") }
+        guard let bad = told.first(where: { !ClientTimeline.isUsable($0.id) }) else { return [] }
+        return [
+            Finding(
+                .unusableID,
+                expected: "ids that name one person, everywhere",
+                actual: "\(bad.place) got '\(bad.id.shown(60))'",
+                location: at,
+                evidence: [bad.sequence],
+                isFinal: true
+            )
+        ]
+    }
+
+    func lockedFirst(_ at: SourceLocation) -> [Finding] {
+        guard let key = timeline.keys[.lock] else { return [] }
+        let lock = timeline.commands.first {
+            $0.bridge.scheme == "setvault" && $0.bridge["key"] == key
+                && $0.bridge["value"] == "true"
+        }
+        guard let first = timeline.registrations.first(where: \.isAcknowledged) else {
+            return [missingRegistration(at)]
+        }
+        guard let lock else {
+            return [
+                Finding(
+                    .commandMissing,
+                    expected: "'\(key)' is written as true before the registration",
+                    actual: "it was never written",
+                    location: at,
+                    evidence: [first.sequence]
+                )
+            ]
+        }
+        guard lock.time > first.sent + Self.orderTolerance else { return [] }
+        return [wrongOrder("the lock", lock.time, first, at, lock.sequence)]
+    }
+
+    func writtenFirst(_ at: SourceLocation) -> [Finding] {
+        guard timeline.registrations.contains(where: \.isAcknowledged) else {
+            return [missingRegistration(at)]
+        }
+        for call in timeline.registrations where call.isAcknowledged {
+            let id = call.id
+            if timeline.heldAtFirst(.id, by: call.phone) == id { continue }
+            let written = timeline.commands.first {
+                $0.phone == call.phone && timeline.writtenID($0) == id
+            }
+            guard let written else {
+                return [
+                    Finding(
+                        .commandMissing,
+                        expected: "\(named(id)) is written to the vault before it is registered",
+                        actual: "it was registered and never written",
+                        location: at,
+                        evidence: [call.sequence]
+                    )
+                ]
+            }
+            if written.time > call.sent + Self.orderTolerance {
+                return [wrongOrder("the id", written.time, call, at, written.sequence)]
+            }
+        }
+        return []
+    }
+
+    private func wrongOrder(
+        _ what: String,
+        _ time: Int64,
+        _ call: ClientTimeline.Registration,
+        _ at: SourceLocation,
+        _ sequence: Int
+    ) -> Finding {
+        Finding(
+            .wrongOrder,
+            expected: "\(what) is written before the registration is sent",
+            actual: "it was written \((time - call.sent) / 1000) ms after it",
+            location: at,
+            evidence: [call.sequence, sequence],
+            isFinal: true
+        )
+    }
+
+    private func missingRegistration(_ at: SourceLocation) -> Finding {
+        Finding(
+            .registrationLost,
+            expected: "an acknowledged registration",
+            actual: "none of \(timeline.registrations.count) attempts",
+            location: at,
+            evidence: timeline.registrations.map(\.sequence)
+        )
+    }
+
+    /// From one gesture that may change the id to the next.
+    private struct Flow {
+        let gesture: ClientTimeline.Gesture
+        let end: Int
+
+        func holds(_ sequence: Int) -> Bool { sequence > gesture.sequence && sequence < end }
+    }
+
+    private func flows(of phone: String) -> [Flow] {
+        let starts = timeline.gestures.filter {
+            $0.phone == phone && ["launch", "reload", "login", "logout", "restore"].contains($0.name)
+        }
+        let ends = starts.dropFirst().map(\.sequence) + [Int.max]
+        return zip(starts, ends).map { Flow(gesture: $0, end: $1) }
+    }
+
+    func aliased(_ at: SourceLocation) -> [Finding] {
+        for phone in timeline.names {
+            for flow in flows(of: phone) {
+                let aliases = timeline.commands.filter {
+                    $0.phone == phone && flow.holds($0.sequence)
+                        && timeline.aliasedID($0) != nil
+                }
+                let registered = timeline.registrations.last {
+                    $0.phone == phone && flow.holds($0.sequence) && $0.isAcknowledged
+                }
+                // A flow that ended with nobody told nothing; another promise asks for that.
+                guard let registered else { continue }
+                let last = aliases.last.flatMap { timeline.aliasedID($0) }
+                guard last != registered.id else { continue }
+                return [
+                    Finding(
+                        last == nil ? .commandMissing : .identitySplit,
+                        expected: "the \(flow.gesture.name) ends with setonesignalplayerid of "
+                            + named(registered.id),
+                        actual: last == nil ? "it was not sent" : named(last),
+                        location: at,
+                        evidence: [flow.gesture.sequence, registered.sequence]
+                            + aliases.suffix(1).map(\.sequence)
+                    )
+                ]
+            }
+        }
+        return []
+    }
+
+    func oneIdentity(_ at: SourceLocation) -> [Finding] {
+        for phone in timeline.names {
+            guard timeline.phones[phone] != nil else {
+                return [
+                    Finding(
+                        .unobservable,
+                        expected: "a look at what \(phone) holds",
+                        actual: "there was none",
+                        location: at
+                    )
+                ]
+            }
+            let vault = timeline.vault(.id, of: phone)
+            let alias = timeline.externalID(of: phone)
+            let last = timeline.lastAcknowledged(of: phone)
+            let registered = last?.id
+            if vault == alias, alias == registered, registered != nil { continue }
+            return [
+                Finding(
+                    .identitySplit,
+                    expected: "one id in the vault of \(phone), at OneSignal and at the backend",
+                    actual: "vault \(named(vault)), OneSignal \(named(alias)), backend "
+                        + named(registered),
+                    location: at,
+                    evidence: (last.map { [$0.sequence] } ?? [])
+                )
+            ]
+        }
+        return []
+    }
+
+    func sameID(_ at: SourceLocation) -> [Finding] {
+        let done = timeline.registrations.filter(\.isAcknowledged)
+        guard let first = done.first else { return [missingRegistration(at)] }
+        let other = done.first { $0.id != first.id }
+        guard let other else { return [] }
+        return [
+            Finding(
+                .wrongPerson,
+                expected: "every launch and every page registers \(named(first.id))",
+                actual: "one registered \(named(other.id))",
+                location: at,
+                evidence: [first.sequence, other.sequence],
+                isFinal: true
+            )
+        ]
+    }
+
+    func steadyID(_ at: SourceLocation) -> [Finding] {
+        for phone in timeline.names {
+            let start = timeline.gestures.last { $0.phone == phone && $0.name != "wait" }
+            let settled = timeline.registrations.first {
+                $0.phone == phone && $0.sequence > start?.sequence ?? 0 && $0.isAcknowledged
+            }
+            guard let settled else { return [missingRegistration(at)] }
+            let later = timeline.commands.first { command in
+                guard command.phone == phone, command.sequence > settled.sequence,
+                    let id = timeline.writtenID(command) ?? timeline.aliasedID(command)
+                else { return false }
+                return id != settled.id
+            }
+            let call = timeline.registrations.first {
+                $0.phone == phone && $0.sequence > settled.sequence && $0.id != settled.id
+            }
+            guard let sequence = later?.sequence ?? call?.sequence else { continue }
+            let id =
+                later.flatMap { timeline.writtenID($0) ?? timeline.aliasedID($0) } ?? call?.id
+            return [
+                Finding(
+                    .wrongPerson,
+                    expected: "\(phone) stays with \(named(settled.id))",
+                    actual: "it changed to \(named(id)) without anybody's doing",
+                    location: at,
+                    evidence: [settled.sequence, sequence],
+                    isFinal: true
+                )
+            ]
+        }
+        return []
+    }
+
+    func unchanged(_ at: SourceLocation) -> [Finding] {
+        guard let last = timeline.gestures.last(where: { $0.name != "wait" }) else { return [] }
+        let command = timeline.commands.first {
+            $0.phone == last.phone && $0.sequence > last.sequence
+                && ["setvault", "setonesignalplayerid"].contains($0.bridge.scheme)
+        }
+        let call = timeline.registrations.first {
+            $0.phone == last.phone && $0.sequence > last.sequence
+        }
+        guard let sequence = command?.sequence ?? call?.sequence else { return [] }
+        return [
+            Finding(
+                .commandUnwanted,
+                expected: "the \(last.name) changes nothing on the phone and registers nobody",
+                actual: command.map { $0.bridge.text.shown(80) }
+                    ?? "a registration of \(named(call?.id))",
+                location: at,
+                evidence: [last.sequence, sequence],
+                isFinal: true
+            )
+        ]
+    }
+
+    func loginNamesCurrent(_ at: SourceLocation) -> [Finding] {
+        guard let login = timeline.logins.last else {
+            return [
+                Finding(
+                    .disturbanceMissed,
+                    expected: "a login reaches the backend",
+                    actual: "none did",
+                    location: at
+                )
+            ]
+        }
+        let told =
+            timeline.commands.filter { $0.phone == login.phone && $0.sequence < login.sequence }
+            .compactMap { timeline.writtenID($0) }.last
+            ?? timeline.heldAtFirst(.id, by: login.phone)
+        guard login.current != told else { return [] }
+        return [
+            Finding(
+                .wrongPerson,
+                expected: "the login tells the backend the phone's id, \(named(told))",
+                actual: named(login.current),
+                location: at,
+                evidence: [login.sequence],
+                isFinal: true
+            )
+        ]
+    }
+
+    func unguessable(_ at: SourceLocation) -> [Finding] {
+        var found = 0
+        for phone in timeline.names {
+            var earlier = Set([timeline.heldAtFirst(.id, by: phone)].compactMap { $0 })
+            let install = timeline.installID(of: phone)?.lowercased() ?? ""
+            for flow in flows(of: phone) {
+                let written = timeline.commands.filter {
+                    $0.phone == phone && flow.holds($0.sequence)
+                }.compactMap { command in
+                    timeline.writtenID(command).map { (command.sequence, $0) }
+                }
+                defer { earlier.formUnion(written.map(\.1)) }
+                guard flow.gesture.name == "logout", let (sequence, id) = written.last else {
+                    continue
+                }
+                found += 1
+                let problem: String? =
+                    if earlier.contains(id) {
+                        "an id that was used before"
+                    } else if !install.isEmpty, id.lowercased().contains(install) {
+                        "an id made of the install id"
+                    } else if id.count < 16 || id.allSatisfy(\.isNumber) {
+                        "an id that can be tried out"
+                    } else {
+                        nil
+                    }
+                guard let problem else { continue }
+                return [
+                    Finding(
+                        .guessableID,
+                        expected: "a logout on \(phone) makes up a new id that nobody can guess",
+                        actual: "\(problem): \(named(id))",
+                        location: at,
+                        evidence: [sequence],
+                        isFinal: true
+                    )
+                ]
+            }
+        }
+        guard found == 0 else { return [] }
+        return [
+            Finding(
+                .commandMissing,
+                expected: "a logout writes a new id to the vault",
+                actual: "none did",
+                location: at
+            )
+        ]
+    }
+}

@@ -1,0 +1,124 @@
+/// When the app may sell, and to whom (C-16 to C-19).
+extension ClientView {
+    private var paywalls: [ClientTimeline.Command] { timeline.commands.filter(\.isPaywall) }
+
+    func registeredBeforePaywall(_ at: SourceLocation) -> [Finding] {
+        for paywall in paywalls {
+            let buyer = paywall.bridge["external_id"]
+            let isKnown = timeline.registrations.contains {
+                $0.phone == paywall.phone && $0.id == buyer && $0.isAcknowledged
+                    && ($0.answered ?? .max) <= paywall.time
+            }
+            if isKnown { continue }
+            return [
+                Finding(
+                    .paywallTooEarly,
+                    expected: "\(named(buyer)) is registered before a paywall opens for it",
+                    actual: "the paywall opened; "
+                        + (timeline.registrations.contains { $0.id == buyer && $0.isAcknowledged }
+                            ? "the registration was acknowledged later"
+                            : "no registration of that id was acknowledged"),
+                    location: at,
+                    evidence: [paywall.sequence]
+                        + timeline.registrations.filter { $0.id == buyer }.map(\.sequence),
+                    isFinal: true
+                )
+            ]
+        }
+        return []
+    }
+
+    func onePurchaser(_ at: SourceLocation) -> [Finding] {
+        for paywall in paywalls {
+            let buyer = paywall.bridge["external_id"]
+            let earlier = timeline.commands.filter {
+                $0.phone == paywall.phone && $0.sequence < paywall.sequence
+            }
+            let vault =
+                earlier.compactMap { timeline.writtenID($0) }.last
+                ?? timeline.heldAtFirst(.id, by: paywall.phone)
+            let alias = earlier.compactMap { timeline.aliasedID($0) }.last
+            let registered = timeline.registrations.last {
+                $0.phone == paywall.phone && $0.isAcknowledged
+                    && ($0.answered ?? .max) <= paywall.time
+            }?.id
+            let others = [("the vault", vault), ("OneSignal", alias), ("the backend", registered)]
+            guard let other = others.first(where: { $0.1 != buyer }) else { continue }
+            return [
+                Finding(
+                    .identitySplit,
+                    expected: "a paywall opens for the id that vault, OneSignal and backend have",
+                    actual: "it opened for \(named(buyer)), and \(other.0) has \(named(other.1))",
+                    location: at,
+                    evidence: [paywall.sequence],
+                    isFinal: true
+                )
+            ]
+        }
+        return []
+    }
+
+    func gated(_ at: SourceLocation) -> [Finding] {
+        for gesture in timeline.gestures
+        where ["login", "logout", "restore"].contains(gesture.name) {
+            let next =
+                timeline.gestures.first {
+                    $0.phone == gesture.phone && $0.sequence > gesture.sequence
+                        && (["login", "logout", "restore"].contains($0.name) || $0.isLaunch)
+                }?.sequence ?? .max
+            // The flow is over when the last call that it made has been answered.
+            let ends =
+                timeline.registrations.filter {
+                    $0.phone == gesture.phone && $0.sequence > gesture.sequence
+                        && $0.sequence < next
+                }.map { $0.answered ?? .max }
+                + timeline.logins.filter {
+                    $0.phone == gesture.phone && $0.sequence > gesture.sequence
+                        && $0.sequence < next
+                }.map { $0.answered ?? .max }
+            guard let end = ends.max() else { continue }
+            let early = paywalls.first {
+                $0.phone == gesture.phone && $0.sequence > gesture.sequence
+                    && $0.sequence < next && $0.time < end
+            }
+            guard let early else { continue }
+            return [
+                Finding(
+                    .paywallTooEarly,
+                    expected: "no paywall while the \(gesture.name) goes on",
+                    actual: "one opened for \(named(early.bridge["external_id"])), before the "
+                        + "\(gesture.name) was over",
+                    location: at,
+                    evidence: [gesture.sequence, early.sequence],
+                    isFinal: true
+                )
+            ]
+        }
+        return []
+    }
+
+    func singlePaywall(_ at: SourceLocation) -> [Finding] {
+        for (index, paywall) in paywalls.enumerated() {
+            let second = paywalls.dropFirst(index + 1).first { $0.phone == paywall.phone }
+            guard let second else { continue }
+            let isClosed = timeline.gestures.contains {
+                $0.phone == paywall.phone && $0.sequence > paywall.sequence
+                    && $0.sequence < second.sequence
+                    && (["complete", "cancel", "fail"].contains($0.name) || $0.isLaunch)
+            }
+            if isClosed { continue }
+            return [
+                Finding(
+                    .paywallRepeated,
+                    expected: "one paywall at a time",
+                    actual: "a second one \((second.time - paywall.time) / 1000) ms later, while "
+                        + "the first was open",
+                    location: at,
+                    evidence: [paywall.sequence, second.sequence],
+                    isFinal: true
+                )
+            ]
+        }
+        return []
+    }
+}

@@ -1,0 +1,153 @@
+/// What the app tells its backend about itself (C-12 to C-15).
+extension ClientView {
+    func registersHonestly(_ at: SourceLocation) -> [Finding] {
+        let calls = timeline.registrations
+        guard let failed = calls.first(where: { !$0.isAcknowledged }) else {
+            return [
+                Finding(
+                    .disturbanceMissed,
+                    expected: "a registration that fails, by plan",
+                    actual: calls.isEmpty ? "none was sent" : "none of \(calls.count) did",
+                    location: at,
+                    evidence: calls.map(\.sequence)
+                )
+            ]
+        }
+        let next = calls.first {
+            $0.phone == failed.phone && $0.sequence > failed.sequence
+        }
+        guard next == nil else { return [] }
+        return [
+            Finding(
+                .registrationLost,
+                expected: "the registration of \(named(failed.id)) is tried again",
+                actual: failed.status.map { "after \($0), never" }
+                    ?? "after it got no answer, never",
+                location: at,
+                evidence: [failed.sequence]
+            )
+        ]
+    }
+
+    func registersOnce(_ at: SourceLocation) -> [Finding] {
+        let acknowledged = timeline.registrations.filter(\.isAcknowledged)
+        for (index, call) in acknowledged.enumerated() {
+            let again = acknowledged.dropFirst(index + 1).first { other in
+                other.phone == call.phone && other.id == call.id
+                    && !timeline.gestures.contains {
+                        $0.phone == call.phone && $0.sequence > call.sequence
+                            && $0.sequence < other.sequence
+                    }
+            }
+            guard let again else { continue }
+            return [
+                Finding(
+                    .registrationRepeated,
+                    expected: "\(named(call.id)) is registered once",
+                    actual: "again, \((again.sent - call.sent) / 1000) ms later, for no reason",
+                    location: at,
+                    evidence: [call.sequence, again.sequence],
+                    isFinal: true
+                )
+            ]
+        }
+        return []
+    }
+
+    func wholeRegistrations(_ at: SourceLocation) -> [Finding] {
+        guard !timeline.registrations.isEmpty else { return [noRegistration(at)] }
+        for call in timeline.registrations {
+            let fields = [
+                ("the id", call.id), ("the device", call.device), ("the platform", call.platform),
+                ("the source", call.source),
+            ]
+            for (name, value) in fields where !Self.isSet(value) {
+                return [
+                    incomplete("a registration carries \(name)", value ?? "it is missing", call, at)
+                ]
+            }
+            let kind = timeline.phones[call.phone]?["uaPreset"]?.string ?? ""
+            let platform = call.platform?.lowercased() ?? ""
+            let wrong: [String] =
+                switch kind {
+                case "android": ["ios", "iphone", "ipad"]
+                case "iphone", "ipad", "ipad-desktop": ["android"]
+                // Nobody knows it, so nobody may name it.
+                case "unknown": ["ios", "android"]
+                default: []
+                }
+            if wrong.contains(platform) {
+                return [
+                    incomplete("the platform of a phone of kind '\(kind)'", platform, call, at)
+                ]
+            }
+        }
+        return []
+    }
+
+    func steadyDevice(_ at: SourceLocation) -> [Finding] {
+        for call in timeline.registrations {
+            guard let install = timeline.installID(of: call.phone) else { continue }
+            if call.device != install {
+                return [
+                    incomplete(
+                        "the device of a registration is the install id",
+                        call.device ?? "it is missing",
+                        call,
+                        at
+                    )
+                ]
+            }
+        }
+        for command in timeline.commands {
+            for parameter in command.bridge.parameters where !Self.isSet(parameter.value) {
+                // An empty value is how a key of the vault is given up (section 5).
+                if parameter.value.isEmpty { continue }
+                return [
+                    Finding(
+                        .unusableID,
+                        expected: "no command carries something unset",
+                        actual: command.bridge.text.shown(80),
+                        location: at,
+                        evidence: [command.sequence],
+                        isFinal: true
+                    )
+                ]
+            }
+        }
+        return []
+    }
+
+    /// Neither missing nor the text that a missing value becomes.
+    private static func isSet(_ text: String?) -> Bool {
+        guard let text, !text.isEmpty else { return false }
+        return !text.split(whereSeparator: { !$0.isLetter }).contains {
+            ["undefined", "null", "NaN"].contains($0)
+        }
+    }
+
+    private func noRegistration(_ at: SourceLocation) -> Finding {
+        Finding(
+            .registrationLost,
+            expected: "a registration",
+            actual: "none was sent",
+            location: at
+        )
+    }
+
+    private func incomplete(
+        _ expected: String,
+        _ actual: String,
+        _ call: ClientTimeline.Registration,
+        _ at: SourceLocation
+    ) -> Finding {
+        Finding(
+            .registrationIncomplete,
+            expected: expected,
+            actual: "'\(actual.shown(60))'",
+            location: at,
+            evidence: [call.sequence],
+            isFinal: true
+        )
+    }
+}

@@ -1,0 +1,180 @@
+package import Conformance
+
+/// A correct backend as the app sees it: registration, login and access, answered as planned.
+///
+/// Source: identity rules, A5 to A9; the requests and answers are those of the profile's endpoints.
+package struct AppBackend: Hashable, Sendable {
+    /// How an answer leaves.
+    package enum Answer: Hashable, Sendable {
+        case answered(HTTPMessage.Response, after: Duration)
+        case reset
+        case never
+    }
+
+    package var plan = AppBackendPlan()
+    /// The id that each account has.
+    private var idByAccount: [String: String] = [:]
+    private var productByID: [String: String] = [:]
+    private let profile: Profile
+
+    package init(profile: Profile) {
+        self.profile = profile
+    }
+
+    /// Plans add up: a route that a later one does not name stays as planned.
+    package mutating func take(_ plan: AppBackendPlan) {
+        self.plan.answers.merge(plan.answers) { $1 }
+        self.plan.isPermanent = plan.isPermanent
+        self.plan.learnsPurchases = plan.learnsPurchases
+    }
+
+    /// RevenueCat's webhook has told of a purchase.
+    package mutating func learn(_ product: String, of id: String) {
+        if plan.learnsPurchases { productByID[id] = product }
+    }
+
+    // MARK: Routes
+
+    /// The route that a request of the page belongs to; nil: none that the profile names.
+    package func route(_ method: String, _ target: String) -> String? {
+        AppBackendPlan.routes.first { route in
+            endpoint(route).map { $0.method == method && Self.id(in: target, $0.path) != nil }
+                ?? false
+        }
+    }
+
+    private func endpoint(_ route: String) -> Profile.Endpoint? {
+        route == "access" ? profile.app.access : profile.endpoints[route]
+    }
+
+    /// What stands in the place of `{{id}}`; empty for a template without one; nil when the target
+    /// is another one.
+    private static func id(in target: String, _ template: String) -> String? {
+        func parts(_ text: String) -> (path: [Substring], query: [Substring]) {
+            let halves = text.split(separator: "?", maxSplits: 1)
+            return (
+                (halves.first ?? "").split(separator: "/"),
+                halves.count == 2 ? halves[1].split(separator: "&") : []
+            )
+        }
+        let (wanted, given) = (parts(template), parts(target))
+        guard wanted.path.count == given.path.count else { return nil }
+        var id = ""
+        for (part, found) in zip(wanted.path, given.path) where part != found {
+            guard part == "{{id}}" else { return nil }
+            id = FormText.decoded(found, plusIsBlank: false)
+        }
+        for part in wanted.query where part.hasSuffix("={{id}}") {
+            let name = part.dropLast("{{id}}".count)
+            guard let found = given.query.first(where: { $0.hasPrefix(name) }) else { return nil }
+            id = FormText.decoded(found.dropFirst(name.count), plusIsBlank: false)
+        }
+        return id
+    }
+
+    // MARK: Answers
+
+    /// Answers one call.
+    ///
+    /// - Parameters:
+    ///   - route: One of `AppBackendPlan.routes`.
+    ///   - request: What the app sent.
+    ///   - ids: The ids of the contract's users.
+    /// - Returns: The answer and when it comes.
+    package mutating func respond(
+        _ route: String,
+        to request: HTTPMessage.Request,
+        ids: (String) -> String
+    ) -> Answer {
+        let planned = next(route)
+        switch planned {
+        case .reset: return .reset
+        case .never: return .never
+        case .status(let status):
+            return .answered(
+                HTTPMessage.Response(status, json: ["error": "planned"]),
+                after: .zero
+            )
+        case .slow(let time): return .answered(usual(route, request, planned, ids), after: time)
+        case .ok, .otherID, .claimed, .recovered:
+            return .answered(usual(route, request, planned, ids), after: .zero)
+        }
+    }
+
+    private mutating func next(_ route: String) -> AppBackendPlan.Answer {
+        guard var answers = plan.answers[route], let first = answers.first else { return .ok }
+        if answers.count > 1 || !plan.isPermanent { answers.removeFirst() }
+        plan.answers[route] = answers
+        return first
+    }
+
+    private mutating func usual(
+        _ route: String,
+        _ request: HTTPMessage.Request,
+        _ planned: AppBackendPlan.Answer,
+        _ ids: (String) -> String
+    ) -> HTTPMessage.Response {
+        let body = (try? JSONValue(parsing: request.body)) ?? .null
+        let places = profile.places(in: route)
+        func text(_ name: String) -> String { places[name].flatMap { body[$0] }?.string ?? "" }
+        switch route {
+        case "register":
+            guard !text("id").isEmpty, !text("device").isEmpty else {
+                return HTTPMessage.Response(400, json: ["error": "invalid_registration"])
+            }
+            let id = planned == .otherID ? "another-" + text("id") : text("id")
+            return HTTPMessage.Response(
+                200,
+                json: answer(at: profile.endpoints["register"]?.answerID ?? places["id"], id)
+            )
+        case "login":
+            let account = text("account")
+            var id = idByAccount[account] ?? text("id")
+            var action = idByAccount[account] == nil ? "claimed" : "recovered"
+            if case .recovered(let user) = planned {
+                id = ids(user)
+                action = "recovered"
+            }
+            if planned == .claimed {
+                id = text("id")
+                action = "claimed"
+            }
+            idByAccount[account] = id
+            var body = answer(at: profile.endpoints["login"]?.answerID, id)
+            body.set(JSONPointer(tokens: ["action"]), to: .string(action))
+            return HTTPMessage.Response(200, json: body)
+        default:
+            let access = profile.app.access
+            let id = Self.id(in: request.target, access?.path ?? "") ?? ""
+            let product = productByID[id]
+            return HTTPMessage.Response(
+                200,
+                json: filled(access?.body ?? .null, hasAccess: product != nil, product)
+            )
+        }
+    }
+
+    private func answer(at place: JSONPointer?, _ id: String) -> JSONValue {
+        var body = JSONValue.object(["ok": true])
+        body.set(place ?? JSONPointer(tokens: ["appUserId"]), to: .string(id))
+        return body
+    }
+
+    private func filled(_ value: JSONValue, hasAccess: Bool, _ product: String?) -> JSONValue {
+        switch value {
+        case .string("{{access}}"): .bool(hasAccess)
+        case .string("{{product}}"): product.map(JSONValue.string) ?? .null
+        case .object(let object):
+            .object(
+                JSONObject(
+                    members: object.members.map {
+                        .init(key: $0.key, value: filled($0.value, hasAccess: hasAccess, product))
+                    }
+                )
+            )
+        case .array(let elements):
+            .array(elements.map { filled($0, hasAccess: hasAccess, product) })
+        case .null, .bool, .number, .string: value
+        }
+    }
+}
