@@ -7,6 +7,7 @@ package enum ClientDefect: String, Sendable, CaseIterable {
     case commandsInBrowser = "commands-in-browser"
     case asksEverything = "asks-everything"
     case historyFirst = "history-first"
+    case historyIgnored = "history-ignored"
     case believesVault = "believes-vault"
     case throwsOnNull = "throws-on-null"
     case waitsForBridge = "waits-for-bridge"
@@ -27,11 +28,13 @@ package enum ClientDefect: String, Sendable, CaseIterable {
     case failureCounts = "failure-counts"
     case neverRetries = "never-retries"
     case queueReplayed = "queue-replayed"
+    case registersNewOnly = "registers-new-only"
     case noPlatform = "no-platform"
     case anythingIsIOS = "anything-is-ios"
     case missingIDWritten = "missing-id-written"
     case devicePerLaunch = "device-per-launch"
     case paywallUngated = "paywall-ungated"
+    case gateShut = "gate-shut"
     case flagNotID = "flag-not-id"
     case notGatedInFlight = "not-gated-in-flight"
     case paywallOfBefore = "paywall-of-before"
@@ -42,6 +45,7 @@ package enum ClientDefect: String, Sendable, CaseIterable {
     case readsRaw = "reads-raw"
     case grantsOnCallback = "grants-on-callback"
     case callbackNeedsObject = "callback-needs-object"
+    case neverUnlocks = "never-unlocks"
     case productIdentifier = "product-identifier"
     case silenceIsFree = "silence-is-free"
     case restoreClears = "restore-clears"
@@ -52,9 +56,11 @@ package enum ClientDefect: String, Sendable, CaseIterable {
     case lockUnread = "lock-unread"
     case logoutByTime = "logout-by-time"
     case logoutToInstall = "logout-to-install"
+    case keepsLock = "keeps-lock"
     case installAfterLogout = "install-after-logout"
     case logoutHalf = "logout-half"
     case eachPageItsOwn = "each-page-its-own"
+    case stuckAfterReload = "stuck-after-reload"
     case lateReplyAdopted = "late-reply-adopted"
     case readsAtOnce = "reads-at-once"
     case emailInVault = "email-in-vault"
@@ -132,6 +138,12 @@ package enum ClientDefect: String, Sendable, CaseIterable {
         case .readsAtOnce: ("two reads of one key go out at once", ["C-34"], nil)
         case .emailInVault: ("the account's address lies in the vault", ["C-35"], nil)
         case .keyOfWindow: ("a key of the vault is a name of the window", ["C-35"], nil)
+        case .keepsLock: ("a logout leaves the lock as it is", ["C-30"], nil)
+        case .neverUnlocks: ("a confirmed purchase is never asked for", ["C-23"], nil)
+        case .gateShut: ("no paywall ever opens", ["C-16"], nil)
+        case .registersNewOnly: ("an id that was seen before is not registered", ["C-13"], nil)
+        case .historyIgnored: ("the history is never asked", ["C-02"], nil)
+        case .stuckAfterReload: ("a reload in the middle of the start ends it", ["C-33"], nil)
         }
     }
 }

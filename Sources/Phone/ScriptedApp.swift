@@ -40,6 +40,8 @@ package struct ScriptedApp: Sendable {
         var retired: Set<String> = []
         /// Registrations that failed.
         var pending: [String] = []
+        /// A start is going on; only a defect reads it.
+        var isStarting = false
 
         package init() {}
     }
@@ -170,6 +172,9 @@ package struct ScriptedApp: Sendable {
             acts.removeAll { $0 == .lock }
             acts.insert(.lock, at: acts.count - 1)
         }
+        // Defect: stuck-after-reload
+        if has(.stuckAfterReload), storage.isStarting { return [] }
+        storage.isStarting = true
         flows.append(Flow(acts, at: now))
         // Defect: reads-at-once
         if has(.readsAtOnce) { _ = watch(read(.id), key(.id), at: now, for: Self.readTime) }
@@ -277,7 +282,10 @@ package struct ScriptedApp: Sendable {
         if result?["cancelled"] == true || result?["ok"] == false { return }
         // Defect: grants-on-callback
         if has(.grantsOnCallback) { hasAccess = true }
-        guard !flows.contains(where: { $0.acts.contains(.askAccess) }) else { return }
+        // Defect: never-unlocks
+        guard !has(.neverUnlocks), !flows.contains(where: { $0.acts.contains(.askAccess) }) else {
+            return
+        }
         flows.append(Flow([.askAccess], at: now))
     }
 
@@ -449,7 +457,8 @@ package struct ScriptedApp: Sendable {
             flow.isLocked = globals[name]?.value == "true"
         case .login: return login(&flow, after: wait, at: now)
         case .decide: decide(&flow)
-        case .unlock: write(.lock, "false", at: now)
+        // Defect: keeps-lock
+        case .unlock: if !has(.keepsLock) { write(.lock, "false", at: now) }
         case .mint: mint(&flow, at: now)
         case .select: select(&flow)
         case .take: take(flow, at: now)
@@ -528,6 +537,8 @@ package struct ScriptedApp: Sendable {
         at now: Int64
     ) -> Bool {
         guard case .global(let name, _, _)? = wait else {
+            // Defect: history-ignored
+            if has(.historyIgnored) { return true }
             // Defect: asks-everything
             if flow.id != nil, !has(.asksEverything) { return true }
             flow.wait = watch(
@@ -646,6 +657,8 @@ package struct ScriptedApp: Sendable {
             // Defect: no-register-on-login, no-register-on-restore
             if has(.noRegisterOnLogin), flow.source == "login" { return true }
             if has(.noRegisterOnRestore), flow.source == "restore_button" { return true }
+            // Defect: registers-new-only
+            if has(.registersNewOnly), storage.currentID == id { return true }
             flow.wait = call("register", registration(id, source: flow.source), at: now)
             return false
         }
@@ -689,9 +702,8 @@ package struct ScriptedApp: Sendable {
             return false
         }
         let waiting = storage.pending.count
-        let isFirst = flow.tries == 0
         conclude(number, current, at: now)
-        if has(.queueReplayed), registeredID == current, isFirst {
+        if has(.queueReplayed), registeredID == current {
             for _ in 0..<waiting {
                 _ = call("register", registration(current, source: "retry"), at: now)
             }
@@ -706,6 +718,7 @@ package struct ScriptedApp: Sendable {
         id = flow.id
         storage.currentID = flow.id
         storage.switchingTo = nil
+        storage.isStarting = false
         isStarted = true
         isLoading = false
     }
@@ -809,7 +822,8 @@ package struct ScriptedApp: Sendable {
         let isKnown = has(.flagNotID) ? hasRegistered : registeredID != nil && registeredID == id
         // Defect: not-gated-in-flight
         let isQuiet = !isBusy || has(.notGatedInFlight)
-        if isStarted, isQuiet, isKnown { return true }
+        // Defect: gate-shut
+        if isStarted, isQuiet, isKnown, !has(.gateShut) { return true }
         guard now < flow.startedAt + Self.gateTime else {
             error = "Please try again later"
             flow.acts = [.gate]

@@ -46,6 +46,8 @@ package struct Simulation {
     /// Phones whose page dies instead of saying anything more.
     private var dies: Set<String> = []
 
+    /// What a call to the backend takes, in milliseconds.
+    private static let callTime: Int64 = 60
     /// So long, in milliseconds, an app is waited for after an act of its owner.
     private static let patience: Int64 = 90_000
 
@@ -375,10 +377,9 @@ package struct Simulation {
             load: page.launch.load,
             at: time
         )
-        // A call takes a few milliseconds each way.
         switch answer {
         case .answered(let response, let delay):
-            let moment = now + 5 + delay.milliseconds
+            let moment = now + Self.callTime + delay.milliseconds
             add(
                 moment,
                 phone,
@@ -387,7 +388,7 @@ package struct Simulation {
             )
         case .reset:
             add(
-                now + 5,
+                now + Self.callTime,
                 phone,
                 page.number,
                 .answer(call, sequence: sequence, .failed(.closed, "by plan"))
