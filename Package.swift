@@ -64,8 +64,10 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
+            resources: [.embedInCode("Shim/shim.js")],
             swiftSettings: strict
         ),
+        .target(name: "Browser", dependencies: ["Conformance"], swiftSettings: strict),
         .target(
             name: "Phone",
             dependencies: ["Conformance", "Providers"],
@@ -74,7 +76,7 @@ let package = Package(
         .target(
             name: "Replay",
             dependencies: [
-                "Conformance", "Providers", "FakeServers", "Phone",
+                "Conformance", "Providers", "FakeServers", "Phone", "Browser",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -114,8 +116,8 @@ let package = Package(
         .executableTarget(
             name: "AssayCLI",
             dependencies: [
-                "Conformance", "Providers", "ContractFiles", "Reports", "FakeServers", "Phone",
-                "Replay", "Recording", "ReferenceBackend",
+                "Browser", "Conformance", "Providers", "ContractFiles", "Reports", "FakeServers",
+                "Phone", "Replay", "Recording", "ReferenceBackend",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict

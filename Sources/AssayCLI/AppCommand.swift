@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Browser
 internal import Conformance
 internal import ContractFiles
 internal import Foundation
@@ -35,6 +36,18 @@ struct AppCommand: AsyncParsableCommand {
 
     @Option(name: .long, help: "With --scripted: a defect of the built-in app; repeatable.")
     var defect: [String] = []
+
+    @Option(
+        name: .long,
+        help: "The browser: a path or a name (default: chromium on the PATH; ASSAY_BROWSER)."
+    )
+    var browser: String?
+
+    @Option(
+        name: .long,
+        help: "A host other than loopback that the page may be on or call (ASSAY_ALLOW_HOST)."
+    )
+    var allowHost: [String] = []
 
     @OptionGroup var selection: SelectionOptions
     @OptionGroup var reports: ReportOptions
@@ -78,13 +91,25 @@ struct AppCommand: AsyncParsableCommand {
         let defects = try defect.map { try ClientDefect.named($0) }
         let seed = seed ?? environment["ASSAY_SEED"] ?? SuiteRun.nonce()
         let progress = Progress()
-        var run = ScriptedRun(profile: profile, defects: defects, seed: seed)
+        let interruption = Interruption()
+        var run = DeviceRun(profile: profile, seed: seed)
         run.knownFailures = try reports.knownFailures(or: profile.knownFailingPath)
         run.keepsEvidence = saveFile != nil
+        let performer: DeviceRun.Performer =
+            if let url, !scripted {
+                try browserPerformer(url, profile, environment)
+            } else {
+                .scripted(Set(defects))
+            }
+        if !files.usesStandardOutput, case .browser(let address, _, _) = performer {
+            Terminal.error(
+                "assay \(assayVersion) · \(selected.count) scenarios · seed \(seed)\n"
+                    + "app      \(address)\n\n"
+            )
+        }
         let prepared = run
-        let interruption = Interruption()
         var report = try await interruption.run {
-            await prepared.report(selected, jobs: jobs, progress: progress)
+            try await prepared.report(selected, performer, jobs: jobs, progress: progress)
         }
         progress.clear()
         report.suite = SuiteRun.digest(of: library, selected)
@@ -92,6 +117,25 @@ struct AppCommand: AsyncParsableCommand {
         try files.show(report, replay: "assay app" + replayFlags)
         if let saveFile { try VerifyCommand.save(report, profile, to: saveFile) }
         throw ExitCode(report.exitCode)
+    }
+
+    private func browserPerformer(
+        _ url: String,
+        _ profile: Profile,
+        _ environment: [String: String]
+    ) throws -> DeviceRun.Performer {
+        let variable = environment["ASSAY_ALLOW_HOST"]?.split(separator: ",").map(String.init)
+        let allowed = allowHost + (variable ?? [])
+        _ = try TargetURL(url, flag: "--url", allowed: allowed)
+        do throws(Chromium.StartError) {
+            let executable = try Chromium.find(
+                browser ?? environment["ASSAY_BROWSER"],
+                path: environment["PATH"] ?? ""
+            )
+            return .browser(url: url, executable: executable, allowedHosts: Set(allowed))
+        } catch {
+            throw Failure(.unreachable, error.description)
+        }
     }
 
     /// The flags that repeat this run.
@@ -104,19 +148,26 @@ struct AppCommand: AsyncParsableCommand {
     }
 }
 
-/// Device scenarios of the built-in app.
-struct ScriptedRun: Sendable {
+/// Device scenarios of one app, from opening the browser to the report.
+struct DeviceRun: Sendable {
+    /// Who plays the app.
+    enum Performer: Sendable {
+        case scripted(Set<ClientDefect>)
+        case browser(url: String, executable: String, allowedHosts: Set<String>)
+    }
+
     let profile: Profile
-    let defects: [ClientDefect]
     let seed: String
     var knownFailures = KnownFailures()
     var keepsEvidence = false
 
+    /// - Throws: A failure when the browser or the page cannot be opened.
     func report(
         _ contracts: [Contract],
+        _ performer: Performer,
         jobs: Int,
         progress: Progress? = nil
-    ) async -> RunReport {
+    ) async throws -> RunReport {
         let began = SuiteRun.now()
         let base = Instant(milliseconds: (began.milliseconds / 1000 - 3600) * 1000)
         var suite = DeviceSuite(profile: profile)
@@ -129,15 +180,48 @@ struct ScriptedRun: Sendable {
             suite.finished = { progress.report(.finished($0, done: $1, of: $2)) }
         }
         let start = ContinuousClock().now
-        let (profile, defects) = (profile, Set(defects))
-        let cases = await suite.run(contracts) { plan, name, _ in
-            Simulation.run(plan, name: name, profile: profile, base: base, defects: defects)
+        let cases: [CaseResult]
+        let target: String
+        switch performer {
+        case .scripted(let defects):
+            target = "the built-in app"
+            let profile = profile
+            cases = await suite.run(contracts) { plan, name, _ in
+                Simulation.run(plan, name: name, profile: profile, base: base, defects: defects)
+            }
+        case .browser(let url, let executable, let allowedHosts):
+            target = url
+            let chromium: Chromium
+            do throws(Chromium.StartError) {
+                chromium = try await Chromium(executable)
+            } catch {
+                throw Failure(.unreachable, error.description)
+            }
+            defer { chromium.end() }
+            let setting = BrowserScenario.Setting(
+                chromium: chromium,
+                url: url,
+                profile: profile,
+                base: base,
+                allowedHosts: allowedHosts
+            )
+            if let text = await BrowserScenario.check(setting) {
+                throw Failure(.unreachable, "cannot open the app: \(text)")
+            }
+            cases = await suite.run(contracts) { plan, name, mayImprove in
+                await BrowserScenario.run(
+                    plan,
+                    name: name,
+                    setting: setting,
+                    mayImprove: mayImprove
+                )
+            }
         }
         return RunReport(
             version: assayVersion,
             suite: "",
             seed: seed,
-            target: "the built-in app",
+            target: target,
             began: began,
             seconds: Double((ContinuousClock().now - start).milliseconds) / 1000,
             jobs: jobs,

@@ -195,11 +195,15 @@ struct MutantsCommand: AsyncParsableCommand {
     ) async -> Outcome {
         switch mutant {
         case .app(let defect):
-            return Outcome(
-                mutant,
-                await ScriptedRun(profile: Profile(), defects: [defect], seed: seed)
-                    .report(contracts, jobs: 1)
-            )
+            let run = DeviceRun(profile: Profile(), seed: seed)
+            do {
+                return Outcome(
+                    mutant,
+                    try await run.report(contracts, .scripted([defect]), jobs: 1)
+                )
+            } catch {
+                return Outcome(mutant, failedToRun: "\(error)", isInterrupted: false)
+            }
         case .backend(let defect):
             var profile = ReferenceProfile.make(defects: [defect.rawValue], style: defect.style)
             // The reference backend tries again within a second, and what never comes must be

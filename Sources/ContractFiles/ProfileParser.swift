@@ -6,7 +6,13 @@ package enum ProfileParser {
     package static let keys = [
         "assay", "target", "start", "endpoints", "secrets", "users", "probes", "accounts",
         "products", "entitlement", "features", "known-failing", "patience", "firebase-project",
-        "redact",
+        "redact", "app",
+    ]
+
+    /// The keys below `app`; the schema lists the same.
+    package static let appKeys = [
+        "url", "vault", "other-keys", "startup", "taps", "inputs", "shows", "status-words",
+        "agree", "access", "backend",
     ]
 
     package static func parse(
@@ -65,6 +71,7 @@ package enum ProfileParser {
                 profile.firebaseProject = text
             }
             if let node = fields["probes"] { profile.probes = probes(node) }
+            if let node = fields["app"] { profile.app = app(node) }
             if let node = fields["products"] {
                 for entry in reader.entries(node) ?? [] {
                     profile.products[entry.key] = reader.text(entry.value)
@@ -82,6 +89,70 @@ package enum ProfileParser {
                 profile.patience = patience
             }
             return profile
+        }
+
+        /// The web app: where it is tapped and read, and what it keeps under which name.
+        private mutating func app(_ node: LocatedNode) -> Profile.App {
+            var app = Profile.App()
+            let fields = reader.mapping(node, allowed: ProfileParser.appKeys)
+            app.url = fields["url"].flatMap { reader.text($0) }
+            let roles = PhoneChange.VaultRole.allCases.map(\.rawValue)
+            for (name, value) in parts(fields["vault"], allowed: roles) {
+                guard let role = PhoneChange.VaultRole(rawValue: name) else { continue }
+                app.vaultKeys[role] = reader.text(value)
+            }
+            app.otherKeys = (fields["other-keys"].map { reader.sequence($0) } ?? []).compactMap {
+                reader.text($0)
+            }
+            if let startup = fields["startup"].flatMap({ reader.duration($0) }) {
+                app.startup = startup
+            }
+            let taps = ["upgrade", "restore", "login", "logout", "status"]
+            for (name, value) in parts(fields["taps"], allowed: taps) {
+                app.taps[name] = reader.text(value)
+            }
+            let inputs = ["account", "password"]
+            for (name, value) in parts(fields["inputs"], allowed: inputs) {
+                app.inputs[name] = reader.text(value)
+            }
+            let elements = AppExpectation.Screen.Element.allCases.map(\.rawValue)
+            for (name, value) in parts(fields["shows"], allowed: elements) {
+                guard let element = AppExpectation.Screen.Element(rawValue: name) else { continue }
+                app.shows[element] = reader.text(value)
+            }
+            let states = ["active", "none"]
+            for (name, value) in parts(fields["status-words"], allowed: states) {
+                app.statusWords[name] = reader.sequence(value).compactMap { reader.text($0) }
+            }
+            app.agree = fields["agree"].flatMap { reader.text($0) }
+            if let access = fields["access"] {
+                let methods = ["get", "post"]
+                let parts = reader.mapping(access, allowed: methods + ["answer"])
+                guard let method = methods.first(where: { parts[$0] != nil }),
+                    let path = parts[method].flatMap({ reader.text($0) })
+                else {
+                    reader.fail(.missingKey("get", of: "'access'"), at: access.location)
+                    return app
+                }
+                app.access = Profile.Endpoint(
+                    method: method.uppercased(),
+                    path: path,
+                    body: parts["answer"]?.json ?? app.access?.body
+                )
+            }
+            if let backend = fields["backend"] {
+                app.usesOwnBackend =
+                    reader.word(backend, "backend", among: ["model", "own"]) == "own"
+            }
+            return app
+        }
+
+        private mutating func parts(
+            _ node: LocatedNode?,
+            allowed: [String]
+        ) -> [String: LocatedNode] {
+            guard let node else { return [:] }
+            return reader.mapping(node, allowed: allowed)
         }
 
         private mutating func start(_ node: LocatedNode) -> Profile.Start? {

@@ -77,6 +77,9 @@ package final class FakeServer: Sendable {
         _ party: Exchange.Party,
         _ world: FakeWorld
     ) async throws -> HTTPHost.Answer {
+        if party == .despia, let script = DespiaShim.response(to: request, world) {
+            return .whole(script)
+        }
         let invoked = world.journal.elapsed
         var request = request
         request.readBody()

@@ -28,6 +28,11 @@ package struct AppBackend: Hashable, Sendable {
         self.plan.learnsPurchases = plan.learnsPurchases
     }
 
+    /// Whether the next call of a route is answered by plan.
+    package func hasPlan(for route: String) -> Bool {
+        plan.answers[route]?.isEmpty == false && plan.answers[route]?.first != .ok
+    }
+
     /// RevenueCat's webhook has told of a purchase.
     package mutating func learn(_ product: String, of id: String) {
         if plan.learnsPurchases { productByID[id] = product }

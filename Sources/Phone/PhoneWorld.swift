@@ -14,11 +14,24 @@ package struct PhoneWorld: Sendable {
     package private(set) var exchanges: [Exchange] = []
     private var loads: [String: Int] = [:]
 
-    package init(name: String, profile: Profile, base: Instant, seed: UInt64) {
+    /// - Parameters:
+    ///   - name: The namespace of the run.
+    ///   - profile: Endpoints, keys and budgets.
+    ///   - base: The moment that relative times count from.
+    ///   - seed: What the phones' ids are drawn from.
+    ///   - late: After how long a reply comes that comes too late.
+    package init(
+        name: String,
+        profile: Profile,
+        base: Instant,
+        seed: UInt64,
+        late: Duration = .seconds(31)
+    ) {
         self.profile = profile
         self.base = base
         namespace = Namespace(name: name, idForm: profile.idForm)
         despia = DespiaState(seed: seed)
+        despia.settings.lateMilliseconds = late.milliseconds
         backend = AppBackend(profile: profile)
     }
 
@@ -166,8 +179,20 @@ package struct PhoneWorld: Sendable {
     }
 
     /// A person's act, in the journal.
-    package mutating func gesture(_ name: String, _ phone: String, at time: Int64) {
-        tell(.gesture(name), phone, HTTPMessage.Request("POST", "/" + name), at: time)
+    ///
+    /// - Parameters:
+    ///   - name: What it is called.
+    ///   - phone: The phone.
+    ///   - missing: The selector of an element that the page does not have.
+    ///   - time: Microseconds since the scenario began.
+    package mutating func gesture(
+        _ name: String,
+        _ phone: String,
+        missing: String? = nil,
+        at time: Int64
+    ) {
+        let body = missing.map { JSONValue.object(["missing": .string($0)]).bytes } ?? []
+        tell(.gesture(name), phone, HTTPMessage.Request("POST", "/" + name, body: body), at: time)
     }
 
     /// The page told of an error of its own.
@@ -226,6 +251,11 @@ package struct PhoneWorld: Sendable {
         control("GET", "/device?device=" + phone.percentEncoded, phone, [:], at: time)
     }
 
+    /// Whether the phone has a native side at all.
+    package func isNative(_ phone: String) -> Bool {
+        despia.devices[phone]?.uaPreset != "browser"
+    }
+
     /// Every phone that there is.
     package var phones: [String] { despia.devices.keys.sorted() }
 
@@ -279,6 +309,43 @@ package struct PhoneWorld: Sendable {
         return (try? JSONValue(parsing: reply.response.body)) ?? .null
     }
 
+    /// A call of the page's to its own backend begins; the backend answers itself, unless the
+    /// contract has planned something else for this call.
+    ///
+    /// - Parameters:
+    ///   - route: The route that it belongs to.
+    ///   - request: What the page sent.
+    ///   - phone: The phone.
+    ///   - load: Which load of the page it was.
+    ///   - time: Microseconds since the scenario began.
+    /// - Returns: Its number, and what is planned.
+    package mutating func pass(
+        _ route: String,
+        _ request: HTTPMessage.Request,
+        _ phone: String,
+        load: String,
+        at time: Int64
+    ) -> (sequence: Int, answer: AppBackend.Answer?) {
+        if backend.hasPlan(for: route) {
+            let (sequence, answer) = call(route, request, phone, load: load, at: time)
+            return (sequence, answer)
+        }
+        return (beginCall(route, request, phone, load: load, at: time), nil)
+    }
+
+    private mutating func beginCall(
+        _ route: String,
+        _ request: HTTPMessage.Request,
+        _ phone: String,
+        load: String,
+        at time: Int64
+    ) -> Int {
+        var request = request
+        request.fields.append(HTTPMessage.Field(ClientTimeline.phoneField, phone))
+        request.fields.append(HTTPMessage.Field(ClientTimeline.loadField, load))
+        return begin(.app, .backend, .appCall(route), request, at: time)
+    }
+
     /// A call of the page's to its backend begins.
     ///
     /// - Parameters:
@@ -295,10 +362,7 @@ package struct PhoneWorld: Sendable {
         load: String,
         at time: Int64
     ) -> (sequence: Int, answer: AppBackend.Answer) {
-        var request = request
-        request.fields.append(HTTPMessage.Field(ClientTimeline.phoneField, phone))
-        request.fields.append(HTTPMessage.Field(ClientTimeline.loadField, load))
-        let sequence = begin(.app, .backend, .appCall(route), request, at: time)
+        let sequence = beginCall(route, request, phone, load: load, at: time)
         let namespace = namespace
         let answer = backend.respond(route, to: request) { namespace.id(of: $0) }
         return (sequence, answer)

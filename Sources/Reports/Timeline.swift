@@ -31,7 +31,7 @@ package struct Timeline: Sendable {
             switch exchange.purpose {
             // Each call of an app on a phone is a step of its own.
             case .appCall where exchange.request[field: ClientTimeline.phoneField] != nil: true
-            case .probe, .appCall: last[exchange.purpose] == exchange.sequence
+            case .probe, .appCall, .screen: last[exchange.purpose] == exchange.sequence
             default: true
             }
         }

@@ -131,6 +131,11 @@ package struct Profile: Hashable, Sendable {
         package var inputs: [String: String] = [:]
         /// CSS selectors of what the page shows.
         package var shows: [AppExpectation.Screen.Element: String] = [:]
+        /// Words by which the page's status says that a subscription is `active`, or that there is
+        /// `none`; any other text means that it is not known.
+        package var statusWords: [String: [String]] = [
+            "active": ["active"], "none": ["free", "none", "not subscribed", "no subscription"],
+        ]
         /// Where a login can be agreed to, when the app asks.
         package var agree: String?
         /// How the app asks its backend for access; the body is what it is told.

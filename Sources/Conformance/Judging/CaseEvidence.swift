@@ -88,6 +88,13 @@ package enum Judge {
                 )
             case .probeFailed(let text):
                 return Finding(.setupFailed, expected: "the probes answer", actual: text)
+            case .pageUnusable(let text):
+                return Finding(
+                    .setupFailed,
+                    expected: "the page loads and reacts",
+                    actual: text,
+                    remedy: "Open the page by hand; its URL is given by --url or 'app: url:'."
+                )
             case .disturbanceMissed(let text):
                 return Finding(
                     .disturbanceMissed,

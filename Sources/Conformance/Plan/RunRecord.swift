@@ -27,6 +27,8 @@ package struct RunRecord: Hashable, Codable, Sendable {
         case probeFailed(String)
         /// What was to be disturbed never took place; the text says what was waited for.
         case disturbanceMissed(String)
+        /// The page of an app did not load, or reacts to nothing.
+        case pageUnusable(String)
     }
 
     package var plan: RunPlan

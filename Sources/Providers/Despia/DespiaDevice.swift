@@ -17,6 +17,8 @@ package struct DespiaSettings: Hashable, Codable, Sendable {
     package var latencyMilliseconds: Int64 = 20
     /// Milliseconds until a reply to commands of one scheme.
     package var latencyByScheme: [String: Int64] = [:]
+    /// Milliseconds until a reply that comes too late: after the package's own 30 s.
+    package var lateMilliseconds: Int64 = 31_000
     /// Milliseconds after the page's start at which `uuid` is there; 0: before any script.
     package var uuidDelay: Int64 = 0
     /// Milliseconds after the page's start at which `onesignalplayerid` is there.

@@ -146,7 +146,7 @@ package struct DespiaState: Fake, Hashable, Codable {
                 404,
                 "there is POST /bridge, GET /device, PATCH /device, PUT /device/history, "
                     + "GET /log, and POST /device/{reset, new-install, reinstall, second-device, "
-                    + "vault, cloud/push, cloud/pull, cloud/hold, paywall/complete, paywall/cancel, "
+                    + "vault, center/restore, cloud/push, cloud/pull, cloud/hold, paywall/complete, paywall/cancel, "
                     + "paywall/fail, biometrics}"
             )
         }
@@ -328,6 +328,18 @@ package struct DespiaState: Fake, Hashable, Codable {
                 throw Refusal(400, "'outcome' is success, failure or unavailable")
             }
             device.biometricQueue.append(value)
+        case ["center", "restore"]:
+            // The Customer Center shows the store account's receipt, which moves its purchases.
+            let owner = history[device.storeAccount]?.first?["externalUserId"]?.string ?? ""
+            if !owner.isEmpty, owner != device.revenueCatID {
+                var action = StoreAction(.restore, user: device.revenueCatID)
+                action.from = owner
+                actions.append(action)
+            }
+            let event: JSONValue = ["event": "restoreCompleted"]
+            callbacks = [
+                Self.call("onRevenueCatCenter", [event], settings.latencyMilliseconds)
+            ]
         case let path where path.count == 2 && path[0] == "paywall":
             let outcome = path[1]
             guard let paywall = device.paywall else { throw Refusal(409, "no paywall is open") }
@@ -556,7 +568,9 @@ package struct DespiaState: Fake, Hashable, Codable {
         case .wrongKey: fields["name"] = .string((fields["name"]?.string ?? "") + "_")
         case .drop, .late, .duplicate, nil: break
         }
-        if faults.late.contains(number) || fault == .late { fields["delay"] = 31_000 }
+        if faults.late.contains(number) || fault == .late {
+            fields["delay"] = .integer(settings.lateMilliseconds)
+        }
         if faults.early.contains(number) { fields["early"] = true }
         return .object(fields)
     }

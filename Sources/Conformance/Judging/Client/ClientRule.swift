@@ -17,6 +17,7 @@ package struct ClientRule: Rule {
                 )
             ]
         }
+        if let untouched = view.untouched { return [untouched] }
         return expected.promises.flatMap { view.findings(for: $0) }
             + expected.commands.compactMap { view.finding(for: $0) }
             + expected.identities.compactMap { view.finding(for: $0) }
@@ -66,6 +67,22 @@ struct ClientView {
         case .privateVault: privateVault(at)
         case .unbroken: unbroken(at)
         }
+    }
+
+    /// A tap that the profile describes and the page has no place for: nothing follows from it.
+    ///
+    /// An upgrade may be missing, because hiding it is a way to keep it shut.
+    var untouched: Finding? {
+        let gesture = timeline.gestures.first { $0.missing != nil && $0.name != "upgrade" }
+        guard let gesture else { return nil }
+        return Finding(
+            .unobservable,
+            expected: "something to tap for '\(gesture.name)'",
+            actual: "the page has no element '\(gesture.missing ?? "")'",
+            remedy: "Name it under 'app: taps:' in assay.yaml, or skip the case.",
+            location: expected.location,
+            evidence: [gesture.sequence]
+        )
     }
 
     /// How an id is called in a report: the user it belongs to, or itself, cut to what is readable.

@@ -56,6 +56,8 @@ package struct ClientTimeline: Sendable {
         package let phone: String
         package let name: String
         package let time: Int64
+        /// The selector of an element that was to be tapped and was not there.
+        package let missing: String?
 
         /// Whether a new page came with it.
         package var isLaunch: Bool { ["launch", "reload"].contains(name) }
@@ -79,6 +81,8 @@ package struct ClientTimeline: Sendable {
     /// How long the native side takes to reply, in microseconds, by the number of the command; one
     /// that gets no reply has none.
     package private(set) var replyDelays: [Int: Int64] = [:]
+    /// Commands whose reply the package takes for a result (section 1.4).
+    private var results: Set<Int> = []
     /// What each page showed in the end, by the names of `AppExpectation.Screen.Element`.
     package private(set) var screens: [String: JSONValue] = [:]
 
@@ -107,7 +111,8 @@ package struct ClientTimeline: Sendable {
                         sequence: exchange.sequence,
                         phone: Self.phone(exchange),
                         name: name,
-                        time: exchange.invoked
+                        time: exchange.invoked,
+                        missing: Self.json(exchange.request)["missing"]?.string
                     )
                 )
             case (.assay, .app, .screen):
@@ -152,6 +157,16 @@ package struct ClientTimeline: Sendable {
             )
         )
         let replies = Self.json(exchange.response)?["replies"]?.array ?? []
+        let isResult = replies.contains { reply in
+            switch reply["value"] {
+            case .string(let text): text != "n/a"
+            case .array(let elements): !elements.isEmpty
+            case .object(let object): !object.members.isEmpty
+            case nil: false
+            default: true
+            }
+        }
+        if isResult { results.insert(exchange.sequence) }
         if let delay = replies.compactMap({ $0["delay"]?.int64 }).max() {
             replyDelays[exchange.sequence] = delay * 1000
         }
@@ -218,6 +233,14 @@ package struct ClientTimeline: Sendable {
     }
 
     // MARK: Questions
+
+    /// Whether the native side owes a reply, or has given one that is no result.
+    package var hasOpenQuestion: Bool {
+        commands.contains {
+            ["readvault", "getpurchasehistory"].contains($0.bridge.scheme)
+                && !results.contains($0.sequence)
+        }
+    }
 
     /// Every phone that took part.
     package var names: [String] {

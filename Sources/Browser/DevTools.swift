@@ -1,0 +1,217 @@
+package import Conformance
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+/// The DevTools protocol over two pipes: messages are JSON, each ended by a zero byte.
+package final class DevTools: Sendable {
+    /// A call that failed: what the browser said, or that it said nothing.
+    package struct CallError: Error, Sendable, CustomStringConvertible {
+        package let method: String
+        package let text: String
+
+        package var description: String { "\(method): \(text)" }
+    }
+
+    /// Something that the browser tells by itself.
+    package struct Event: Sendable {
+        package let method: String
+        package let parameters: JSONValue
+    }
+
+    private struct State {
+        var number: Int64 = 0
+        var waiting: [Int64: CheckedContinuation<JSONValue?, Never>] = [:]
+        var listeners: [String: AsyncStream<Event>.Continuation] = [:]
+        var isOver = false
+    }
+
+    private let state = NSLock()
+    private nonisolated(unsafe) var values = State()
+    private let writing: Int32
+    private let writes = NSLock()
+
+    init(writing: Int32, reading: Int32) {
+        self.writing = writing
+        let thread = Thread { [weak self] in
+            Self.read(reading) { self?.take($0) }
+            close(reading)
+            self?.finish()
+        }
+        thread.name = "assay.devtools"
+        thread.start()
+    }
+
+    private func locked<Result>(_ body: (inout State) -> Result) -> Result {
+        state.lock()
+        defer { state.unlock() }
+        return body(&values)
+    }
+
+    // MARK: Calls
+
+    /// Calls a method and waits for its result.
+    ///
+    /// - Parameters:
+    ///   - method: For example `Page.navigate`.
+    ///   - parameters: Its parameters.
+    ///   - session: The target's session; nil for the browser itself.
+    ///   - time: How long the answer may take; a page that spins never answers.
+    /// - Returns: The result.
+    /// - Throws: `CallError` when the browser refuses, is gone, or does not answer in time.
+    @discardableResult
+    package func send(
+        _ method: String,
+        _ parameters: JSONObject = [:],
+        session: String? = nil,
+        within time: Duration = .seconds(10)
+    ) async throws(CallError) -> JSONValue {
+        let number = locked { state in
+            state.number += 1
+            return state.number
+        }
+        let timer = Task {
+            try await ContinuousClock().sleep(for: time)
+            self.answer(number, nil)
+        }
+        defer { timer.cancel() }
+        let answer: JSONValue? = await withCheckedContinuation { continuation in
+            let isOver = locked { state in
+                if !state.isOver { state.waiting[number] = continuation }
+                return state.isOver
+            }
+            if isOver {
+                continuation.resume(returning: nil)
+            } else {
+                post(number, method, parameters, session)
+            }
+        }
+        guard let answer else {
+            let isOver = locked { $0.isOver }
+            throw CallError(
+                method: method,
+                text: isOver ? "the browser is gone" : "no answer within \(time.milliseconds) ms"
+            )
+        }
+        if let error = answer["error"] {
+            throw CallError(method: method, text: error["message"]?.string ?? error.text)
+        }
+        return answer["result"] ?? .null
+    }
+
+    /// Calls a method without waiting for what becomes of it.
+    package func post(_ method: String, _ parameters: JSONObject = [:], session: String? = nil) {
+        let number = locked { state in
+            state.number += 1
+            return state.number
+        }
+        post(number, method, parameters, session)
+    }
+
+    private func post(
+        _ number: Int64,
+        _ method: String,
+        _ parameters: JSONObject,
+        _ session: String?
+    ) {
+        var message: JSONObject = [
+            "id": .integer(number), "method": .string(method), "params": .object(parameters),
+        ]
+        if let session { message["sessionId"] = .string(session) }
+        let bytes = JSONValue.object(message).bytes + [0]
+        writes.lock()
+        defer { writes.unlock() }
+        var start = 0
+        while start < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                write(writing, $0.baseAddress?.advanced(by: start), bytes.count - start)
+            }
+            if count <= 0 {
+                if errno == EINTR { continue }
+                return
+            }
+            start += count
+        }
+    }
+
+    // MARK: Events
+
+    /// The events of one session, from now on; the stream ends with the browser or `ignore`.
+    package func events(of session: String) -> AsyncStream<Event> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Event.self)
+        let isOver = locked { state in
+            if !state.isOver { state.listeners[session] = continuation }
+            return state.isOver
+        }
+        if isOver { continuation.finish() }
+        return stream
+    }
+
+    package func ignore(_ session: String) {
+        locked { $0.listeners.removeValue(forKey: session) }?.finish()
+    }
+
+    private func answer(_ number: Int64, _ value: JSONValue?) {
+        locked { $0.waiting.removeValue(forKey: number) }?.resume(returning: value)
+    }
+
+    private func take(_ bytes: [UInt8]) {
+        guard let message = try? JSONValue(parsing: bytes) else { return }
+        if let number = message["id"]?.int64 { return answer(number, message) }
+        guard let method = message["method"]?.string else { return }
+        let session = message["sessionId"]?.string ?? ""
+        let listener = locked { $0.listeners[session] }
+        listener?.yield(Event(method: method, parameters: message["params"] ?? .null))
+    }
+
+    /// Ends the connection; whoever waits is told.
+    func end() {
+        let isFirst = locked { state in
+            defer { state.isOver = true }
+            return !state.isOver
+        }
+        if isFirst { close(writing) }
+        finish()
+    }
+
+    private func finish() {
+        let (waiting, listeners) = locked { state in
+            defer {
+                state.isOver = true
+                state.waiting = [:]
+                state.listeners = [:]
+            }
+            return (state.waiting, state.listeners)
+        }
+        for continuation in waiting.values { continuation.resume(returning: nil) }
+        for listener in listeners.values { listener.finish() }
+    }
+
+    private static func read(_ descriptor: Int32, _ take: ([UInt8]) -> Void) {
+        var message: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = buffer.withUnsafeMutableBytes {
+                #if canImport(Glibc)
+                Glibc.read(descriptor, $0.baseAddress, $0.count)
+                #else
+                Darwin.read(descriptor, $0.baseAddress, $0.count)
+                #endif
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            var rest = buffer[..<count]
+            while let zero = rest.firstIndex(of: 0) {
+                message += rest[..<zero]
+                take(message)
+                message.removeAll(keepingCapacity: true)
+                rest = rest[(zero + 1)...]
+            }
+            message += rest
+        }
+    }
+}
