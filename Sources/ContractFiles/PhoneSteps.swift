@@ -19,7 +19,7 @@ extension ContractParser {
     package static let bridgeSwitches: [(key: String, name: String, values: [String])] = [
         ("vault-missing", "vaultMissing", ["null", "silent", "empty", "na"]),
         ("vault-decode", "vaultDecode", ["once", "raw", "plusAsSpace"]),
-        ("history", "history", ["array", "silent", "string"]),
+        ("history", "history", ["array", "null", "silent", "string"]),
         ("product-field", "historyProductField", ["productId", "productIdentifier", "both"]),
         ("result-channel", "hasResultChannel", ["true", "false"]),
         ("runtime-flags", "hasRuntimeFlags", ["true", "false"]),

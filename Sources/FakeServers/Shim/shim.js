@@ -105,7 +105,18 @@
     configurable: true, get: function () { return device.userAgent; }
   });
 
-  if (device.uaPreset !== "browser") {
+  if (device.uaPreset === "browser" && configuration.binding) {
+    // Nobody listens here: a command is a plain global, and whoever drives the browser hears of it.
+    var plain;
+    Object.defineProperty(window, "despia", {
+      configurable: true,
+      get: function () { return plain; },
+      set: function (value) {
+        plain = value;
+        if (typeof value === "string") tell("command", { command: value, page: 0 });
+      }
+    });
+  } else if (device.uaPreset !== "browser") {
     var assigned;
     Object.defineProperty(window, "despia", {
       configurable: true,

@@ -11,7 +11,9 @@ package struct DespiaSettings: Hashable, Codable, Sendable {
     package enum EntitlementField: String, Hashable, Codable, Sendable {
         case entitlement, productId
     }
-    package enum History: String, Hashable, Codable, Sendable { case array, silent, string }
+    package enum History: String, Hashable, Codable, Sendable {
+        case array, null, silent, string
+    }
 
     /// Milliseconds until a reply; never in the turn of the setter (section 1.4).
     package var latencyMilliseconds: Int64 = 20

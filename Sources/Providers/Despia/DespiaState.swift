@@ -513,6 +513,8 @@ package struct DespiaState: Fake, Hashable, Codable {
         device.lastCommandAt = page
         devices[name] = device
         record(.bridge, name, now, body, text: text, command: command)
+        // An ordinary browser has no native side.
+        if device.uaPreset == "browser" { return ["sequence": .integer(number), "replies": []] }
         if faults.setterThrows.contains(number) {
             return ["sequence": .integer(number), "throws": true, "replies": []]
         }
@@ -694,6 +696,8 @@ package struct DespiaState: Fake, Hashable, Codable {
         switch settings.history {
         case .array: return [Self.variable("restoredData", list, delay)]
         case .string: return [Self.variable("restoredData", .string(list.text), delay)]
+        // Native code that fails writes null (section 1.3).
+        case .null: return [Self.variable("restoredData", .null, delay)]
         case .silent: return []
         }
     }
