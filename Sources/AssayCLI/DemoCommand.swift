@@ -28,7 +28,8 @@ struct DemoCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         let library = ContractLibrary.shipped
-        let selected = try Selection(only: only, skip: [], level: nil).apply(to: library.contracts)
+        let selected = try Selection(only: only, skip: [], level: nil)
+            .applyForBackends(to: library.contracts)
         let seed = seed
         let jobs = min(64, max(1, jobs))
         let interruption = Interruption()

@@ -43,13 +43,18 @@ struct MutantsCommand: AsyncParsableCommand {
     private enum Mutant: Sendable {
         case backend(Defect)
         case app(ClientDefect)
+        /// Of the app with accounts, before a correct backend.
+        case accounts(AccountApp.Defect)
 
-        static let all = Defect.allCases.map(Self.backend) + ClientDefect.allCases.map(Self.app)
+        static let all =
+            Defect.allCases.map(Self.backend) + AccountApp.Defect.allCases.map(Self.accounts)
+            + ClientDefect.allCases.map(Self.app)
 
         var name: String {
             switch self {
             case .backend(let defect): defect.rawValue
             case .app(let defect): defect.rawValue
+            case .accounts(let defect): defect.rawValue
             }
         }
 
@@ -57,12 +62,13 @@ struct MutantsCommand: AsyncParsableCommand {
             switch self {
             case .backend(let defect): defect.clauses
             case .app(let defect): defect.clauses
+            case .accounts(let defect): defect.clauses
             }
         }
 
         var smoke: String {
             switch self {
-            case .backend: MutantsCommand.smoke
+            case .backend, .accounts: MutantsCommand.smoke
             case .app: MutantsCommand.appSmoke
             }
         }
@@ -71,7 +77,7 @@ struct MutantsCommand: AsyncParsableCommand {
 
         func concerns(_ contract: Contract) -> Bool {
             switch self {
-            case .backend: !contract.isDeviceScenario
+            case .backend, .accounts: !contract.isDeviceScenario
             case .app: contract.isDeviceScenario
             }
         }
@@ -204,12 +210,19 @@ struct MutantsCommand: AsyncParsableCommand {
             } catch {
                 return Outcome(mutant, failedToRun: "\(error)", isInterrupted: false)
             }
-        case .backend(let defect):
-            var profile = ReferenceProfile.make(defects: [defect.rawValue], style: defect.style)
+        case .backend, .accounts:
+            var defects: [Defect] = []
+            var appDefects: Set<AccountApp.Defect> = []
+            if case .backend(let defect) = mutant { defects = [defect] }
+            if case .accounts(let defect) = mutant { appDefects = [defect] }
+            var profile = ReferenceProfile.make(
+                defects: defects.map(\.rawValue),
+                style: defects.first?.style ?? .body
+            )
             // The reference backend tries again within a second, and what never comes must be
             // waited for in every failing case.
             profile.patience = .seconds(5)
-            let run = SuiteRun(
+            var run = SuiteRun(
                 profile: profile,
                 addresses: [:],
                 contracts: contracts,
@@ -217,6 +230,7 @@ struct MutantsCommand: AsyncParsableCommand {
                 seed: seed,
                 jobs: 8
             )
+            run.appDefects = appDefects
             do {
                 return Outcome(mutant, try await run.run(progress: Progress(), interruption: nil))
             } catch {

@@ -23,6 +23,12 @@ enum ReferenceProfile {
         var me = Profile.Endpoint(method: "GET", path: "/api/me")
         me.answerID = JSONPointer("/appUserId")
         profile.endpoints["protected"] = me
+        profile.endpoints["delete-account"] = Profile.Endpoint(method: "DELETE", path: "/api/me")
+        profile.app.access = Profile.Endpoint(
+            method: "GET",
+            path: "/test/subscriptions/{{id}}",
+            body: ["access": "{{access}}"]
+        )
         profile.accountCreation = .request(
             Profile.Endpoint(
                 method: "POST",

@@ -2,6 +2,7 @@ internal import Conformance
 internal import ContractFiles
 internal import FakeServers
 internal import Foundation
+internal import Phone
 internal import Providers
 internal import Replay
 
@@ -18,6 +19,8 @@ struct SuiteRun: Sendable {
     var isWhole = false
     var shard: Shard?
     var keepsEvidence = false
+    /// How the app with accounts deviates from a correct one.
+    var appDefects: Set<AccountApp.Defect> = []
     /// Only these of the generated variants.
     var isWanted: (@Sendable (Contract) -> Bool)?
     /// How long the cases may take together, in real time.
@@ -46,7 +49,8 @@ struct SuiteRun: Sendable {
                 addresses: addresses,
                 folder: folder,
                 base: base,
-                journalBytesMax: journalBytesMax
+                journalBytesMax: journalBytesMax,
+                appDefects: appDefects
             )
         } catch {
             if interruption?.isRaised == true { throw Failure(.interrupted, "interrupted") }

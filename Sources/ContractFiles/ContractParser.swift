@@ -12,7 +12,7 @@ package enum ContractParser {
     package static let deliveryKeys = [
         "deliver", "event", "purchasely", "body", "raw", "cut-body-at", "repeats", "set", "remove",
         "padding", "nesting", "times", "together", "at", "along", "lose-answers", "cut-requests",
-        "hang-ups", "authorization", "signature", "answers", "answer", "dropped", "to",
+        "hang-ups", "authorization", "signature", "answers", "answer", "dropped", "to", "told",
     ]
 
     /// The keys of a request; the schema lists the same.
@@ -296,6 +296,7 @@ struct VariantParser {
     static let stepKeys = [
         "register", "deliver", "call", "request", "together", "restart", "onesignal", "revenuecat",
         "firebase", "revoke", "disable", "account", "name", "app", "phone", "bridge", "backend",
+        "store",
     ]
 
     private mutating func step(_ node: LocatedNode) -> Step? {
@@ -342,7 +343,7 @@ struct VariantParser {
         case "account":
             _ = reader.mapping(node, allowed: ["account"])
             return userName(kind.value).map(Step.createAccount)
-        case "app", "phone", "bridge", "backend":
+        case "app", "phone", "bridge", "backend", "store":
             return phoneStep(kind.key, kind.value, node).map(Step.phone)
         case "call": return call(node).map { .call([$0]) }
         case "request": return request(node).map(Step.request)
@@ -592,7 +593,7 @@ struct VariantParser {
         switch subject {
         case .purchasely: delivery.provider = .purchasely
         case .repeats(let name): delivery.provider = providers[name] ?? .revenueCat
-        case .event, .body, .raw:
+        case .event, .body, .raw, .told:
             if let to = fields["to"] {
                 let name = reader.word(to, "webhook", among: ["revenuecat", "purchasely"])
                 delivery.provider = name == "purchasely" ? .purchasely : .revenueCat
@@ -653,7 +654,7 @@ struct VariantParser {
         _ fields: [String: LocatedNode],
         of node: LocatedNode
     ) -> Delivery.Subject? {
-        let given = ["event", "purchasely", "body", "raw", "repeats"].filter { fields[$0] != nil }
+        let given = ["event", "purchasely", "body", "raw", "repeats", "told"].filter { fields[$0] != nil }
         guard given.count == 1 else {
             // A misspelt key has been reported already.
             if given.isEmpty, reader.errors.contains(where: { $0.isUnknownKey(in: node) }) {
@@ -663,7 +664,7 @@ struct VariantParser {
                 .conflict(
                     given.isEmpty
                         ? "a delivery needs something to deliver"
-                        : "a delivery has one of event, purchasely, body, raw and repeats, not several",
+                        : "a delivery has one of event, purchasely, body, raw, repeats and told, not several",
                     remedy: "Add 'event: {type: INITIAL_PURCHASE, user: ada}', or one of body, "
                         + "raw, repeats."
                 ),
@@ -682,6 +683,10 @@ struct VariantParser {
             return purchaselySpec(event).map(Delivery.Subject.purchasely)
         }
         if let body = fields["body"] { return .body(body.json) }
+        if let told = fields["told"] {
+            return reader.word(told, "event type", among: EventSpec.types)
+                .map(Delivery.Subject.told)
+        }
         if let raw = fields["raw"] {
             guard case .scalar(let text, _) = raw.content else {
                 reader.fail(.wrongKind(expected: "a text", found: raw.kind), at: raw.location)
@@ -821,7 +826,7 @@ struct VariantParser {
 
     static let expectationKeys = [
         "answers", "within", "like", "compare", "effects", "state", "overlap", "ids", "alike",
-        "race", "secrets", "key-fetches", "watch", "app",
+        "race", "secrets", "key-fetches", "watch", "app", "forgets",
     ]
 
     private mutating func expectation(_ node: LocatedNode) -> Expectation {
@@ -874,7 +879,11 @@ struct VariantParser {
             expectation.overlapMin = reader.count(overlap, in: 2...256)
         }
         expectation.app = fields["app"].map { app($0) }
-        let isSaid = ["answers", "like", "effects", "state", "ids", "race", "app"].contains {
+        if let forgets = fields["forgets"] {
+            expectation.forgotten = reader.sequence(forgets).compactMap { userName($0) }
+            expectation.forgottenLocation = forgets.location
+        }
+        let isSaid = ["answers", "like", "effects", "state", "ids", "race", "app", "forgets"].contains {
             fields[$0] != nil
         }
         if !isSaid, !hasAnswers {

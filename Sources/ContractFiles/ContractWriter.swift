@@ -83,6 +83,7 @@ package enum ContractWriter {
             add("event", flow(event(spec)))
             add("cut-body-at", "\(percent)")
         case .repeats(let name): add("repeats", name)
+        case .told(let type): add("told", type)
         }
         let kept = delivery.edits.filter { $0.value != nil }
         if !kept.isEmpty {

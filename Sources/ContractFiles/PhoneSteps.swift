@@ -3,7 +3,8 @@ internal import Conformance
 extension ContractParser {
     /// The keys of what a person does; the schema lists the same.
     package static let appKeys = [
-        "app", "on", "account", "agrees", "at-once", "with", "for", "killed-at",
+        "app", "on", "account", "agrees", "at-once", "with", "for", "killed-at", "as", "runs",
+        "password", "product",
     ]
 
     /// The keys of what a phone is like; the schema lists the same.
@@ -43,6 +44,17 @@ extension VariantParser {
     {
         switch key {
         case "app": return appAction(node).map(PhoneStep.app)
+        case "store":
+            let fields = reader.mapping(node, allowed: ["store", "user"])
+            guard let name = reader.word(value, "act of the store", among: StoreAct.names),
+                let user = fields["user"].flatMap({ userName($0) })
+            else {
+                if fields["user"] == nil {
+                    reader.fail(.missingKey("user", of: "an act of the store"), at: node.location)
+                }
+                return nil
+            }
+            return .store(StoreAct(name: name, user: user))
         case "phone": return phoneChange(value, node).map(PhoneStep.phone)
         case "bridge":
             _ = reader.mapping(node, allowed: ["bridge"])
@@ -66,7 +78,14 @@ extension VariantParser {
         action.argument = fields["with"]?.json
         action.time = fields["for"].flatMap { reader.duration($0) }
         action.killedAt = fields["killed-at"].flatMap { reader.choice($0, "moment") }
-        if name == .login, action.account == nil {
+        action.anonymous = fields["as"].flatMap { userName($0) }
+        action.app = fields["runs"].flatMap { reader.choice($0, "app") } ?? .accounts
+        action.product = fields["product"].flatMap { reader.text($0) }
+        if let password = fields["password"] {
+            action.hasWrongPassword =
+                reader.word(password, "password", among: ["wrong"]) != nil
+        }
+        if name == .login || name.needsAccounts && name != .deleteAccount, action.account == nil {
             reader.fail(.missingKey("account", of: "a login"), at: node.location)
         }
         if name == .wait, action.time == nil {

@@ -264,6 +264,37 @@ package final class FakeWorld: Sendable {
         return reply
     }
 
+    /// A call of an app that runs in this process, in the journal like any other.
+    ///
+    /// - Parameters:
+    ///   - party: The provider that it calls.
+    ///   - request: What it sends.
+    ///   - namespace: The run that it belongs to.
+    /// - Returns: What the fake answers.
+    package func call(
+        _ party: Exchange.Party,
+        _ request: HTTPMessage.Request,
+        namespace: String
+    ) -> HTTPMessage.Response {
+        let invoked = journal.elapsed
+        var request = request
+        request.fields.append(HTTPMessage.Field("x-assay-namespace", namespace))
+        request.readBody()
+        let reply = respond(party, to: request)
+        var exchange = Exchange(
+            from: .app,
+            to: party,
+            namespace: namespace,
+            purpose: .call,
+            at: reply.at,
+            request: request
+        )
+        exchange.outcome = .answered(reply.response)
+        exchange.effects = reply.effects
+        journal.write(exchange, invoked: invoked)
+        return reply.response
+    }
+
     /// Every text in a request that may be an id: the path's segments, the query, the credential,
     /// the strings of the body.
     private static func candidates(_ request: HTTPMessage.Request) -> [String] {

@@ -91,7 +91,7 @@ package struct AppBackend: Hashable, Sendable {
         to request: HTTPMessage.Request,
         ids: (String) -> String
     ) -> Answer {
-        let planned = next(route)
+        let planned = plan.takeNext(route) ?? .ok
         switch planned {
         case .reset: return .reset
         case .never: return .never
@@ -104,13 +104,6 @@ package struct AppBackend: Hashable, Sendable {
         case .ok, .otherID, .claimed, .recovered:
             return .answered(usual(route, request, planned, ids), after: .zero)
         }
-    }
-
-    private mutating func next(_ route: String) -> AppBackendPlan.Answer {
-        guard var answers = plan.answers[route], let first = answers.first else { return .ok }
-        if answers.count > 1 || !plan.isPermanent { answers.removeFirst() }
-        plan.answers[route] = answers
-        return first
     }
 
     private mutating func usual(

@@ -95,6 +95,9 @@ package struct DeviceSuite: Sendable {
 }
 
 extension Contract {
-    /// Whether it judges an app on a phone, and not a backend.
-    package var isDeviceScenario: Bool { expectation.app != nil }
+    /// Whether it judges an app on a phone, and not a backend: nothing is delivered to anybody.
+    package var isDeviceScenario: Bool {
+        expectation.app != nil
+            && !(given + steps).contains { if case .deliver = $0 { true } else { false } }
+    }
 }

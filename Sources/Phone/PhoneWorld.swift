@@ -113,22 +113,7 @@ package struct PhoneWorld: Sendable {
     }
 
     package mutating func apply(_ plan: BridgePlan) {
-        var settings = JSONObject()
-        for (name, value) in plan.switches { settings[name] = value }
-        if let known = try? JSONValue(encoding: despia.settings), var all = known.object {
-            for member in settings.members { all[member.key] = member.value }
-            if let changed = try? JSONValue.object(all).decoded(as: DespiaSettings.self) {
-                despia.settings = changed
-            }
-        }
-        despia.faults.matching += plan.faults.map { fault in
-            DespiaFaults.Matching(
-                kind: fault.kind,
-                scheme: fault.scheme,
-                key: fault.role.map { key($0) },
-                times: fault.times
-            )
-        }
+        despia.apply(plan, keys: profile.app.vaultKeys)
     }
 
     package func key(_ role: PhoneChange.VaultRole) -> String {

@@ -168,6 +168,7 @@ package struct Simulation {
                     add(now, phone, page.number, .call(name, arguments))
                 }
             }
+        case .signUp, .signIn, .google, .forgotPassword, .deleteAccount, .refresh: break
         case .wait:
             world.gesture("wait", phone, at: time)
             run(until: now + (action.time ?? .zero).milliseconds)

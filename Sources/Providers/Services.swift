@@ -41,6 +41,9 @@ package struct Services: Hashable, Codable, Sendable {
     package var despia: DespiaState
     package var clock = VirtualClock()
     package var queue = DeliveryQueue()
+    /// Whether events are kept for somebody who delivers them himself.
+    package var keepsEvents = false
+    package var told: [JSONObject] = []
     /// What happens to the next calls, by provider.
     package var plans: [String: ProviderPlan] = [:]
 
@@ -183,6 +186,7 @@ package struct Services: Hashable, Codable, Sendable {
         revenueCat.advance(to: now)
         purchasely.advance(to: now)
         for event in revenueCat.takeEvents() {
+            if keepsEvents { told.append(event) }
             let id = (event["id"] ?? event["event_id"])?.string ?? ""
             let type = event["type"]?.string ?? ""
             for webhook in revenueCat.webhooks where webhook.takes(event) {

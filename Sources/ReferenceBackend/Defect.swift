@@ -178,6 +178,10 @@ package enum Defect: String, Sendable, CaseIterable {
     case renewalKeepsExpiry = "renewal-keeps-expiry"
     case reconcileAnnounces = "reconcile-announces"
     case signatureOnce = "signature-once"
+    case anonymousIgnored = "anonymous-ignored"
+    case deviceIsIdentity = "device-is-identity"
+    case phoneHasOneUser = "phone-has-one-user"
+    case deletionKeepsPhone = "deletion-keeps-phone"
 
     /// What goes wrong, in one line.
     package var summary: String {
@@ -357,6 +361,10 @@ package enum Defect: String, Sendable, CaseIterable {
         case .renewalKeepsExpiry: "RENEWAL keeps the old expiry"
         case .reconcileAnnounces: "reconciliation tells everybody"
         case .signatureOnce: "a second signature for the same event is refused"
+        case .anonymousIgnored: "events of anonymous customers are dropped"
+        case .deviceIsIdentity: "whoever uses a phone is who used it before"
+        case .phoneHasOneUser: "a new user of a phone ends what the one before had"
+        case .deletionKeepsPhone: "a deleted account keeps its phone"
         }
     }
 
@@ -391,14 +399,18 @@ package enum Defect: String, Sendable, CaseIterable {
             ["S-07"]
         case .testEventGrants, .testEventPushes, .testRejected:
             ["S-18"]
-        case .transferFails, .transferIgnored, .transferKeepsSource, .transferFirstOnly:
+        case .transferFails, .transferFirstOnly:
             ["S-17"]
-        case .aliasesIgnored, .originalIDIgnored, .noMerge:
+        case .transferIgnored, .transferKeepsSource:
+            ["S-17", "A-07"]
+        case .aliasesIgnored, .originalIDIgnored:
             ["S-20"]
+        case .noMerge:
+            ["S-20", "A-02", "A-04", "A-06"]
         case .unknownUserSkipped, .unknownUserRejected:
             ["S-21"]
         case .registerResets:
-            ["S-21", "S-22"]
+            ["S-21", "S-22", "A-03", "A-06", "A-08"]
         case .pushResultIgnored, .pushEmptyIDAccepted, .pushErrorsTakenForFailure:
             ["S-30"]
         case .pushWithoutKey, .outboxInMemory:
@@ -460,7 +472,9 @@ package enum Defect: String, Sendable, CaseIterable {
             ["S-32"]
         case .expiryByDay:
             ["S-32", "S-10"]
-        case .reconcileIgnored, .reconcileAddsOnly, .reconcileAnnounces:
+        case .reconcileIgnored:
+            ["S-34", "A-10"]
+        case .reconcileAddsOnly, .reconcileAnnounces:
             ["S-34"]
         case .pushToEveryone, .pushWithoutChannel, .pushToAlias:
             ["O-01"]
@@ -516,6 +530,12 @@ package enum Defect: String, Sendable, CaseIterable {
             ["F-10"]
         case .expirationIgnored:
             ["S-15", "S-10"]
+        case .anonymousIgnored:
+            ["A-01"]
+        case .deviceIsIdentity, .phoneHasOneUser:
+            ["A-05"]
+        case .deletionKeepsPhone:
+            ["A-11"]
         }
     }
 

@@ -16,6 +16,7 @@ struct UserRoutes: Sendable {
         router.post("api/user/register") { request, _ in try await register(request) }
         router.post("api/user/login") { request, _ in try await login(request) }
         router.get("api/me") { request, _ in await me(request) }
+        router.delete("api/me") { request, _ in try await deleteAccount(request) }
         router.post("admin/reconcile") { _, _ in
             try await processor.reconcile()
             return JSON.response(.ok, ["reconciled": true])
@@ -82,6 +83,25 @@ struct UserRoutes: Sendable {
         }
         // Defect: register-forgets-owner
         if let known, defects.contains(.registerForgetsOwner) { try accounts.unlink(db, known.id) }
+        // Defect: phone-has-one-user
+        if known == nil, defects.contains(.phoneHasOneUser) {
+            try db.execute(
+                sql: "DELETE FROM subscriptions WHERE userID IN "
+                    + "(SELECT id FROM users WHERE deviceID = ?)",
+                arguments: [device]
+            )
+        }
+        // Defect: device-is-identity
+        if known == nil, defects.contains(.deviceIsIdentity),
+            let owner = try User.fetchOne(
+                db,
+                sql: "SELECT * FROM users WHERE deviceID = ? ORDER BY id DESC",
+                arguments: [device]
+            ), let ownerID = owner.id
+        {
+            try store.link(db, id, to: ownerID)
+            return nil
+        }
         var user = try known ?? store.insert(db, id, source: body.source ?? "new")
         // Defect: register-loses-source, register-nulls, register-takes-device
         if defects.contains(.registerLosesSource) { user.source = body.source ?? user.source }
@@ -161,6 +181,28 @@ struct UserRoutes: Sendable {
         case .unavailable:
             return JSON.response(.serviceUnavailable, ["error": "keys_unavailable"])
         }
+    }
+
+    /// Erases what names the person or the phone; what was bought stays, because stores and
+    /// RevenueCat keep it too.
+    private func deleteAccount(_ request: Request) async throws -> Response {
+        let value = request.headers[.authorization] ?? ""
+        guard value.hasPrefix("Bearer "),
+            case .accepted(let subject, _) = await verifier.verify(String(value.dropFirst(7)))
+        else { return JSON.response(.unauthorized, ["error": "invalid_token"]) }
+        // Defect: deletion-keeps-phone
+        if store.defects.contains(.deletionKeepsPhone) {
+            return JSON.response(.ok, ["deleted": true])
+        }
+        try await store.pool.write { db in
+            guard var user = try store.user(db, known: subject) else { return }
+            user.deviceID = nil
+            user.platform = nil
+            user.deviceToken = nil
+            try user.update(db)
+            try accounts.unlink(db, user.id)
+        }
+        return JSON.response(.ok, ["deleted": true])
     }
 
     private func createAccount(_ request: Request) async throws -> Response {

@@ -33,6 +33,10 @@ struct WebhookProcessor: Sendable {
 
     func process(_ event: WebhookEvent, body: Data) async throws -> Outcome {
         let key = dedupeKey(event, body)
+        // Defect: anonymous-ignored
+        if defects.contains(.anonymousIgnored), event.appUserID?.hasPrefix("$RCAnon") == true {
+            return .applied
+        }
         // Defect: dedupe-check-then-write
         if defects.contains(.dedupeCheckThenWrite) {
             return try await checkThenWrite(event, key)

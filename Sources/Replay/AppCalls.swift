@@ -295,7 +295,7 @@ extension RunExecutor {
 
     // MARK: Requests
 
-    private func send(
+    func send(
         _ endpoint: Profile.Endpoint,
         _ values: [String: String?],
         purpose: Exchange.Purpose,

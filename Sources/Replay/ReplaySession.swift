@@ -1,6 +1,7 @@
 package import Conformance
 package import FakeServers
 internal import Foundation
+package import Phone
 internal import Providers
 
 #if canImport(Glibc)
@@ -52,6 +53,7 @@ package final class ReplaySession: Sendable {
     ///   - journalBytesMax: The bound of the journal, in bytes.
     ///   - seed: What the fakes' ids are drawn from.
     ///   - others: Fakes to open beside those that a backend calls.
+    ///   - appDefects: How the app with accounts deviates from a correct one.
     /// - Throws: When a port is taken, a template is wrong, or the backend does not get ready.
     package init(
         profile: Profile,
@@ -60,7 +62,8 @@ package final class ReplaySession: Sendable {
         base: Instant,
         journalBytesMax: Int = 256 << 20,
         seed: UInt64 = 0,
-        others: [Exchange.Party] = []
+        others: [Exchange.Party] = [],
+        appDefects: Set<AccountApp.Defect> = []
     ) async throws(OpenError) {
         world = FakeWorld(
             journalBytesMax: journalBytesMax,
@@ -131,7 +134,13 @@ package final class ReplaySession: Sendable {
             for server in servers { await server.stop() }
             throw OpenError(kind: .configuration, description: "\(error)")
         }
-        executor = RunExecutor(backend: backend, world: world, profile: profile, base: base)
+        executor = RunExecutor(
+            backend: backend,
+            world: world,
+            profile: profile,
+            base: base,
+            appDefects: appDefects
+        )
         do throws(BackendUnderTest.UnreachableError) {
             try await backend.start()
         } catch {

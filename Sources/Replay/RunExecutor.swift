@@ -1,5 +1,6 @@
 package import Conformance
 package import FakeServers
+package import Phone
 internal import Providers
 
 /// Carries out one run in a namespace of its own and brings back what was seen.
@@ -15,8 +16,17 @@ package final class RunExecutor: Sendable {
     /// The moment that relative times in contracts count from; the same for every run of a suite,
     /// so that a case and its twin carry equal dates.
     let base: Instant
+    /// How the app with accounts deviates from a correct one.
+    let appDefects: Set<AccountApp.Defect>
 
-    package init(backend: BackendUnderTest, world: FakeWorld, profile: Profile, base: Instant) {
+    package init(
+        backend: BackendUnderTest,
+        world: FakeWorld,
+        profile: Profile,
+        base: Instant,
+        appDefects: Set<AccountApp.Defect> = []
+    ) {
+        self.appDefects = appDefects
         self.backend = backend
         self.world = world
         self.profile = profile
@@ -70,6 +80,7 @@ package final class RunExecutor: Sendable {
         var latency: Duration = .milliseconds(5)
         /// What the contract's templates stand for.
         var values: TemplateValues
+        var live = LiveApps()
 
         init(
             namespace: Namespace,
@@ -103,6 +114,7 @@ package final class RunExecutor: Sendable {
             if progress.trouble != nil || Task.isCancelled { break }
         }
         progress.killer?.cancel()
+        observePhones(progress)
         let isSerialised = progress.isSerialised
         func record(_ settling: RunRecord.Settling) -> RunRecord {
             var exchanges = world.journal.read {
@@ -236,7 +248,7 @@ package final class RunExecutor: Sendable {
         return progress
     }
 
-    private func introduce(_ users: [String], _ progress: Progress) {
+    func introduce(_ users: [String], _ progress: Progress) {
         let ids = users.flatMap {
             [progress.namespace.id(of: $0), progress.namespace.anonymousID(of: $0)]
         }
@@ -299,7 +311,7 @@ package final class RunExecutor: Sendable {
                 )
                 services.firebase.change(id, change, project: project, at: now)
             }
-        case .phone: break
+        case .phone(let step): await carryOut(step, plan, &progress)
         case .killAtCall:
             if await progress.killer?.value != true, !Task.isCancelled {
                 progress.trouble = .disturbanceMissed("the backend did not make that call")
@@ -415,7 +427,7 @@ package final class RunExecutor: Sendable {
     ) async {
         progress.now = progress.now + delivery.delay
         let body = self.body(of: delivery, &progress)
-        if delivery.isDropped { return }
+        if delivery.isDropped || progress.trouble != nil { return }
         if case .repeats = delivery.subject {} else { progress.bodies[delivery.name] = body }
         if delivery.isTogether {
             await deliverTogether(delivery, body, within: within, &progress)
@@ -697,7 +709,7 @@ package final class RunExecutor: Sendable {
             case .purchasely(let spec):
                 return PurchaselyEventFactory(namespace: namespace, base: base)
                     .body(spec, name: delivery.name)
-            case .body, .raw, .repeats: continue
+            case .body, .raw, .repeats, .told: continue
             }
         }
         return nil
@@ -729,6 +741,11 @@ package final class RunExecutor: Sendable {
                 world.apply(body, namespace: progress.namespace.name)
             }
             return body.bytes
+        case .told(let type):
+            let bytes = told(type, &progress)
+            guard !delivery.edits.isEmpty, let value = try? JSONValue(parsing: bytes)
+            else { return bytes }
+            return Self.edited(value, delivery, &progress).bytes
         case .raw(.text(let text)): return Array(text.utf8)
         case .raw(.truncated(let spec, let percent)):
             let bytes = factory.body(spec, name: delivery.name).bytes

@@ -86,15 +86,25 @@ package struct Contract: Hashable, Codable, Sendable {
             case .provider(let plan) where plan.provider == "revenuecat":
                 all.append(.subscriberReads)
             case .createAccount: all.append(.login)
+            case .phone(let step) where expectation.app == nil || deliversAnything:
+                all += [.accountApp, .register]
+                if case .app(let action) = step, action.name == .deleteAccount {
+                    all.append(.deletion)
+                }
             case .register, .name, .provider, .deliver, .request, .rotateKeys, .account, .phone:
                 break
             }
         }
-        if fields.contains("exists") { all.append(.users) }
+        if fields.contains("exists") || !expectation.forgotten.isEmpty { all.append(.users) }
         let comparesState =
             expectation.relation != nil && !expectation.compared.contains(.effects)
         if comparesState || fields.contains(where: { $0 != "exists" }) { all.append(.subscription) }
         return all
+    }
+
+    /// Whether any event reaches a backend.
+    private var deliversAnything: Bool {
+        (given + steps).contains { if case .deliver = $0 { true } else { false } }
     }
 
     /// Every user that the contract names, in order of appearance.
@@ -119,6 +129,7 @@ package struct Contract: Hashable, Codable, Sendable {
             case .sameAs, .otherThan, .changed: break
             }
         }
+        for user in expectation.forgotten { add(user) }
         for state in expectation.states { for user in state.users { add(user) } }
         for effect in expectation.effects {
             if let user = effect.user { add(user) }
@@ -153,6 +164,11 @@ package enum Feature: String, Hashable, Codable, Sendable, CaseIterable {
     case revocation
     /// The protected route is for people with an account, not for anonymous sessions.
     case realAccounts = "real-accounts"
+    /// Its users register as the guide's app does, with ids of any form, so that an app with
+    /// accounts can stand before it.
+    case accountApp = "account-app"
+    /// A route of its own deletes an account.
+    case deletion
     /// It takes Purchasely's webhook.
     case purchasely
     /// It sends pushes when Purchasely's events come.

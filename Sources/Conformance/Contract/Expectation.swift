@@ -49,6 +49,9 @@ package struct Expectation: Hashable, Codable, Sendable {
     package var keyFetchesMax: Int?
     /// How long the run is watched, in real time, after everything has settled.
     package var watch: Duration?
+    /// Users of whom no probe shows anything personal any more.
+    package var forgotten: [String] = []
+    package var forgottenLocation: SourceLocation?
     /// What must be true of the app, in a device scenario.
     package var app: AppExpectation?
 
@@ -61,7 +64,7 @@ package struct Expectation: Hashable, Codable, Sendable {
 
     /// Whether judging needs to look behind the answers.
     package var needsSettling: Bool {
-        relation != nil || !effects.isEmpty || !states.isEmpty || watch != nil
+        relation != nil || !effects.isEmpty || !states.isEmpty || watch != nil || !forgotten.isEmpty
     }
 }
 

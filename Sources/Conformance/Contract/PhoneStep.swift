@@ -10,11 +10,16 @@ package enum PhoneStep: Hashable, Codable, Sendable {
     case bridge(BridgePlan)
     /// How the app's own backend answers from now on.
     case backend(AppBackendPlan)
+    /// The store does something with what a user has bought.
+    case store(StoreAct)
 
     /// The users whose ids it names.
     package var users: [String] {
         switch self {
-        case .app, .bridge: []
+        case .bridge: []
+        case .app(let action):
+            [action.anonymous, action.name.needsAccounts ? action.account : nil].compactMap { $0 }
+        case .store(let act): [act.user]
         case .phone(let change):
             TemplateValues.users(in: change.vault.values.sorted())
                 + (change.history ?? []).compactMap(\.user)
@@ -51,12 +56,40 @@ package struct AppAction: Hashable, Codable, Sendable {
         case callback
         /// Nothing is done; the app goes on by itself.
         case wait
+        /// The acts of an app with accounts (clause catalogue, section A).
+        case signUp = "sign-up-with-email"
+        case signIn = "sign-in-with-email"
+        case google = "sign-in-with-google"
+        case forgotPassword = "forgot-password"
+        case deleteAccount = "delete-account"
+        /// The app asks for a new token, and its backend for what it knows.
+        case refresh
+
+        /// Whether only an app with accounts knows it.
+        package var needsAccounts: Bool {
+            [.signUp, .signIn, .google, .forgotPassword, .deleteAccount].contains(self)
+        }
+    }
+
+    /// Which app a phone runs when it stands before a backend.
+    package enum App: String, Hashable, Codable, Sendable, CaseIterable {
+        /// Firebase signs people in, and RevenueCat's own SDK sells.
+        case accounts
+        /// A web app on the Despia runtime.
+        case despia
     }
 
     package var name: Name
     package var phone = "phone"
     /// Who signs in.
     package var account: String?
+    /// What the contract calls the anonymous customer that a launch or a logout makes.
+    package var anonymous: String?
+    /// Which app a launch starts.
+    package var app = App.accounts
+    /// Another password than the account's.
+    package var hasWrongPassword = false
+    package var product: String?
     /// The person agrees when the app asks whether to go on.
     package var agrees = false
     /// The next step does not wait until this one is over.
@@ -80,6 +113,21 @@ package struct AppAction: Hashable, Codable, Sendable {
 
     package init(_ name: Name) {
         self.name = name
+    }
+}
+
+/// Something that the store does by itself, by the name of the fake's action.
+package struct StoreAct: Hashable, Codable, Sendable {
+    package static let names = [
+        "renew", "cancel", "uncancel", "refund", "expire", "billing-issue",
+    ]
+
+    package var name: String
+    package var user: String
+
+    package init(name: String, user: String) {
+        self.name = name
+        self.user = user
     }
 }
 
@@ -208,6 +256,14 @@ package struct AppBackendPlan: Hashable, Codable, Sendable {
     package var learnsPurchases = true
 
     package init() {}
+
+    /// What is planned for the next call of a route; nil: nothing.
+    package mutating func takeNext(_ route: String) -> Answer? {
+        guard var answers = answers[route], let first = answers.first else { return nil }
+        if answers.count > 1 || !isPermanent { answers.removeFirst() }
+        self.answers[route] = answers
+        return first
+    }
 }
 
 /// What must be true of the app after a device scenario.

@@ -254,6 +254,11 @@ package struct Profile: Hashable, Sendable {
         case .textIDs where idForm != .string:
             return "the profile's users have ids of the form '\(idForm.rawValue)'"
         case .reconcile: return missing("reconcile")
+        case .deletion: return missing("delete-account")
+        case .accountApp where idForm == .uuid || idForm == .integer:
+            return "the profile's users have ids of the form '\(idForm.rawValue)'"
+        case .accountApp where creation != .register:
+            return "the profile's users are not created by the register endpoint"
         case .register: return missing("register")
         case .login:
             return missing("login")

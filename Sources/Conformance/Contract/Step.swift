@@ -41,6 +41,8 @@ package struct Delivery: Hashable, Codable, Sendable {
         case raw(RawBody)
         /// The same bytes as the named delivery.
         case repeats(String)
+        /// The next event of that type that the store told of, because of what an app did.
+        case told(String)
     }
 
     package enum RawBody: Hashable, Codable, Sendable {
@@ -146,7 +148,7 @@ package struct Delivery: Hashable, Codable, Sendable {
         case .purchasely(let spec): spec.users
         case .raw(.truncated(let spec, _)): spec.users
         case .body(let value): TemplateValues.users(in: [value.text])
-        case .raw(.text), .repeats: []
+        case .raw(.text), .repeats, .told: []
         }
     }
 
@@ -155,7 +157,7 @@ package struct Delivery: Hashable, Codable, Sendable {
         switch subject {
         case .event(let spec), .raw(.truncated(let spec, _)): spec.time
         case .purchasely(let spec): spec.time
-        case .body, .raw(.text), .repeats: .zero
+        case .body, .raw(.text), .repeats, .told: .zero
         }
     }
 }

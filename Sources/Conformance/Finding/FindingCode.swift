@@ -26,6 +26,7 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
     case wrongWinners = "E403"
     case secretShown = "E404"
     case tooManyFetches = "E405"
+    case personalDataKept = "E406"
     case commandUnwanted = "E501"
     case commandMissing = "E502"
     case identitySplit = "E503"
@@ -84,6 +85,7 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
         case .wrongWinners: "wrong-winners"
         case .secretShown: "secret-shown"
         case .tooManyFetches: "too-many-fetches"
+        case .personalDataKept: "personal-data-kept"
         case .commandUnwanted: "command-unwanted"
         case .commandMissing: "command-missing"
         case .identitySplit: "identity-split"
@@ -301,6 +303,13 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
                 "A user exists that nobody registered and no purchase named.",
                 "Every id in any body becomes a user, the dashboard's TEST event included.",
                 "Create users only for events that carry a purchase."
+            )
+        case .personalDataKept:
+            (
+                "After an account was deleted the backend still shows something personal of it.",
+                "Only the login is removed, or a later webhook fills the record again.",
+                "Erase what names a person or a phone with the account, and mark the id, so that "
+                    + "later events keep to the purchase."
             )
         case .commandUnwanted:
             (

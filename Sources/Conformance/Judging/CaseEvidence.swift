@@ -35,7 +35,7 @@ package enum Judge {
         [
             AnswerRule.self, CallRule.self, OverlapRule.self, EffectRule.self, PushRule.self,
             RelationRule.self, StateRule.self, SecretRule.self, DisturbanceRule.self,
-            GoldenRule.self, ClientRule.self,
+            GoldenRule.self, ClientRule.self, ForgetRule.self,
         ]
     }
 
@@ -175,7 +175,7 @@ extension Judge {
                 return switch finding.code {
                 case .effectMissing, .effectCount, .stateDiffers, .stateValue, .userMissing,
                     .keyChanged, .effectContent, .commandMissing, .identitySplit, .registrationLost,
-                    .startTooSlow, .wrongPerson, .screenDiffers:
+                    .startTooSlow, .wrongPerson, .screenDiffers, .personalDataKept:
                     true
                 case .answerStatus, .intruderAccepted, .noAnswer, .answerLate, .backendExited,
                     .effectExtra, .effectDiffers, .userUnwanted, .noOverlap, .journalGap,

@@ -44,6 +44,28 @@ package struct DespiaState: Fake, Hashable, Codable {
         return registrations
     }
 
+    /// Sets switches and faults as a contract says them.
+    ///
+    /// - Parameters:
+    ///   - plan: Switches by the name of their setting, and faults by command.
+    ///   - keys: The keys of the app's vault, by role.
+    package mutating func apply(_ plan: BridgePlan, keys: [PhoneChange.VaultRole: String]) {
+        if let known = try? JSONValue(encoding: settings), var all = known.object {
+            for (name, value) in plan.switches { all[name] = value }
+            if let changed = try? JSONValue.object(all).decoded(as: DespiaSettings.self) {
+                settings = changed
+            }
+        }
+        faults.matching += plan.faults.map { fault in
+            DespiaFaults.Matching(
+                kind: fault.kind,
+                scheme: fault.scheme,
+                key: fault.role.map { keys[$0] ?? $0.rawValue },
+                times: fault.times
+            )
+        }
+    }
+
     /// Brings the purchases that the devices show up to what the store knows.
     package mutating func refreshHistory(
         _ find: (String) -> Purchase?,

@@ -264,7 +264,8 @@ package final class BrowserScenario: Sendable {
                 has(state) { !$0.hasOpenQuestion && now > began + 2 * Self.quiet }
             }
         case .callback: await wait(atMost: Self.reaction)
-        case .kill, .wait: break
+        case .kill, .wait, .signUp, .signIn, .google, .forgotPassword, .deleteAccount, .refresh:
+            break
         }
     }
 
@@ -420,6 +421,7 @@ package final class BrowserScenario: Sendable {
                 ]
             }
             tell(.array(calls), phone)
+        case .signUp, .signIn, .google, .forgotPassword, .deleteAccount, .refresh: break
         case .wait:
             gesture("wait", phone)
             let time = (action.time ?? .zero).microseconds

@@ -1,0 +1,42 @@
+/// Of a deleted account no probe shows anything that names its person or their phone.
+///
+/// Source: clause catalogue, A-11.
+package struct ForgetRule: Rule {
+    package static func findings(in evidence: CaseEvidence) -> [Finding] {
+        let expectation = evidence.expectation
+        let record = evidence.subject
+        return expectation.forgotten.compactMap { user in
+            let personal = [
+                ("the address", record.namespace.accountID(of: user)),
+                ("the phone", record.namespace.installID(of: "phone")),
+            ]
+            let looks = record.exchanges.filter {
+                guard $0.completed != nil, case .probe(_, user) = $0.purpose else { return false }
+                return true
+            }
+            guard !looks.isEmpty else {
+                return Finding(
+                    .unobservable,
+                    expected: "a look at what is left of \(user)",
+                    actual: "no probe was asked",
+                    location: expectation.forgottenLocation
+                )
+            }
+            // Only the last look of each probe counts.
+            var last: [Exchange.Purpose: Exchange] = [:]
+            for look in looks { last[look.purpose] = look }
+            for look in last.values.sorted(by: { $0.sequence < $1.sequence }) {
+                let text = look.response.map { String(decoding: $0.body, as: UTF8.self) } ?? ""
+                guard let kept = personal.first(where: { text.contains($0.1) }) else { continue }
+                return Finding(
+                    .personalDataKept,
+                    expected: "nothing personal is left of \(user)",
+                    actual: "\(look.request.target) still shows \(kept.0)",
+                    location: expectation.forgottenLocation,
+                    evidence: [look.sequence]
+                )
+            }
+            return nil
+        }
+    }
+}
