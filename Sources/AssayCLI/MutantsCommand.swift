@@ -46,15 +46,20 @@ struct MutantsCommand: AsyncParsableCommand {
         /// Of the app with accounts, before a correct backend.
         case accounts(AccountApp.Defect)
 
+        /// Of the built-in app, before a correct backend and with everybody else.
+        case live(ClientDefect)
+
         static let all =
             Defect.allCases.map(Self.backend) + AccountApp.Defect.allCases.map(Self.accounts)
             + ClientDefect.allCases.map(Self.app)
+            + [.failureCounts, .writeUnconfirmed, .neverUnlocks].map(Self.live)
 
         var name: String {
             switch self {
             case .backend(let defect): defect.rawValue
             case .app(let defect): defect.rawValue
             case .accounts(let defect): defect.rawValue
+            case .live(let defect): defect.rawValue + "-before-a-backend"
             }
         }
 
@@ -63,12 +68,13 @@ struct MutantsCommand: AsyncParsableCommand {
             case .backend(let defect): defect.clauses
             case .app(let defect): defect.clauses
             case .accounts(let defect): defect.clauses
+            case .live: ["A-01"]
             }
         }
 
         var smoke: String {
             switch self {
-            case .backend, .accounts: MutantsCommand.smoke
+            case .backend, .accounts, .live: MutantsCommand.smoke
             case .app: MutantsCommand.appSmoke
             }
         }
@@ -77,7 +83,7 @@ struct MutantsCommand: AsyncParsableCommand {
 
         func concerns(_ contract: Contract) -> Bool {
             switch self {
-            case .backend, .accounts: !contract.isDeviceScenario
+            case .backend, .accounts, .live: !contract.isDeviceScenario
             case .app: contract.isDeviceScenario
             }
         }
@@ -210,7 +216,7 @@ struct MutantsCommand: AsyncParsableCommand {
             } catch {
                 return Outcome(mutant, failedToRun: "\(error)", isInterrupted: false)
             }
-        case .backend, .accounts:
+        case .backend, .accounts, .live:
             var defects: [Defect] = []
             var appDefects: Set<AccountApp.Defect> = []
             if case .backend(let defect) = mutant { defects = [defect] }
@@ -231,6 +237,7 @@ struct MutantsCommand: AsyncParsableCommand {
                 jobs: 8
             )
             run.appDefects = appDefects
+            if case .live(let defect) = mutant { run.clientDefects = [defect] }
             do {
                 return Outcome(mutant, try await run.run(progress: Progress(), interruption: nil))
             } catch {

@@ -21,6 +21,8 @@ struct SuiteRun: Sendable {
     var keepsEvidence = false
     /// How the app with accounts deviates from a correct one.
     var appDefects: Set<AccountApp.Defect> = []
+    /// How the app on the Despia runtime deviates from a correct one.
+    var clientDefects: Set<ClientDefect> = []
     /// Only these of the generated variants.
     var isWanted: (@Sendable (Contract) -> Bool)?
     /// How long the cases may take together, in real time.
@@ -50,7 +52,8 @@ struct SuiteRun: Sendable {
                 folder: folder,
                 base: base,
                 journalBytesMax: journalBytesMax,
-                appDefects: appDefects
+                appDefects: appDefects,
+                clientDefects: clientDefects
             )
         } catch {
             if interruption?.isRaised == true { throw Failure(.interrupted, "interrupted") }

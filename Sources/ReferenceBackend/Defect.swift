@@ -376,13 +376,13 @@ package enum Defect: String, Sendable, CaseIterable {
             .signatureIgnored, .signatureMissingAllowed, .signatureAgeIgnored, .signatureOnce:
             ["S-01"]
         case .noDedupe:
-            ["S-03", "S-07"]
+            ["S-03", "S-07", "A-01"]
         case .dedupeCheckThenWrite, .dedupeByContent, .dedupeByTransaction, .duplicateRejected:
             ["S-03"]
         case .dedupeInMemory:
             ["S-03", "S-04"]
         case .brokenBodyMarked:
-            ["S-07", "S-04"]
+            ["S-07", "S-04", "A-01"]
         case .duplicateDropsConnection:
             ["S-33"]
         case .lastWriteWins:
@@ -411,12 +411,14 @@ package enum Defect: String, Sendable, CaseIterable {
             ["S-21"]
         case .registerResets:
             ["S-21", "S-22", "A-03", "A-06", "A-08"]
-        case .pushResultIgnored, .pushEmptyIDAccepted, .pushErrorsTakenForFailure:
+        case .pushResultIgnored:
+            ["S-30", "A-01"]
+        case .pushEmptyIDAccepted, .pushErrorsTakenForFailure:
             ["S-30"]
         case .pushWithoutKey, .outboxInMemory:
             ["S-05"]
         case .pushNewKey:
-            ["O-03"]
+            ["O-03", "A-01"]
         case .pushBeforeAnswer, .pushFailureFailsWebhook:
             ["S-06", "S-04"]
         case .twoTransactions, .answerBeforeStore:

@@ -166,7 +166,7 @@ extension Store {
         return user
     }
 
-    private func merge(_ db: Database, _ other: User, into userID: Int64) throws {
+    func merge(_ db: Database, _ other: User, into userID: Int64) throws {
         guard let otherID = other.id else { return }
         try move(db, from: otherID, to: userID)
         try db.execute(

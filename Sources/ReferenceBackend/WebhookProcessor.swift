@@ -325,10 +325,17 @@ struct WebhookProcessor: Sendable {
         if defects.contains(.transferFails), event.appUserID == nil { throw Store.UnknownUser() }
         if defects.contains(.transferIgnored) { return }
         guard let winner = event.transferredTo.first(where: store.isValid) else { return }
-        var known: User?
-        for id in event.transferredTo where known == nil { known = try store.user(db, known: id) }
-        let target = try known ?? store.insert(db, winner, source: User.safetyNet)
+        // Each side is one customer under several ids (RevenueCat fact sheet, section 2.4).
+        var known: [User] = []
+        for id in event.transferredTo {
+            guard let user = try store.user(db, known: id),
+                !known.contains(where: { $0.id == user.id })
+            else { continue }
+            known.append(user)
+        }
+        let target = try known.first ?? store.insert(db, winner, source: User.safetyNet)
         guard let targetID = target.id else { return }
+        for other in known.dropFirst() { try store.merge(db, other, into: targetID) }
         for id in event.transferredTo { try store.link(db, id, to: targetID) }
         for id in event.transferredFrom {
             if let source = try store.user(db, known: id)?.id, source != targetID {

@@ -54,6 +54,7 @@ package final class ReplaySession: Sendable {
     ///   - seed: What the fakes' ids are drawn from.
     ///   - others: Fakes to open beside those that a backend calls.
     ///   - appDefects: How the app with accounts deviates from a correct one.
+    ///   - clientDefects: How the app on the Despia runtime does.
     /// - Throws: When a port is taken, a template is wrong, or the backend does not get ready.
     package init(
         profile: Profile,
@@ -63,7 +64,8 @@ package final class ReplaySession: Sendable {
         journalBytesMax: Int = 256 << 20,
         seed: UInt64 = 0,
         others: [Exchange.Party] = [],
-        appDefects: Set<AccountApp.Defect> = []
+        appDefects: Set<AccountApp.Defect> = [],
+        clientDefects: Set<ClientDefect> = []
     ) async throws(OpenError) {
         world = FakeWorld(
             journalBytesMax: journalBytesMax,
@@ -139,7 +141,8 @@ package final class ReplaySession: Sendable {
             world: world,
             profile: profile,
             base: base,
-            appDefects: appDefects
+            appDefects: appDefects,
+            clientDefects: clientDefects
         )
         do throws(BackendUnderTest.UnreachableError) {
             try await backend.start()

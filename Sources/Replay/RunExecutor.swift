@@ -18,15 +18,19 @@ package final class RunExecutor: Sendable {
     let base: Instant
     /// How the app with accounts deviates from a correct one.
     let appDefects: Set<AccountApp.Defect>
+    /// How the app on the Despia runtime does.
+    let clientDefects: Set<ClientDefect>
 
     package init(
         backend: BackendUnderTest,
         world: FakeWorld,
         profile: Profile,
         base: Instant,
-        appDefects: Set<AccountApp.Defect> = []
+        appDefects: Set<AccountApp.Defect> = [],
+        clientDefects: Set<ClientDefect> = []
     ) {
         self.appDefects = appDefects
+        self.clientDefects = clientDefects
         self.backend = backend
         self.world = world
         self.profile = profile

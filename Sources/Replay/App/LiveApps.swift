@@ -59,7 +59,10 @@ extension RunExecutor {
     /// Carries out what a contract lets happen on a phone.
     func carryOut(_ step: PhoneStep, _ plan: RunPlan, _ progress: inout Progress) async {
         let name = progress.namespace.name
-        world.edit(name, notifies: false) { services, _ in services.keepsEvents = true }
+        world.edit(name, notifies: false) { services, _ in
+            services.keepsEvents = true
+            services.firebase.settings.project = profile.firebaseProject
+        }
         switch step {
         case .app(let action): await act(action, &progress)
         case .phone(let change): await apply(change, &progress)
@@ -152,7 +155,7 @@ extension RunExecutor {
                     userAgent: device["userAgent"]?.string ?? "",
                     keys: profile.app.vaultKeys,
                     storage: progress.live.storages[phone] ?? ScriptedApp.Storage(),
-                    defects: [],
+                    defects: clientDefects,
                     seed: generator.next()
                 ),
                 load: progress.live.installCount
@@ -206,6 +209,13 @@ extension RunExecutor {
         while let next = call, !Task.isCancelled {
             let answer = await self.make(next, action.phone, &progress)
             call = app.take(answer)
+        }
+        // Whatever a provider refuses, unless that was the point, leaves nothing to judge.
+        if (app.failure == nil) == action.hasWrongPassword {
+            progress.trouble = .disturbanceMissed(
+                "'app: \(action.name.rawValue)' "
+                    + (app.failure.map { "failed at \($0)" } ?? "succeeded and should have failed")
+            )
         }
         // From now on the contract's names stand for these ids.
         if let name = action.anonymous { progress.namespace.assign(app.revenueCatID, to: name) }
