@@ -171,13 +171,18 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "PhoneTests",
+            dependencies: ["Conformance", "ContractFiles", "FakeServers", "Phone", "Providers"],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "CommandLineTests",
             dependencies: ["AssayCLI", "Conformance", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "RepositoryTests",
-            dependencies: ["Conformance", "ContractFiles", "ReferenceBackend"],
+            dependencies: ["Conformance", "ContractFiles", "Phone", "ReferenceBackend"],
             swiftSettings: strict
         ),
         .executableTarget(name: "EmbedContractsTool", swiftSettings: strict),

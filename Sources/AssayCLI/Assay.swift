@@ -25,7 +25,8 @@ struct Assay: AsyncParsableCommand {
             """,
         version: assayVersion,
         subcommands: [
-            VerifyCommand.self, AppCommand.self, DemoCommand.self, ServeCommand.self, SendCommand.self,
+            VerifyCommand.self, AppCommand.self, DemoCommand.self, ServeCommand.self,
+            SendCommand.self,
             ResendCommand.self, ListCommand.self, ExplainCommand.self, LintCommand.self,
             MutantsCommand.self, BackendCommand.self, DoctorCommand.self, JudgeCommand.self,
             MergeCommand.self, RecordCommand.self, DistilCommand.self, ReviewCommand.self,

@@ -66,7 +66,8 @@ package final class Chromium: Sendable {
     ///   - executable: Its path.
     ///   - startTime: How long it may take until it answers.
     /// - Throws: `StartError` when it cannot be started or does not answer.
-    package init(_ executable: String, startTime: Duration = .seconds(30)) async throws(StartError) {
+    package init(_ executable: String, startTime: Duration = .seconds(30)) async throws(StartError)
+    {
         var input: [Int32] = [0, 0]
         var output: [Int32] = [0, 0]
         guard pipe(&input) == 0, pipe(&output) == 0 else {

@@ -654,7 +654,9 @@ struct VariantParser {
         _ fields: [String: LocatedNode],
         of node: LocatedNode
     ) -> Delivery.Subject? {
-        let given = ["event", "purchasely", "body", "raw", "repeats", "told"].filter { fields[$0] != nil }
+        let given = ["event", "purchasely", "body", "raw", "repeats", "told"].filter {
+            fields[$0] != nil
+        }
         guard given.count == 1 else {
             // A misspelt key has been reported already.
             if given.isEmpty, reader.errors.contains(where: { $0.isUnknownKey(in: node) }) {
@@ -883,9 +885,10 @@ struct VariantParser {
             expectation.forgotten = reader.sequence(forgets).compactMap { userName($0) }
             expectation.forgottenLocation = forgets.location
         }
-        let isSaid = ["answers", "like", "effects", "state", "ids", "race", "app", "forgets"].contains {
-            fields[$0] != nil
-        }
+        let isSaid = ["answers", "like", "effects", "state", "ids", "race", "app", "forgets"]
+            .contains {
+                fields[$0] != nil
+            }
         if !isSaid, !hasAnswers {
             reader.fail(
                 .conflict("this contract expects nothing", remedy: "Add 'answers: 200'."),

@@ -224,7 +224,8 @@ package enum ProfileParser {
 
         /// The endpoints a profile may name.
         private static let endpointNames =
-            ["revenuecat-webhook", "purchasely-webhook", "delete-account"] + Call.Route.allCases.map(\.rawValue)
+            ["revenuecat-webhook", "purchasely-webhook", "delete-account"]
+            + Call.Route.allCases.map(\.rawValue)
 
         private mutating func endpoints(_ node: LocatedNode, _ profile: inout Profile) {
             for (name, value) in reader.mapping(node, allowed: Self.endpointNames) {

@@ -109,7 +109,10 @@ package struct AccountApp: Hashable, Sendable {
         case .restore: [.restore]
         case .logout: [.anonymousSession, .configure, .register]
         case .forgotPassword:
-            [.sendCode, .readMail, .reset, .wrongPassword, .password, .lookup, .identify, .register]
+            [
+                .sendCode, .readMail, .reset, .wrongPassword, .password, .lookup, .identify,
+                .register,
+            ]
         case .refresh: [.refresh, .register]
         case .deleteAccount:
             [.deleteAtBackend, .deleteAtFirebase, .anonymousSession, .configure, .register]
@@ -269,9 +272,11 @@ package struct AccountApp: Hashable, Sendable {
     private var newPassword: String { "new-" + act.password }
 
     private func present(_ members: [(String, JSONValue?)]) -> JSONObject {
-        JSONObject(members: members.compactMap { name, value in
-            value.map { .init(key: name, value: $0) }
-        })
+        JSONObject(
+            members: members.compactMap { name, value in
+                value.map { .init(key: name, value: $0) }
+            }
+        )
     }
 
     private func user(_ operation: String, _ body: JSONObject) -> Call {

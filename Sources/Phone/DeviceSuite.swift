@@ -25,7 +25,8 @@ package struct DeviceSuite: Sendable {
     }
 
     /// The results in the order of the contracts; what a cancellation cut short is `notRun`.
-    package func run(_ contracts: [Contract], _ perform: @escaping Performer) async -> [CaseResult] {
+    package func run(_ contracts: [Contract], _ perform: @escaping Performer) async -> [CaseResult]
+    {
         var results = [CaseResult?](repeating: nil, count: contracts.count)
         var done = 0
         await withTaskGroup(of: (Int, CaseResult?).self) { group in

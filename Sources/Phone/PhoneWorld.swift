@@ -130,7 +130,8 @@ package struct PhoneWorld: Sendable {
             "productId": .string(entry.product), "type": "subscription",
             "entitlementId": .string(profile.entitlement),
             "externalUserId": .string(
-                entry.isAnonymous ? "$RCAnonymousID:" + namespace.hex("history", user, count: 32)
+                entry.isAnonymous
+                    ? "$RCAnonymousID:" + namespace.hex("history", user, count: 32)
                     : user
             ), "isAnonymous": .bool(entry.isAnonymous), "isActive": .bool(entry.isActive),
             "willRenew": .bool(entry.isActive), "purchaseDate": .string(purchased.description),

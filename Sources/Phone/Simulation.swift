@@ -51,7 +51,13 @@ package struct Simulation {
     /// So long, in milliseconds, an app is waited for after an act of its owner.
     private static let patience: Int64 = 90_000
 
-    private init(_ plan: RunPlan, _ name: String, _ profile: Profile, _ base: Instant, _ defects: Set<ClientDefect>) {
+    private init(
+        _ plan: RunPlan,
+        _ name: String,
+        _ profile: Profile,
+        _ base: Instant,
+        _ defects: Set<ClientDefect>
+    ) {
         var generator = SeededGenerator(seed: 0, text: name)
         seed = generator.next()
         world = PhoneWorld(name: name, profile: profile, base: base, seed: seed)

@@ -175,6 +175,24 @@ struct ShippedContractTests {
         )
         let call = try #require(JSONPointer("/$defs/call/properties"))
         #expect(schema[call]?.object?.keys.sorted() == ContractParser.callKeys.sorted())
+        for (place, keys) in [
+            ("/$defs/app/properties", ContractParser.appKeys),
+            (
+                "/$defs/phone/properties/phone/anyOf/1/properties", ContractParser.phoneKeys
+            ), ("/$defs/history/properties", ContractParser.historyKeys),
+            ("/$defs/bridge/properties", ContractParser.bridgeKeys),
+            ("/$defs/backend/properties", ContractParser.backendKeys),
+            ("/$defs/app-expectation/properties", ContractParser.appExpectationKeys),
+        ] {
+            let pointer = try #require(JSONPointer(place))
+            #expect(schema[pointer]?.object?.keys.sorted() == keys.sorted(), "\(place)")
+        }
+        let promises = try #require(
+            JSONPointer("/$defs/app-expectation/properties/promises/items/enum")
+        )
+        #expect(schema[promises]?.strings == ClientPromise.allCases.map(\.rawValue))
+        let acts = try #require(JSONPointer("/$defs/app/properties/app/anyOf/0/enum"))
+        #expect(schema[acts]?.strings == AppAction.Name.allCases.map(\.rawValue))
         let needs = try #require(JSONPointer("/properties/needs/items/enum"))
         #expect(schema[needs]?.strings == Feature.allCases.map(\.rawValue))
     }
@@ -184,7 +202,7 @@ struct ShippedContractTests {
         for contract in ContractLibrary.shipped.contracts {
             let expected = contract.expectation
             guard contract.search == nil, expected.calls.isEmpty, expected.alike.isEmpty,
-                expected.race == nil, expected.keyFetchesMax == nil
+                expected.race == nil, expected.keyFetchesMax == nil, contract.phoneSteps.isEmpty
             else { continue }
             let text = ContractWriter.text(contract, id: contract.id)
             let read = ContractParser.parse(text, path: "again.yaml", id: contract.id)

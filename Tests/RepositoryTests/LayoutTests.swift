@@ -1,6 +1,7 @@
 import Conformance
 import ContractFiles
 import Foundation
+import Phone
 import ReferenceBackend
 import Testing
 
@@ -52,12 +53,14 @@ struct LayoutTests {
                     "Darwin",
                 ]
             ),
+            ("Phone", ["Conformance", "Providers"]),
+            ("Browser", ["Conformance", "Foundation", "Synchronization", "Glibc", "Darwin"]),
             (
                 "Replay",
                 [
                     "Conformance", "Providers", "FakeServers", "AsyncHTTPClient", "NIOCore",
                     "NIOHTTP1", "NIOPosix", "Foundation", "Glibc", "Darwin", "NIOEmbedded",
-                    "NIOHTTPCompression",
+                    "NIOHTTPCompression", "Phone", "Browser",
                 ]
             ),
             (
@@ -141,6 +144,19 @@ struct LayoutTests {
             #expect(!defect.summary.isEmpty)
         }
         #expect(Set(Defect.allCases.map(\.rawValue)).count == Defect.allCases.count)
+        let phone = Self.files(below: "Sources/Phone")
+        let app = phone.filter { $0.0.hasSuffix("/ScriptedApp.swift") }.map(\.1).joined()
+        for defect in ClientDefect.allCases {
+            #expect(app.contains(".\(defect)"), "\(defect.rawValue) deviates nowhere")
+        }
+        let accounts = phone.filter { $0.0.hasSuffix("/AccountApp.swift") }.map(\.1).joined()
+        for defect in AccountApp.Defect.allCases {
+            #expect(accounts.contains("contains(.\(defect))"), "\(defect.rawValue)")
+        }
+        let names =
+            Defect.allCases.map(\.rawValue) + ClientDefect.allCases.map(\.rawValue)
+            + AccountApp.Defect.allCases.map(\.rawValue)
+        #expect(Set(names).count == names.count, "a defect is selected by its name")
     }
 
     /// The tables of mistakes in the documentation name what is there, and leave no row out.
@@ -172,7 +188,7 @@ struct LayoutTests {
         #expect(rows["OneSignal"] == (1...22).map(String.init))
         #expect(rows["Purchasely"] == (1...20).map(String.init))
         #expect(
-            rows["The published guide"] == (1...36).map { "X-" + ($0 < 10 ? "0" : "") + "\($0)" }
+            rows["The published guide"] == (1...63).map { "X-" + ($0 < 10 ? "0" : "") + "\($0)" }
         )
         #expect(rows["Effect table"]?.count == 16)
     }
@@ -182,13 +198,22 @@ struct LayoutTests {
         func names(_ letter: String, _ count: Int) -> [String] {
             (1...count).map { "\(letter)-" + ($0 < 10 ? "0" : "") + "\($0)" }
         }
-        let catalogue = names("S", 34) + names("P", 10) + names("F", 10) + names("O", 5)
+        let app = names("C", 35)
+        let catalogue =
+            names("S", 34) + names("P", 10) + names("F", 10) + names("O", 5) + names("A", 12) + app
         let contracts = Dictionary(grouping: ContractLibrary.shipped.contracts, by: \.clause)
-        let defects = Set(Defect.allCases.flatMap(\.clauses))
+        let defects = Set(
+            Defect.allCases.flatMap(\.clauses) + AccountApp.Defect.allCases.flatMap(\.clauses)
+                + ClientDefect.allCases.flatMap(\.clauses)
+        )
+        let phoneIDs = Set((names("A", 12) + app).flatMap { contracts[$0] ?? [] }.map(\.id))
+        #expect(phoneIDs.count >= 60)
         for clause in catalogue {
             let ids = Set(contracts[clause, default: []].map(\.id))
             let isMust = contracts[clause]?.contains { $0.level == .must } ?? false
-            #expect(ids.count >= (isMust ? 2 : 1), "\(clause) has \(ids.count) contracts")
+            // The rules of the phone are one scenario each, where one is enough.
+            let countMin = isMust && !["A", "C"].contains(clause.prefix(1)) ? 2 : 1
+            #expect(ids.count >= countMin, "\(clause) has \(ids.count) contracts")
             #expect(defects.contains(clause), "no defect breaks \(clause)")
         }
         #expect(Set(contracts.keys).subtracting(catalogue).isEmpty)

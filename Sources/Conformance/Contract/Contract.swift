@@ -102,6 +102,11 @@ package struct Contract: Hashable, Codable, Sendable {
         return all
     }
 
+    /// What happens on phones, in order.
+    package var phoneSteps: [PhoneStep] {
+        (given + steps).compactMap { if case .phone(let step) = $0 { step } else { nil } }
+    }
+
     /// Whether any event reaches a backend.
     private var deliversAnything: Bool {
         (given + steps).contains { if case .deliver = $0 { true } else { false } }

@@ -321,7 +321,7 @@ package struct AppExpectation: Hashable, Codable, Sendable {
         }
 
         package var element: Element
-        /// True or false: it is visible. A text: it says this. `not`: it does not.
+        /// Whether it is visible, or the text that it shows.
         package var wanted: JSONValue
         package var isNot = false
         package var location: SourceLocation

@@ -272,7 +272,8 @@ package struct Profile: Hashable, Sendable {
 extension Profile: Codable {
     /// Secrets stay outside: judging needs none of them.
     private enum CodingKeys: String, CodingKey {
-        case app, target, start, endpoints, idForm, creation, probes, accountCreation, firebaseProject
+        case app, target, start, endpoints, idForm, creation, probes, accountCreation,
+            firebaseProject
         case products, entitlement, unsupported, knownFailingPath, patience
     }
 }

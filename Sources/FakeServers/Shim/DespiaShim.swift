@@ -61,7 +61,9 @@ package enum DespiaShim {
         let device = FormText.pairs(query).first { $0.name == "device" }?.value ?? "main"
         let namespace = FormText.pairs(query).first { $0.name == "namespace" }?.value ?? ""
         let bare = FormText.pairs(query).contains { $0.name == "panel" && $0.value == "false" }
-        let shown = world.edit(namespace, notifies: false) { services, now -> (JSONValue, JSONValue) in
+        let shown = world.edit(namespace, notifies: false) {
+            services,
+            now -> (JSONValue, JSONValue) in
             let request = HTTPMessage.Request("GET", "/device?device=" + device.percentEncoded)
             let reply = services.despia.respond(to: request, at: now)
             let faults: JSONValue = [

@@ -748,8 +748,11 @@ package final class BrowserScenario: Sendable {
         )
     }
 
-    private func refuse(_ request: PageRequest, _ page: BrowserPage, reason: String = "BlockedByClient")
-    {
+    private func refuse(
+        _ request: PageRequest,
+        _ page: BrowserPage,
+        reason: String = "BlockedByClient"
+    ) {
         page.say(
             "Fetch.failRequest",
             ["requestId": .string(request.number), "errorReason": .string(reason)]

@@ -3,8 +3,9 @@ internal import FakeServers
 internal import Phone
 internal import Providers
 
-/// Apps on phones before a real backend: the app with accounts, and the scripted app on the Despia
-/// runtime. Their providers are the run's fakes; their own time takes no time.
+/// Apps on phones before a real backend: the one with accounts, and the scripted one on Despia.
+///
+/// Their providers are the run's fakes; their own time takes no time.
 struct LiveApps: Sendable {
     enum App: Sendable {
         case accounts(AccountApp)
@@ -247,9 +248,14 @@ extension RunExecutor {
         case .backend(let route, let values, let token):
             guard let endpoint = profile.endpoints[route] else { return nil }
             // Backends that verify signatures know the keys of all runs, not those of one.
+            var spec = TokenSpec()
+            // The session is no older than the account.
+            for claim in ["iat", "auth_time"] {
+                spec.claims[claim] = .integer(world.now.seconds)
+            }
             let signed =
                 route == "delete-account"
-                ? forge.text(TokenSpec(), user: values["id"] ?? "", at: world.now) : nil
+                ? forge.text(spec, user: values["id"] ?? "", at: world.now) : nil
             let token = signed ?? token
             // The backend's calls about this id are this run's.
             if let id = values["id"] { world.know([id], namespace: name) }

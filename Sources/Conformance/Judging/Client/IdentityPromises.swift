@@ -119,7 +119,8 @@ extension ClientView {
 
     private func flows(of phone: String) -> [Flow] {
         let starts = timeline.gestures.filter {
-            $0.phone == phone && ["launch", "reload", "login", "logout", "restore"].contains($0.name)
+            $0.phone == phone
+                && ["launch", "reload", "login", "logout", "restore"].contains($0.name)
         }
         let ends = starts.dropFirst().map(\.sequence) + [Int.max]
         return zip(starts, ends).map { Flow(gesture: $0, end: $1) }

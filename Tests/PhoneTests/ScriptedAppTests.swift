@@ -1,0 +1,73 @@
+import Conformance
+import ContractFiles
+import Phone
+import Testing
+
+/// The scripted app keeps every promise, and each defect breaks what it was made for.
+@Suite("Scripted app")
+struct ScriptedAppTests {
+    private static let base = Instant(milliseconds: 1_790_000_000_000)
+    private static let scenarios = ContractLibrary.shipped.contracts.filter(\.isDeviceScenario)
+
+    private static func run(
+        _ contracts: [Contract],
+        _ defects: Set<ClientDefect> = []
+    ) async -> [CaseResult] {
+        let profile = Profile()
+        return await DeviceSuite(profile: profile).run(contracts) { plan, name, _ in
+            Simulation.run(plan, name: name, profile: profile, base: base, defects: defects)
+        }
+    }
+
+    @Test func `it satisfies every scenario`() async {
+        #expect(Self.scenarios.count >= 100)
+        for result in await Self.run(Self.scenarios) {
+            #expect(
+                result.verdict == .passed,
+                "\(result.contract.caseID): \(result.findings.map(\.actual))"
+            )
+        }
+    }
+
+    @Test(
+        "each defect is caught by the clause it was made for, and spares the smoke case",
+        arguments: ClientDefect.allCases
+    )
+    func defects(defect: ClientDefect) async {
+        let chosen = Self.scenarios.filter {
+            defect.clauses.contains($0.clause) || $0.id == "app/smoke/starts"
+        }
+        let failed = await Self.run(chosen, [defect]).filter { $0.verdict == .failed }
+        #expect(!failed.isEmpty, "\(defect.rawValue) was missed")
+        #expect(!failed.contains { $0.contract.id == "app/smoke/starts" }, "\(defect.rawValue)")
+    }
+
+    /// What is judged is the journal alone, so a saved record judges the same.
+    @Test func `the same name gives the same record, to the letter`() throws {
+        let contract = try #require(Self.scenarios.first { $0.id == "app/logout/clones" })
+        let plan = CasePlan(contract).subject
+        let profile = Profile()
+        let records = (0..<2).map { _ in
+            Simulation.run(plan, name: "again", profile: profile, base: Self.base)
+        }
+        #expect(records[0] == records[1])
+        let other = Simulation.run(plan, name: "other", profile: profile, base: Self.base)
+        #expect(other.exchanges.count == records[0].exchanges.count)
+        #expect(other != records[0])
+    }
+
+    /// Thirty silent seconds are in the record's time, and cost none of ours.
+    @Test func `an app that waits for the bridge is late in its own time`() throws {
+        let contract = try #require(Self.scenarios.first { $0.id == "app/start/silent-bridge" })
+        let record = Simulation.run(
+            CasePlan(contract).subject,
+            name: "silent",
+            profile: Profile(),
+            base: Self.base,
+            defects: [.waitsForBridge]
+        )
+        let timeline = ClientTimeline(record, profile: Profile())
+        let sent = try #require(timeline.registrations.first { $0.isAcknowledged }?.sent)
+        #expect(sent >= 60_000_000)
+    }
+}
