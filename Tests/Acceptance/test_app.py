@@ -1,0 +1,329 @@
+"""A real page in a real browser: the sample app is green, the guide's client is found out, and pages
+that misbehave end in words."""
+
+import functools
+import html
+import http.server
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+import unittest
+
+import requests
+
+from serving import BINARY, Serving
+
+APP = pathlib.Path(__file__).resolve().parent / "App"
+ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("ASSAY_")}
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "chromium"
+
+
+class Pages(http.server.SimpleHTTPRequestHandler):
+    """The files of the sample app, and pages that misbehave."""
+
+    extra = {}
+    agents = []
+
+    def do_GET(self):
+        path = self.path.split("?")[0]
+        Pages.agents.append(self.headers.get("user-agent", ""))
+        if path == "/never.html":
+            # Held until the browser gives up.
+            self.rfile.read(1)
+            return
+        if path in self.extra:
+            body = self.extra[path].encode()
+            self.send_response(200)
+            self.send_header("content-type", "text/html; charset=utf-8")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+            return
+        super().do_GET()
+
+    def log_message(self, *arguments):
+        pass
+
+
+def serve_pages():
+    handler = functools.partial(Pages, directory=str(APP))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server, f"http://127.0.0.1:{server.server_port}"
+
+
+def assay(*arguments, timeout=900, env=None):
+    return subprocess.run(
+        [BINARY, "app", *arguments], env=env or ENVIRONMENT, capture_output=True, text=True,
+        timeout=timeout, cwd=tempfile.gettempdir(),
+    )
+
+
+def dump(url, *arguments, budget=400000):
+    """The page's document when its scripts are done; timers take no time."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = subprocess.run(
+            [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}",
+             f"--virtual-time-budget={budget}", "--dump-dom", *arguments, url],
+            capture_output=True, text=True, timeout=120,
+        )
+    return result.stdout
+
+
+class AppTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server, cls.base = serve_pages()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.shutdown()
+        cls.server.server_close()
+
+    def judge(self, page, *arguments, profile=APP / "assay.yaml", env=None):
+        with tempfile.TemporaryDirectory() as folder:
+            report = os.path.join(folder, "report.json")
+            result = assay(
+                "--url", f"{self.base}/{page}", "--profile", str(profile),
+                "--report", f"json={report}", *arguments, env=env,
+            )
+            cases = []
+            if os.path.exists(report) and os.path.getsize(report):
+                with open(report) as file:
+                    cases = json.load(file)["cases"]
+        return result, cases
+
+
+class TestDouble(AppTest):
+    """The double does what section 1 of the sheet says of the package."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        text = dump(cls.base + "/double.html", budget=900000)
+        found = re.search(r'<pre id="result">(.*?)</pre>', text, re.S)
+        cls.result = json.loads(html.unescape(found.group(1)))
+
+    def test_it_is_a_function_that_checks_nothing(self):
+        self.assertEqual(self.result["isFunction"], "function")
+        self.assertIs(self.result["unwatched"], True)
+        self.assertEqual(self.result["plainGlobal"], "first://")
+
+    def test_commands_queue_and_the_first_is_synchronous(self):
+        self.assertEqual(self.result["atOnce"], 1)
+        self.assertEqual(self.result["order"], "n1:// n2:// n3:// n4:// n5://")
+
+    def test_what_the_setter_throws_is_reported_and_swallowed(self):
+        self.assertIs(self.result["throwing"], True)
+        self.assertEqual(self.result["reported"], 1)
+
+    def test_one_name_is_polled_every_tenth_of_a_second(self):
+        for name, value in [("text", "x"), ("nothing", None), ("empty", ""), ("zero", 0), ("no", False)]:
+            answer, time = self.result[name]
+            self.assertEqual(answer, {"answer": value}, name)
+            self.assertTrue(90 <= time < 250, (name, time))
+
+    def test_placeholders_are_no_results_for_thirty_seconds(self):
+        for name in ["placeholder", "emptyList", "emptyObject", "trap"]:
+            answer, time = self.result[name]
+            self.assertEqual(answer, {}, name)
+            self.assertTrue(29_900 <= time < 30_500, (name, time))
+
+    def test_a_stale_value_is_cleared_first(self):
+        self.assertEqual(self.result["stale"], {"answer": "fresh"})
+
+    def test_two_watchers_of_one_name_get_one_value(self):
+        self.assertEqual(self.result["shared"], [{"shared": 2}, {"shared": 2}])
+
+    def test_several_names_take_a_second_or_three_hundred(self):
+        answer, time = self.result["several"]
+        self.assertEqual(answer, {"left": [], "right": {}})
+        self.assertTrue(900 <= time < 1_300, time)
+        answer, time = self.result["severalNever"]
+        self.assertEqual(answer, {})
+        self.assertTrue(299_000 <= time < 301_500, time)
+
+    def test_without_a_body_several_names_reject(self):
+        self.assertEqual(self.result["noBody"], "TypeError")
+
+    def test_properties_come_from_the_function_then_from_the_window(self):
+        self.assertEqual(self.result["uuid"], "U-1")
+        self.assertIs(self.result["has"], False)
+        self.assertIs(self.result["then"], True)
+        self.assertNotEqual(self.result["name"], "")
+        self.assertIs(self.result["absent"], True)
+        self.assertEqual(self.result["shadow"], 1)
+
+
+# The contracts that say which of the guide's mistakes was made.
+GUIDE = {
+    "X-37": "app/paywall/unregistered/answer:reset", "X-38": "app/registration/refused/status:500",
+    "X-39": "app/registration/tried-again", "X-40": "app/registration/no-install-id",
+    "X-41": "app/start/empty-history", "X-42": "app/logout/no-return",
+    "X-43": "app/paywall/gated/flow:logout", "X-44": "app/bridge/hostile-history/id:x#y",
+    "X-46": "app/bridge/lost-write-at-logout", "X-47": "app/status/product",
+    "X-48": "app/status/silence-is-unknown/history:null",
+    "X-49": "app/history/restore-chooses-alike", "X-50": "app/login/locked",
+    "X-51": "app/history/anonymous-skipped", "X-52": "app/restore/another-person",
+    "X-54": "app/login/registered", "X-55": "app/paywall/unregistered-after-logout",
+    "X-56": "app/start/browser", "X-59": "app/start/backend-silent",
+    "X-60": "app/paywall/double-tap", "X-61": "app/registration/platform/kind:unknown",
+    "X-62": "app/logout/unguessable",
+}
+
+
+class TestJudging(AppTest):
+    def test_the_sample_app_is_green(self):
+        result, cases = self.judge("index.html", "--jobs", "6")
+        failed = [case["id"] for case in cases if case["verdict"] != "passed"]
+        self.assertEqual(failed, [], result.stdout)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertGreaterEqual(len(cases), 110)
+        # What a server sees is what the page sees.
+        self.assertTrue(any("despia-iphone" in agent for agent in Pages.agents))
+
+    def test_the_guides_client_is_found_out(self):
+        only = [part for case in GUIDE.values() for part in ("--only", case)]
+        result, cases = self.judge("guide.html", "--jobs", "6", "--only", "app/smoke/starts", *only)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        verdicts = {case["id"]: case["verdict"] for case in cases}
+        self.assertEqual(verdicts.pop("app/smoke/starts"), "passed")
+        missed = [number for number, case in GUIDE.items() if verdicts[case] != "failed"]
+        self.assertEqual(missed, [], result.stdout)
+
+
+class TestBadPages(AppTest):
+    ONE = ("--only", "app/start/vault-hit")
+
+    def page(self, name, text):
+        Pages.extra["/" + name] = text
+        return name
+
+    def test_no_browser(self):
+        environment = {**ENVIRONMENT, "PATH": "/nonexistent"}
+        result, _ = self.judge("index.html", *self.ONE, env=environment)
+        self.assertEqual(result.returncode, 6)
+        self.assertIn("apt-get install chromium", result.stderr)
+        self.assertIn("--scripted", result.stderr)
+        scripted = assay("--scripted", *self.ONE, env=environment)
+        self.assertEqual(scripted.returncode, 0, scripted.stderr)
+
+    def test_a_program_that_is_no_browser(self):
+        result, _ = self.judge("index.html", *self.ONE, "--browser", "/bin/true")
+        self.assertEqual(result.returncode, 6)
+        self.assertIn("does not answer as a Chromium", result.stderr)
+
+    def test_no_page(self):
+        server, base = serve_pages()
+        server.shutdown()
+        server.server_close()
+        result = assay("--url", base, *self.ONE)
+        self.assertEqual(result.returncode, 6)
+        self.assertIn("ERR_CONNECTION_REFUSED", result.stderr)
+
+    def test_wrong_use(self):
+        for arguments, status, word in [
+            ((), 2, "--url"), (("--url", "nonsense"), 2, "not a URL"),
+            (("--url", "https://example.org/"), 2, "--allow-host example.org"),
+            (("--url", self.base, "--only", "S-03"), 4, "selects no case"),
+            (("--scripted", "--defect", "double-tab"), 2, "double-tap"),
+            (("--url", self.base, "--defect", "double-tap"), 2, "--scripted"),
+            (("--scripted", "--jobs", "0"), 2, "--jobs"),
+        ]:
+            result = assay(*arguments)
+            self.assertEqual(result.returncode, status, (arguments, result.stderr))
+            self.assertIn(word, result.stderr)
+
+    def test_a_page_that_never_loads(self):
+        profile = pathlib.Path(tempfile.mkdtemp()) / "assay.yaml"
+        profile.write_text("assay: 1\napp: {startup: 200ms}\n")
+        result, _ = self.judge("never.html", *self.ONE, profile=profile)
+        self.assertEqual(result.returncode, 6, result.stderr)
+        self.assertIn("did not load", result.stderr)
+
+    def test_a_page_that_spins(self):
+        self.page("spin.html", "<body><script>setTimeout(function () { while (true) {} }, 50)</script>")
+        result, cases = self.judge("spin.html", *self.ONE)
+        self.assertEqual(result.returncode, 1, result.stdout)
+        self.assertEqual(cases[0]["verdict"], "failed")
+
+    def test_a_page_that_opens_dialogs_and_goes_away(self):
+        self.page(
+            "dialogs.html",
+            "<body><button id=upgrade>u</button><script>alert(1); confirm(2); prompt(3);"
+            "setTimeout(function () { location.href = 'http://assay.invalid/'; }, 100);"
+            "window.onbeforeunload = function () { return 'stay'; };</script>",
+        )
+        result, cases = self.judge("dialogs.html", "--only", "app/paywall/double-tap")
+        self.assertEqual(result.returncode, 1, result.stdout)
+        self.assertEqual(cases[0]["findings"][0]["code"], "E502")
+
+    def test_a_page_without_the_elements(self):
+        self.page("bare.html", "<body>nothing here")
+        result, cases = self.judge("bare.html", "--only", "app/restore/nothing-found")
+        self.assertEqual(result.returncode, 5, result.stdout)
+        self.assertEqual(cases[0]["findings"][0]["code"], "E902")
+        self.assertIn("#restore", cases[0]["findings"][0]["actual"])
+
+    def test_hostile_commands_of_a_page(self):
+        self.page(
+            "hostile.html",
+            "<body><script>['a&b#c%zz', '\\u0000', 'x'.repeat(1 << 20), '\\ud83e\\udd8a://', 'setvault://?key',"
+            " '://', ''].forEach(function (text) { window.despia = text; });"
+            " [5, null, {}, []].forEach(function (value) { window.despia = value; });"
+            " location.href = 'setvault://?key=app_user_id&value=by-location&locked=false';</script>",
+        )
+        result, cases = self.judge(
+            "hostile.html", "--only", "app/bridge/hostile-history/id:s p", "--only", "app/start/vault-hit",
+        )
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertEqual({case["verdict"] for case in cases}, {"failed"})
+        self.assertIn("by-location", result.stdout)
+
+
+class TestShim(AppTest):
+    def test_a_page_that_loads_the_shim_runs_as_on_a_phone(self):
+        serving = Serving()
+        try:
+            despia = serving.urls["despia"]
+            script = requests.get(despia + "/despia/shim.js", timeout=30)
+            self.assertEqual(script.headers["content-type"], "text/javascript; charset=utf-8")
+            Pages.extra["/phone.html"] = (
+                f"<body><script src='{despia}/despia/shim.js'></script>"
+                "<script src='despia-double.js'></script><pre id=result></pre><script>"
+                "(async function () { var send = despia;"
+                " var absent = await send('readvault://?key=who', ['who']);"
+                " await send('setvault://?key=who&value=ada&locked=false');"
+                " var found = await send('readvault://?key=who', ['who']);"
+                " document.getElementById('result').textContent = JSON.stringify({agent:"
+                " navigator.userAgent, uuid: send.uuid, getter: typeof window.despia, absent: absent,"
+                " found: found, os: window.native_os, panel: !!document.querySelector('[data-assay]')});"
+                "})();</script>"
+            )
+            # Virtual time stands still while a request is open, so that the fake is waited for.
+            text = dump(self.base + "/phone.html", budget=20000)
+            found = re.search(r'<pre id="?result"?>(.*?)</pre>', text, re.S)
+            result = json.loads(html.unescape(found.group(1)))
+            self.assertIn("despia-iphone", result["agent"])
+            self.assertEqual(result["absent"], {"who": None})
+            self.assertEqual(result["found"], {"who": "ada"})
+            self.assertEqual(result["os"], "ios")
+            self.assertIs(result["panel"], True)
+            shown = requests.get(despia + "/device", timeout=30).json()
+            self.assertEqual(shown["installUuid"], result["uuid"])
+            self.assertEqual(shown["vaultLocal"]["who"]["value"], "ada")
+            commands = [entry["text"] for entry in requests.get(despia + "/log", timeout=30).json()["records"]
+                        if entry["kind"] == "bridge"]
+            self.assertEqual(commands[0], "readvault://?key=who")
+        finally:
+            self.assertEqual(serving.stop()[0], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
