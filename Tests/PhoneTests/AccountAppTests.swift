@@ -28,7 +28,8 @@ struct AccountAppTests {
                 calls.append(String(operation))
                 return services.respond(.firebase, to: request, at: now).response
             case .mail(var request):
-                request.target = "/emulator/v1/projects/\(services.firebase.settings.project)/oobCodes"
+                request.target =
+                    "/emulator/v1/projects/\(services.firebase.settings.project)/oobCodes"
                 return services.respond(.firebase, to: request, at: now).response
             case .revenueCat(let request):
                 calls.append(request.path)

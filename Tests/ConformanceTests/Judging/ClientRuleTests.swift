@@ -389,7 +389,11 @@ struct ClientRuleTests {
     }
 
     @Test func `what a page shows is compared, and what it cannot show is not guessed`() {
-        func codes(_ element: AppExpectation.Screen.Element, _ wanted: JSONValue, isNot: Bool = false)
+        func codes(
+            _ element: AppExpectation.Screen.Element,
+            _ wanted: JSONValue,
+            isNot: Bool = false
+        )
             -> [FindingCode]
         {
             var story = started()
