@@ -16,6 +16,7 @@ struct Assay: AsyncParsableCommand {
             Try it without a backend of your own:   assay demo
             Judge yours:                            assay verify --start 'node server.js'
             What can be proven of it:               assay doctor --target http://127.0.0.1:8080
+            The app on the phone:                   assay app --url http://127.0.0.1:5173/
             Fakes to develop against:               assay serve
             A session as a regression test:         assay record --start 'node server.js'
 

@@ -24,6 +24,7 @@ enum ReferenceProfile {
         me.answerID = JSONPointer("/appUserId")
         profile.endpoints["protected"] = me
         profile.endpoints["delete-account"] = Profile.Endpoint(method: "DELETE", path: "/api/me")
+        profile.app.declaresAccess = true
         profile.app.access = Profile.Endpoint(
             method: "GET",
             path: "/test/subscriptions/{{id}}",

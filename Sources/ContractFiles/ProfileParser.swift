@@ -134,6 +134,7 @@ package enum ProfileParser {
                     reader.fail(.missingKey("get", of: "'access'"), at: access.location)
                     return app
                 }
+                app.declaresAccess = true
                 app.access = Profile.Endpoint(
                     method: method.uppercased(),
                     path: path,

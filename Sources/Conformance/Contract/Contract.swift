@@ -174,6 +174,8 @@ package enum Feature: String, Hashable, Codable, Sendable, CaseIterable {
     case accountApp = "account-app"
     /// A route of its own deletes an account.
     case deletion
+    /// An app can ask it whether its user has access.
+    case accessRoute = "access-route"
     /// It takes Purchasely's webhook.
     case purchasely
     /// It sends pushes when Purchasely's events come.

@@ -144,6 +144,8 @@ package struct Profile: Hashable, Sendable {
             path: "/api/user/access/{{id}}",
             body: ["access": "{{access}}", "product": "{{product}}"]
         )
+        /// The profile itself says so, and it is not the usual route.
+        package var declaresAccess = false
         /// The page's own backend answers; without this, a model of a correct one does.
         package var usesOwnBackend = false
         /// Other keys that the app may write to the vault.
@@ -255,6 +257,8 @@ package struct Profile: Hashable, Sendable {
             return "the profile's users have ids of the form '\(idForm.rawValue)'"
         case .reconcile: return missing("reconcile")
         case .deletion: return missing("delete-account")
+        case .accessRoute where !app.declaresAccess:
+            return "the profile does not say how the app asks for 'access'"
         case .accountApp where idForm == .uuid || idForm == .integer:
             return "the profile's users have ids of the form '\(idForm.rawValue)'"
         case .accountApp where creation != .register:

@@ -410,7 +410,13 @@ extension RunExecutor {
         // Handed to the backend, and its answer is lost or another one.
         if case .status(let status)? = planned { return (status, .null) }
         let body = (try? JSONValue(parsing: response.body)) ?? .null
-        return (response.status, route == "access" ? usual(body) : body)
+        if route == "access" { return (response.status, usual(body)) }
+        // The id where this backend answers it, in the place where the scripted app looks.
+        let place =
+            endpoint.answerID ?? profile.places(in: route)["id"]
+            ?? JSONPointer(tokens: ["appUserId"])
+        let id = body[place]?.string ?? (route == "register" ? values["id"] : nil)
+        return (response.status, id.map { ["appUserId": .string($0)] } ?? body)
     }
 
     /// The backend's answer about access in the words of the scripted app.
