@@ -202,7 +202,7 @@ if Context.environment["ASSAY_BENCHMARKS"] != nil {
         .executableTarget(
             name: "AssayBenchmarks",
             dependencies: [
-                "Conformance", "Providers", "Recording",
+                "Conformance", "Phone", "Providers", "Recording",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),

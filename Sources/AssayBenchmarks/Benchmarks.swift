@@ -30,6 +30,8 @@ enum Benchmarks {
         let assay = folder.appendingPathComponent("assay").path
         print("cores                              \(ProcessInfo.processInfo.activeProcessorCount)")
         try show("--version, cold", times(20) { try run(assay, ["--version"]) })
+        show("account workflow", times(20) { PhoneBenchmark.accountWorkflow() })
+        try show("all scenarios, scripted app", times(5) { try run(assay, ["app", "--scripted"]) })
         judging()
         journal()
         millionEntries()

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Browser
 internal import Conformance
 internal import ContractFiles
+internal import FakeServers
 internal import Foundation
 internal import Phone
 internal import Replay
@@ -48,6 +49,12 @@ struct AppCommand: AsyncParsableCommand {
         help: "A host other than loopback that the page may be on or call (ASSAY_ALLOW_HOST)."
     )
     var allowHost: [String] = []
+
+    @Option(
+        name: .long,
+        help: "A folder for pictures of what the page showed at each scenario's end."
+    )
+    var pictures: String?
 
     @OptionGroup var selection: SelectionOptions
     @OptionGroup var reports: ReportOptions
@@ -107,9 +114,25 @@ struct AppCommand: AsyncParsableCommand {
                     + "app      \(address)\n\n"
             )
         }
+        if let pictures {
+            guard case .browser = performer else {
+                throw Failure(.usage, "--pictures shows a page: leave --scripted out")
+            }
+            do {
+                try FileManager.default.createDirectory(
+                    atPath: pictures,
+                    withIntermediateDirectories: true
+                )
+            } catch {
+                throw Failure(.usage, "cannot write to '\(pictures)': \(error.localizedDescription)")
+            }
+            run.pictures = pictures
+        }
         let prepared = run
         var report = try await interruption.run {
-            try await prepared.report(selected, performer, jobs: jobs, progress: progress)
+            try await prepared.report(selected, performer, jobs: jobs, progress: progress) {
+                chromium in interruption.onAbandon { chromium.end() }
+            }
         }
         progress.clear()
         report.suite = SuiteRun.digest(of: library, selected)
@@ -160,13 +183,16 @@ struct DeviceRun: Sendable {
     let seed: String
     var knownFailures = KnownFailures()
     var keepsEvidence = false
+    /// The folder for pictures of the page; nil: none.
+    var pictures: String?
 
     /// - Throws: A failure when the browser or the page cannot be opened.
     func report(
         _ contracts: [Contract],
         _ performer: Performer,
         jobs: Int,
-        progress: Progress? = nil
+        progress: Progress? = nil,
+        opened: (Chromium) -> Void = { _ in }
     ) async throws -> RunReport {
         let began = SuiteRun.now()
         let base = Instant(milliseconds: (began.milliseconds / 1000 - 3600) * 1000)
@@ -182,6 +208,7 @@ struct DeviceRun: Sendable {
         let start = ContinuousClock().now
         let cases: [CaseResult]
         let target: String
+        var blocked: Set<String> = []
         switch performer {
         case .scripted(let defects):
             target = "the built-in app"
@@ -198,6 +225,7 @@ struct DeviceRun: Sendable {
                 throw Failure(.unreachable, error.description)
             }
             defer { chromium.end() }
+            opened(chromium)
             let setting = BrowserScenario.Setting(
                 chromium: chromium,
                 url: url,
@@ -208,14 +236,23 @@ struct DeviceRun: Sendable {
             if let text = await BrowserScenario.check(setting) {
                 throw Failure(.unreachable, "cannot open the app: \(text)")
             }
+            let pictures = pictures
+            let names = contracts.map(\.caseID)
             cases = await suite.run(contracts) { plan, name, mayImprove in
-                await BrowserScenario.run(
+                // The suite numbers its runs in the order of the cases.
+                let number = Int(String(name.split(separator: "-").last ?? "")) ?? 0
+                return await BrowserScenario.run(
                     plan,
                     name: name,
                     setting: setting,
-                    mayImprove: mayImprove
+                    mayImprove: mayImprove,
+                    pictured: pictures.map { Self.writer(of: names[number], in: $0) }
                 )
             }
+            blocked = setting.blockedHosts.withLock { $0 }
+        }
+        let notes = blocked.sorted().map {
+            "the page wanted to call \($0), which is not this machine; --allow-host \($0) lets it"
         }
         return RunReport(
             version: assayVersion,
@@ -226,8 +263,20 @@ struct DeviceRun: Sendable {
             seconds: Double((ContinuousClock().now - start).milliseconds) / 1000,
             jobs: jobs,
             cases: cases,
-            isInterrupted: Task.isCancelled
+            isInterrupted: Task.isCancelled,
+            notes: notes
         )
+    }
+
+    /// Writes a case's picture under its name, without what no file system likes.
+    private static func writer(
+        of caseID: String,
+        in folder: String
+    ) -> @Sendable ([UInt8]) -> Void {
+        let name = String(caseID.map { $0.isLetter || $0.isNumber || "_.".contains($0) ? $0 : "-" })
+        return { bytes in
+            try? Data(bytes).write(to: URL(fileURLWithPath: "\(folder)/\(name).png"))
+        }
     }
 }
 

@@ -100,6 +100,9 @@ extension VariantParser {
         change.phone = outer["on"].flatMap { userName($0) } ?? change.phone
         guard case .mapping = node.content else {
             change.act = reader.choice(node, "act of the phone's owner")
+            if change.act == .secondPhone || change.act == .cloned, outer["on"] == nil {
+                reader.fail(.missingKey("on", of: "a phone that is new"), at: step.location)
+            }
             return change.act == nil ? nil : change
         }
         let fields = reader.mapping(node, allowed: ContractParser.phoneKeys)

@@ -54,6 +54,7 @@ package enum ClientDefect: String, Sendable, CaseIterable {
     case loginAppliesFailure = "login-applies-failure"
     case loginForgotten = "login-forgotten"
     case lockUnread = "lock-unread"
+    case lockIsFinal = "lock-is-final"
     case logoutByTime = "logout-by-time"
     case logoutToInstall = "logout-to-install"
     case keepsLock = "keeps-lock"
@@ -127,6 +128,7 @@ package enum ClientDefect: String, Sendable, CaseIterable {
         case .loginAppliesFailure: ("a refused login changes the phone", ["C-27"], nil)
         case .loginForgotten: ("a login that is cut short is forgotten", ["C-28"], nil)
         case .lockUnread: ("the lock is never read", ["C-29"], "X-50")
+        case .lockIsFinal: ("a locked id cannot be given up", ["C-29"], nil)
         case .logoutByTime: ("an id is made of the install id and the time", ["C-30"], "X-62")
         case .logoutToInstall: ("a logout goes back to the install id", ["C-30"], nil)
         case .installAfterLogout:

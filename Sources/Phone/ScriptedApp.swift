@@ -754,7 +754,8 @@ package struct ScriptedApp: Sendable {
 
     private mutating func decide(_ flow: inout Flow) {
         // A lock says that purchases hang on the id that would be replaced (C-29).
-        if flow.isLocked, flow.id != id, !flow.agrees {
+        // Defect: lock-is-final
+        if flow.isLocked, flow.id != id, !flow.agrees || has(.lockIsFinal) {
             error = "This device holds purchases of another user"
             flow.acts = [.decide, .idle]
             return

@@ -180,7 +180,7 @@ GUIDE = {
 
 class TestJudging(AppTest):
     def test_the_sample_app_is_green(self):
-        result, cases = self.judge("index.html", "--jobs", "6")
+        result, cases = self.judge("index.html", "--jobs", "4")
         failed = [case["id"] for case in cases if case["verdict"] != "passed"]
         self.assertEqual(failed, [], result.stdout)
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -190,7 +190,7 @@ class TestJudging(AppTest):
 
     def test_the_guides_client_is_found_out(self):
         only = [part for case in GUIDE.values() for part in ("--only", case)]
-        result, cases = self.judge("guide.html", "--jobs", "6", "--only", "app/smoke/starts", *only)
+        result, cases = self.judge("guide.html", "--jobs", "4", "--only", "app/smoke/starts", *only)
         self.assertEqual(result.returncode, 1, result.stderr)
         verdicts = {case["id"]: case["verdict"] for case in cases}
         self.assertEqual(verdicts.pop("app/smoke/starts"), "passed")
@@ -288,6 +288,45 @@ class TestBadPages(AppTest):
 
 
 class TestShim(AppTest):
+    def test_a_person_moves_the_phone_on_the_panel(self):
+        serving = Serving()
+        try:
+            despia = serving.urls["despia"]
+            Pages.extra["/panel.html"] = (
+                f"<body><script src='{despia}/despia/shim.js'></script><pre id=result></pre><script>"
+                "function wait(time) { return new Promise(function (done) { setTimeout(done, time); }); }"
+                "function press(label) { var root = document.querySelector('[data-assay]').shadowRoot;"
+                " var all = Array.from(root.querySelectorAll('button'));"
+                " all.filter(function (one) { return one.textContent === label; })[0].click(); }"
+                "function say(values) { document.getElementById('result').textContent = JSON.stringify(values); }"
+                "window.addEventListener('load', async function () {"
+                " if (window.name) { say(Object.assign(JSON.parse(window.name), {after: window.uuid})); return; }"
+                " var called = 0, result = null; window.onRevenueCatPurchase = function () { called += 1; };"
+                " window.onRevenueCatResult = function (found) { result = found; };"
+                " window.despia = 'revenuecat://launchPaywall?external_id=ada&offering=default'; await wait(500);"
+                " press('purchase'); await wait(500);"
+                " press('go offline'); var offline = await fetch('/index.html').then("
+                " function () { return 'online'; }, function (error) { return error.name; });"
+                " press('go online'); var online = await fetch('/index.html').then("
+                " function (answer) { return answer.status; });"
+                " window.name = JSON.stringify({called: called, ok: result && result.ok, before: window.uuid,"
+                " offline: offline, online: online, isOnline: navigator.onLine}); press('reinstall'); });"
+                "</script>"
+            )
+            text = dump(self.base + "/panel.html", budget=20000)
+            found = re.search(r'<pre id="?result"?>(.*?)</pre>', text, re.S)
+            result = json.loads(html.unescape(found.group(1)))
+            self.assertEqual(result["called"], 1)
+            self.assertIs(result["ok"], True)
+            self.assertEqual((result["offline"], result["online"]), ("TypeError", 200))
+            self.assertIs(result["isOnline"], True)
+            self.assertNotEqual(result["after"], result["before"])
+            shown = requests.get(despia + "/device", timeout=30).json()
+            self.assertEqual(shown["history"][0]["externalUserId"], "ada")
+            self.assertIs(shown["paywall"]["open"], False)
+        finally:
+            self.assertEqual(serving.stop()[0], 0)
+
     def test_a_page_that_loads_the_shim_runs_as_on_a_phone(self):
         serving = Serving()
         try:

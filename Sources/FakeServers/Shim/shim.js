@@ -18,6 +18,9 @@
     }
   }
 
+  // From here on it is the page's own time; what came before was the browser's.
+  tell("start", {});
+
   // ---- What the native side writes and calls
 
   function deliver(reply) {

@@ -1,6 +1,6 @@
 package import Browser
 package import Conformance
-internal import FakeServers
+package import FakeServers
 internal import Phone
 internal import Providers
 
@@ -15,6 +15,8 @@ package final class BrowserScenario: Sendable {
         package let base: Instant
         /// Hosts other than loopback that a page may call.
         package let allowedHosts: Set<String>
+        /// Hosts that pages wanted to call and were not allowed to.
+        package let blockedHosts = Locked<Set<String>>([])
 
         package init(
             chromium: Chromium,
@@ -46,7 +48,6 @@ package final class BrowserScenario: Sendable {
         var dies: Set<String> = []
         var agrees = false
         var trouble: String?
-        var blockedHosts: Set<String> = []
         /// Calls of the page's own backend, by the browser's number for them.
         var passed: [String: Int] = [:]
     }
@@ -85,15 +86,22 @@ package final class BrowserScenario: Sendable {
     ///   - name: The namespace of the run.
     ///   - setting: Browser, page and profile.
     ///   - mayImprove: Whether waiting longer could change the verdict.
+    ///   - pictured: Takes what the page showed in the end, as the bytes of a PNG; nil: nobody looks.
     /// - Returns: What the run left behind.
     package static func run(
         _ plan: RunPlan,
         name: String,
         setting: Setting,
-        mayImprove: @Sendable (RunRecord) -> Bool
+        mayImprove: @Sendable (RunRecord) -> Bool,
+        pictured: (@Sendable ([UInt8]) -> Void)? = nil
     ) async -> RunRecord {
         let scenario = BrowserScenario(name, setting)
         let record = await scenario.run(plan, mayImprove)
+        if let pictured, let text = await scenario.page("phone")?.picture(),
+            let bytes = Base64.bytes(text)
+        {
+            pictured(bytes)
+        }
         await scenario.close()
         return record
     }
@@ -109,15 +117,6 @@ package final class BrowserScenario: Sendable {
         let trouble = scenario.state.withLock { $0.trouble }
         await scenario.close()
         return trouble
-    }
-
-    /// A picture of the page after a launch, as base64 of a PNG.
-    package static func picture(_ plan: RunPlan, setting: Setting) async -> String? {
-        let scenario = BrowserScenario("picture", setting)
-        _ = await scenario.run(plan) { _ in false }
-        let picture = await scenario.page("phone")?.picture()
-        await scenario.close()
-        return picture
     }
 
     private var profile: Profile { setting.profile }
@@ -568,6 +567,11 @@ package final class BrowserScenario: Sendable {
 
     private func said(_ content: JSONValue, _ page: BrowserPage) {
         switch content["kind"]?.string {
+        case "start":
+            edit { state, time in
+                state.lastSign = time
+                state.world.gesture("page-started", page.phone, at: time)
+            }
         case "command":
             command(content["command"]?.string ?? "", time: content["page"]?.int64 ?? 0, page)
         case "error":
@@ -637,7 +641,7 @@ package final class BrowserScenario: Sendable {
         if let host = request.host, !LoopbackHost.isLoopback(host),
             !setting.allowedHosts.contains(host)
         {
-            state.withLock { _ = $0.blockedHosts.insert(host) }
+            setting.blockedHosts.withLock { _ = $0.insert(host) }
             return refuse(request, page)
         }
         let route = state.withLock {

@@ -220,14 +220,15 @@ struct ClientView {
 
     // MARK: Startup and counts
 
-    /// C-05: from the first launch to the first acknowledged registration.
+    /// C-05: from the first script of the first page to the first acknowledged registration.
     var startFindings: [Finding] {
         guard expected.isBounded,
             let launch = timeline.gestures.first(where: \.isLaunch)
         else { return [] }
         let budget = profile.app.startup
         let done = timeline.registrations.first { $0.isAcknowledged && $0.phone == launch.phone }
-        let sent = done.map { Duration.microseconds($0.sent - launch.time) }
+        let start = timeline.pageStarts[launch.phone] ?? launch.time
+        let sent = done.map { Duration.microseconds($0.sent - start) }
         if let sent, sent <= budget { return [] }
         return [
             Finding(

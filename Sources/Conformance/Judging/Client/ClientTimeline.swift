@@ -27,10 +27,8 @@ package struct ClientTimeline: Sendable {
     package struct Registration: Hashable, Sendable {
         package let sequence: Int
         package let phone: String
-        package let load: String
         package let sent: Int64
         package let answered: Int64?
-        package let body: JSONValue?
         package let id: String?
         package let device: String?
         package let platform: String?
@@ -46,9 +44,6 @@ package struct ClientTimeline: Sendable {
         package let sent: Int64
         package let answered: Int64?
         package let current: String?
-        package let status: Int?
-        /// The id that the answer names.
-        package let id: String?
     }
 
     package struct Gesture: Hashable, Sendable {
@@ -74,6 +69,8 @@ package struct ClientTimeline: Sendable {
     package private(set) var logins: [Login] = []
     package private(set) var gestures: [Gesture] = []
     package private(set) var errors: [PageError] = []
+    /// When the first script of a phone's first page could run; what came before was the browser's.
+    package private(set) var pageStarts: [String: Int64] = [:]
     /// What each phone held when the scenario was over, as the fake shows a device.
     package private(set) var phones: [String: JSONValue] = [:]
     /// What each phone held before the app was first opened.
@@ -105,6 +102,9 @@ package struct ClientTimeline: Sendable {
                         text: Self.json(exchange.request)["text"]?.string ?? ""
                     )
                 )
+            case (.assay, .app, .gesture("page-started")):
+                let phone = Self.phone(exchange)
+                if pageStarts[phone] == nil { pageStarts[phone] = exchange.invoked }
             case (.assay, .app, .gesture(let name)):
                 gestures.append(
                     Gesture(
@@ -177,7 +177,6 @@ package struct ClientTimeline: Sendable {
         let register: [String: JSONPointer]
         let login: [String: JSONPointer]
         let registeredID: JSONPointer
-        let loginID: JSONPointer
 
         init(_ profile: Profile) {
             register = profile.places(in: "register")
@@ -185,8 +184,6 @@ package struct ClientTimeline: Sendable {
             registeredID =
                 profile.endpoints["register"]?.answerID ?? register["id"]
                 ?? JSONPointer(tokens: ["appUserId"])
-            loginID =
-                profile.endpoints["login"]?.answerID ?? JSONPointer(tokens: ["appUserId"])
         }
     }
 
@@ -202,10 +199,8 @@ package struct ClientTimeline: Sendable {
             Registration(
                 sequence: exchange.sequence,
                 phone: Self.phone(exchange),
-                load: exchange.request[field: Self.loadField] ?? "",
                 sent: exchange.invoked,
                 answered: exchange.completed,
-                body: body,
                 id: text("id"),
                 device: text("device"),
                 platform: text("platform"),
@@ -225,9 +220,7 @@ package struct ClientTimeline: Sendable {
                 phone: Self.phone(exchange),
                 sent: exchange.invoked,
                 answered: exchange.completed,
-                current: fields.login["id"].flatMap { body[$0] }?.string,
-                status: exchange.response?.status,
-                id: Self.json(exchange.response)?[fields.loginID]?.string
+                current: fields.login["id"].flatMap { body[$0] }?.string
             )
         )
     }

@@ -1,0 +1,48 @@
+internal import Conformance
+internal import Phone
+internal import Providers
+
+/// The account workflow from the first launch to the deleted account, before the fakes alone.
+enum PhoneBenchmark {
+    private static let acts: [AppAction.Name] = [
+        .launch, .purchase, .signUp, .logout, .signIn, .google, .refresh, .restore,
+        .forgotPassword, .deleteAccount,
+    ]
+
+    static func accountWorkflow() {
+        var services = Services(seed: 1, revenueCatKey: nil, oneSignalKey: nil)
+        var app = AccountApp(installID: "INSTALL", receipts: [], seed: "bench", defects: [])
+        var now = Instant(milliseconds: 1_790_000_000_000)
+        for name in acts {
+            var act = AccountApp.Act(name)
+            act.email = "ada@example.com"
+            act.password = "secret-1"
+            var call = app.begin(act)
+            while let next = call {
+                now = now + .seconds(1)
+                call = app.take(answer(next, &services, now))
+            }
+            precondition(app.failure == nil, "\(name): \(app.failure ?? "")")
+        }
+    }
+
+    private static func answer(
+        _ call: AccountApp.Call,
+        _ services: inout Services,
+        _ now: Instant
+    ) -> HTTPMessage.Response? {
+        switch call {
+        case .firebase(let request):
+            services.respond(.firebase, to: request, at: now).response
+        case .mail(var request):
+            {
+                let project = services.firebase.settings.project
+                request.target = "/emulator/v1/projects/\(project)/oobCodes"
+                return services.respond(.firebase, to: request, at: now).response
+            }()
+        case .revenueCat(let request):
+            services.respond(.revenueCat, to: request, at: now).response
+        case .backend: HTTPMessage.Response(200, json: ["ok": true])
+        }
+    }
+}
