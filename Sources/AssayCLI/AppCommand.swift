@@ -16,7 +16,14 @@ struct AppCommand: AsyncParsableCommand {
             scripts, carries out the device scenarios, and judges bridge commands and calls. \
             What is tapped and read is named by CSS selectors under 'app:' in the profile. With \
             --scripted the built-in app takes the page's place, in virtual time and without a \
-            browser.
+            browser. The page's calls to 'endpoints: register, login' and 'app: access' are \
+            answered by a model of a correct backend, unless 'app: backend: own' says otherwise.
+
+            app: {taps: {upgrade: "#buy", restore: …, login: …, logout: …, status: …},
+                  inputs: {account: "#mail", password: …}, shows: {loading: …, access: …,
+                  error: …, status: …, product: …}, vault: {id: app_user_id}, startup: 5s}
+
+            'assay lint --schema profile' prints every key; 'assay explain app/CASE' a scenario.
 
             Example:  assay app --url http://127.0.0.1:5173/ --profile assay.yaml
                       assay app --scripted --defect paywall-ungated --only C-16
@@ -124,7 +131,10 @@ struct AppCommand: AsyncParsableCommand {
                     withIntermediateDirectories: true
                 )
             } catch {
-                throw Failure(.usage, "cannot write to '\(pictures)': \(error.localizedDescription)")
+                throw Failure(
+                    .usage,
+                    "cannot write to '\(pictures)': \(error.localizedDescription)"
+                )
             }
             run.pictures = pictures
         }

@@ -12,7 +12,7 @@ package enum ProfileParser {
     /// The keys below `app`; the schema lists the same.
     package static let appKeys = [
         "url", "vault", "other-keys", "startup", "taps", "inputs", "shows", "status-words",
-        "agree", "access", "backend",
+        "agree", "access", "backend", "product-names",
     ]
 
     package static func parse(
@@ -123,6 +123,9 @@ package enum ProfileParser {
             let states = ["active", "none"]
             for (name, value) in parts(fields["status-words"], allowed: states) {
                 app.statusWords[name] = reader.sequence(value).compactMap { reader.text($0) }
+            }
+            for entry in fields["product-names"].flatMap({ reader.entries($0) }) ?? [] {
+                app.productNames[entry.key] = reader.text(entry.value)
             }
             app.agree = fields["agree"].flatMap { reader.text($0) }
             if let access = fields["access"] {

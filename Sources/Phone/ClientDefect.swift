@@ -52,6 +52,7 @@ package enum ClientDefect: String, Sendable, CaseIterable {
     case restoreReplacesAccount = "restore-replaces-account"
     case loginNamesInstall = "login-names-install"
     case loginAppliesFailure = "login-applies-failure"
+    case pageOverVault = "page-over-vault"
     case loginForgotten = "login-forgotten"
     case lockUnread = "lock-unread"
     case lockIsFinal = "lock-is-final"
@@ -126,6 +127,7 @@ package enum ClientDefect: String, Sendable, CaseIterable {
             ("a restore replaces the id of who is signed in", ["C-26"], "X-52")
         case .loginNamesInstall: ("a login tells the install id", ["C-27"], nil)
         case .loginAppliesFailure: ("a refused login changes the phone", ["C-27"], nil)
+        case .pageOverVault: ("what the page kept wins over the vault", ["C-28"], nil)
         case .loginForgotten: ("a login that is cut short is forgotten", ["C-28"], nil)
         case .lockUnread: ("the lock is never read", ["C-29"], "X-50")
         case .lockIsFinal: ("a locked id cannot be given up", ["C-29"], nil)

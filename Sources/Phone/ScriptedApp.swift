@@ -523,6 +523,11 @@ package struct ScriptedApp: Sendable {
             flow.id = text
             flow.source = "vault"
         }
+        // Defect: page-over-vault
+        if has(.pageOverVault), let kept = storage.currentID {
+            flow.id = kept
+            return true
+        }
         // A change that was cut short goes on, whatever the vault holds.
         if let unfinished = storage.switchingTo {
             flow.id = unfinished

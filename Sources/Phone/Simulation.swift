@@ -168,7 +168,10 @@ package struct Simulation {
         case .callback:
             world.gesture("callback", phone, at: time)
             let arguments = action.argument.map { [$0] } ?? []
-            let names = ["onRevenueCatPurchase", "iapSuccess"]
+            // The result channel always carries its envelope.
+            let names =
+                ["onRevenueCatPurchase", "iapSuccess"]
+                + (action.argument == nil ? [] : ["onRevenueCatResult"])
             for page in pages[phone] ?? [] {
                 for name in names {
                     add(now, phone, page.number, .call(name, arguments))

@@ -28,10 +28,12 @@ class Pages(http.server.SimpleHTTPRequestHandler):
 
     extra = {}
     agents = []
+    asked = {}
 
     def do_GET(self):
         path = self.path.split("?")[0]
         Pages.agents.append(self.headers.get("user-agent", ""))
+        Pages.asked[path] = Pages.asked.get(path, 0) + 1
         if path == "/never.html":
             # Held until the browser gives up.
             self.rfile.read(1)
@@ -63,6 +65,28 @@ def assay(*arguments, timeout=900, env=None):
         [BINARY, "app", *arguments], env=env or ENVIRONMENT, capture_output=True, text=True,
         timeout=timeout, cwd=tempfile.gettempdir(),
     )
+
+
+def renderers(parent):
+    """The processes below that one which show pages."""
+    children = {}
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+            children.setdefault(int(fields[1]), []).append(int(entry.name))
+        except (OSError, IndexError):
+            continue
+    found, waiting = set(), [parent]
+    while waiting:
+        for child in children.get(waiting.pop(), []):
+            waiting.append(child)
+            try:
+                words = pathlib.Path(f"/proc/{child}/cmdline").read_bytes()
+            except OSError:
+                continue
+            if b"--type=renderer" in words:
+                found.add(child)
+    return found
 
 
 def dump(url, *arguments, budget=400000):
@@ -252,6 +276,38 @@ class TestBadPages(AppTest):
         result, cases = self.judge("spin.html", *self.ONE)
         self.assertEqual(result.returncode, 1, result.stdout)
         self.assertEqual(cases[0]["verdict"], "failed")
+
+    def test_a_page_that_crashes(self):
+        self.page("crash.html", "<body>still here")
+        with tempfile.TemporaryDirectory() as folder:
+            report = os.path.join(folder, "report.json")
+            process = subprocess.Popen(
+                [BINARY, "app", "--url", f"{self.base}/crash.html", "--profile", str(APP / "assay.yaml"),
+                 "--only", "app/paywall/callback-without-argument", "--report", f"json={report}"],
+                env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )
+            try:
+                killed = set()
+                # Whoever shows the page, for as long as there is one.
+                while process.poll() is None:
+                    for renderer in renderers(process.pid) - killed:
+                        if Pages.asked.get("/crash.html", 0) >= 2:
+                            killed.add(renderer)
+                            try:
+                                os.kill(renderer, 9)
+                            except ProcessLookupError:
+                                pass
+                    try:
+                        process.wait(0.05)
+                    except subprocess.TimeoutExpired:
+                        pass
+            finally:
+                process.kill()
+            self.assertTrue(killed)
+            self.assertEqual(process.returncode, 1)
+            with open(report) as file:
+                finding = json.load(file)["cases"][0]["findings"][0]
+            self.assertEqual((finding["code"], finding["actual"]), ("E517", "the page crashed"))
 
     def test_a_page_that_opens_dialogs_and_goes_away(self):
         self.page(

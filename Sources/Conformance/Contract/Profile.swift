@@ -136,6 +136,8 @@ package struct Profile: Hashable, Sendable {
         package var statusWords: [String: [String]] = [
             "active": ["active"], "none": ["free", "none", "not subscribed", "no subscription"],
         ]
+        /// What the page calls a product, by the product's id.
+        package var productNames: [String: String] = [:]
         /// Where a login can be agreed to, when the app asks.
         package var agree: String?
         /// How the app asks its backend for access; the body is what it is told.

@@ -251,7 +251,11 @@ package struct DespiaState: Fake, Hashable, Codable {
                 device.pushPermission == .granted ? .string(device.playerID) : nil
             ),
             ("native_runtime", flags ? "despia" : nil),
-            ("native_os", flags ? .string(device.platform) : nil),
+            // Nobody has named this platform yet.
+            (
+                "native_os",
+                flags && device.uaPreset != "unknown" ? .string(device.platform) : nil
+            ),
         ])
     }
 

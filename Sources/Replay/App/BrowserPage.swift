@@ -47,6 +47,7 @@ final class BrowserPage: Sendable {
     func prepare(script: String, userAgent: String) async throws(DevTools.CallError) {
         for (method, parameters) in [
             ("Page.enable", [:]), ("Runtime.enable", [:]), ("Network.enable", [:]),
+            ("Inspector.enable", [:]),
             ("Network.setBypassServiceWorker", ["bypass": true]),
             ("Network.setUserAgentOverride", ["userAgent": .string(userAgent)]),
             (

@@ -384,6 +384,8 @@ package final class BrowserScenario: Sendable {
             await open(phone, isReload: false)
         case .launchTwice:
             await closePages(phone)
+            // Both pages share one web storage.
+            _ = try? await context(phone)
             async let first: Void = open(phone, isReload: false)
             async let second: Void = open(phone, isReload: false)
             _ = await (first, second)
@@ -413,7 +415,11 @@ package final class BrowserScenario: Sendable {
         case .callback:
             gesture("callback", phone)
             let arguments = action.argument.map { JSONValue.array([$0]) } ?? []
-            let calls = ["onRevenueCatPurchase", "iapSuccess"].map { name -> JSONValue in
+            // The result channel always carries its envelope.
+            let names =
+                ["onRevenueCatPurchase", "iapSuccess"]
+                + (action.argument == nil ? [] : ["onRevenueCatResult"])
+            let calls = names.map { name -> JSONValue in
                 [
                     "kind": "callback", "name": .string(name), "arguments": arguments,
                     "delay": 1,
@@ -449,8 +455,17 @@ package final class BrowserScenario: Sendable {
             return
         }
         guard let page = page(phone) else { return gesture(name, phone, missing: selector) }
-        let isThere = await page.evaluate("document.querySelector(\(quoted(selector))) !== null")
+        // An upgrade that nobody can see or press is a gate that is shut.
+        let test =
+            name == "upgrade"
+            ? "found.checkVisibility({opacityProperty: true, visibilityProperty: true}) "
+                + "&& !found.disabled" : "true"
+        let isThere = await page.evaluate(
+            "(function () { var found = document.querySelector(\(quoted(selector))); "
+                + "return found !== null && \(test); })()"
+        )
         gesture(name, phone, missing: isThere == false ? selector : nil)
+        if isThere == false { return }
         guard await page.evaluate(Self.clicking(selector)) != nil else {
             edit { state, time in
                 state.world.pageError("the page does not react to a tap", phone, at: time)
@@ -499,7 +514,7 @@ package final class BrowserScenario: Sendable {
             "(function (names) { var shown = {}; Object.keys(names).forEach(function (name) { "
                 + "var element = document.querySelector(names[name]); "
                 + "var isVisible = !!element && element.getClientRects().length > 0 && "
-                + "getComputedStyle(element).visibility !== 'hidden'; "
+                + "element.checkVisibility({opacityProperty: true, visibilityProperty: true}); "
                 + "shown[name] = isVisible ? (element.textContent || '').trim() : null; }); "
                 + "return JSON.stringify(shown); })(\(JSONValue.object(selectors).text))"
         )
@@ -511,7 +526,11 @@ package final class BrowserScenario: Sendable {
             switch AppExpectation.Screen.Element(rawValue: member.key) {
             case .loading, .access, .error: result[member.key] = .bool(!member.value.isNull)
             case .status: result[member.key] = status(member.value)
-            case .product, nil: result[member.key] = member.value
+            case .product:
+                let text = member.value.string ?? ""
+                let named = profile.app.productNames.first { text.contains($0.value) }
+                result[member.key] = named.map { .string($0.key) } ?? member.value
+            case nil: result[member.key] = member.value
             }
         }
         return .object(result)
