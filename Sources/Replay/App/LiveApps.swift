@@ -279,6 +279,7 @@ extension RunExecutor {
         _ phone: String,
         route: String,
         fields: [HTTPMessage.Field],
+        losesAnswer: Bool = false,
         _ progress: inout Progress
     ) async -> Exchange.Outcome {
         var all = values.mapValues { Optional($0) }
@@ -293,7 +294,11 @@ extension RunExecutor {
             lane: 0,
             progress
         )
-        world.journal.complete(sequence, outcome)
+        if losesAnswer, case .answered(let response) = outcome {
+            world.journal.complete(sequence, .answerLost(response))
+        } else {
+            world.journal.complete(sequence, outcome)
+        }
         return outcome
     }
 
@@ -405,10 +410,20 @@ extension RunExecutor {
             return (nil, .null)
         }
         if let id = values["id"] { world.know([id], namespace: progress.namespace.name) }
-        let outcome = await send(endpoint, values, name, route: route, fields: [], &progress)
+        // Handed to the backend, and its answer is lost, or another one reaches the app.
+        var lost: Int?
+        if case .status(let status)? = planned { lost = status }
+        let outcome = await send(
+            endpoint,
+            values,
+            name,
+            route: route,
+            fields: [],
+            losesAnswer: lost != nil,
+            &progress
+        )
+        if let lost { return (lost, .null) }
         guard case .answered(let response) = outcome else { return (nil, .null) }
-        // Handed to the backend, and its answer is lost or another one.
-        if case .status(let status)? = planned { return (status, .null) }
         let body = (try? JSONValue(parsing: response.body)) ?? .null
         if route == "access" { return (response.status, usual(body)) }
         // The id where this backend answers it, in the place where the scripted app looks.
