@@ -25,7 +25,9 @@ package final class DevTools: Sendable {
 
     private struct State {
         var number: Int64 = 0
-        var waiting: [Int64: CheckedContinuation<JSONValue?, Never>] = [:]
+        var waiting: [Int64: CheckedContinuation<Void, Never>] = [:]
+        /// Answers that whoever waits has not taken yet; handed over under the lock.
+        var answers: [Int64: JSONValue] = [:]
         var listeners: [String: AsyncStream<Event>.Continuation] = [:]
         var isOver = false
     }
@@ -79,17 +81,18 @@ package final class DevTools: Sendable {
             self.answer(number, nil)
         }
         defer { timer.cancel() }
-        let answer: JSONValue? = await withCheckedContinuation { continuation in
+        await withCheckedContinuation { continuation in
             let isOver = locked { state in
                 if !state.isOver { state.waiting[number] = continuation }
                 return state.isOver
             }
             if isOver {
-                continuation.resume(returning: nil)
+                continuation.resume()
             } else {
                 post(number, method, parameters, session)
             }
         }
+        let answer = locked { $0.answers.removeValue(forKey: number) }
         guard let answer else {
             let isOver = locked { $0.isOver }
             throw CallError(
@@ -156,7 +159,12 @@ package final class DevTools: Sendable {
     }
 
     private func answer(_ number: Int64, _ value: JSONValue?) {
-        locked { $0.waiting.removeValue(forKey: number) }?.resume(returning: value)
+        let continuation = locked { state in
+            let continuation = state.waiting.removeValue(forKey: number)
+            if continuation != nil { state.answers[number] = value }
+            return continuation
+        }
+        continuation?.resume()
     }
 
     private func take(_ bytes: [UInt8]) {
@@ -187,7 +195,7 @@ package final class DevTools: Sendable {
             }
             return (state.waiting, state.listeners)
         }
-        for continuation in waiting.values { continuation.resume(returning: nil) }
+        for continuation in waiting.values { continuation.resume() }
         for listener in listeners.values { listener.finish() }
     }
 

@@ -213,6 +213,10 @@ class TestJudging(AppTest):
         self.assertTrue(any("despia-iphone" in agent for agent in Pages.agents))
 
     def test_the_guides_client_is_found_out(self):
+        # The same page with the guide's client in it.
+        page = (APP / "index.html").read_text().replace('src="app.js"', 'src="guide.js"')
+        self.assertIn("guide.js", page)
+        Pages.extra["/guide.html"] = page
         only = [part for case in GUIDE.values() for part in ("--only", case)]
         result, cases = self.judge("guide.html", "--jobs", "4", "--only", "app/smoke/starts", *only)
         self.assertEqual(result.returncode, 1, result.stderr)
