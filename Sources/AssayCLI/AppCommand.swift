@@ -6,6 +6,7 @@ internal import FakeServers
 internal import Foundation
 internal import Phone
 internal import Replay
+internal import Reports
 
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -147,7 +148,7 @@ struct AppCommand: AsyncParsableCommand {
         progress.clear()
         report.suite = SuiteRun.digest(of: library, selected)
         report.isInterrupted = interruption.isRaised
-        try files.show(report, replay: "assay app" + replayFlags)
+        try files.show(report, replay: ReplayCommand(replayWords(seed)))
         if let saveFile { try VerifyCommand.save(report, profile, to: saveFile) }
         throw ExitCode(report.exitCode)
     }
@@ -157,8 +158,7 @@ struct AppCommand: AsyncParsableCommand {
         _ profile: Profile,
         _ environment: [String: String]
     ) throws -> DeviceRun.Performer {
-        let variable = environment["ASSAY_ALLOW_HOST"]?.split(separator: ",").map(String.init)
-        let allowed = allowHost + (variable ?? [])
+        let allowed = TargetOptions.hosts(allowHost, environment)
         _ = try TargetURL(url, flag: "--url", allowed: allowed)
         do throws(Chromium.StartError) {
             let executable = try Chromium.find(
@@ -171,13 +171,18 @@ struct AppCommand: AsyncParsableCommand {
         }
     }
 
-    /// The flags that repeat this run.
-    private var replayFlags: String {
-        var flags = scripted ? " --scripted" : ""
-        for name in defect { flags += " --defect \(name)" }
-        if let profile { flags += " --profile \(profile)" }
-        if let url { flags += " --url \(url)" }
-        return flags
+    /// What repeats this run, whatever the environment says then.
+    private func replayWords(_ seed: String) -> [String] {
+        let environment = ProcessInfo.processInfo.environment
+        var words = [Terminal.program, "app"] + (scripted ? ["--scripted"] : [])
+        for name in defect { words += ["--defect", name] }
+        if let path = profile ?? environment["ASSAY_PROFILE"] { words += ["--profile", path] }
+        if !scripted {
+            if let url = url ?? environment["ASSAY_URL"] { words += ["--url", url] }
+            if let name = browser ?? environment["ASSAY_BROWSER"] { words += ["--browser", name] }
+        }
+        for host in TargetOptions.hosts(allowHost, environment) { words += ["--allow-host", host] }
+        return words + selection.replayWords + reports.replayWords + ["--seed", seed]
     }
 }
 

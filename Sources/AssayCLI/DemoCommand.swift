@@ -50,7 +50,10 @@ struct DemoCommand: AsyncParsableCommand {
         }
         Terminal.output(style.bold("1. The reference backend: every contract must hold") + "\n\n")
         let green = try await suite(selected, defects: [])
-        let terminal = TerminalReport(style: style, replay: "assay demo")
+        let terminal = TerminalReport(
+            style: style,
+            replay: ReplayCommand([Terminal.program, "demo", "--seed", seed])
+        )
         for block in terminal.blocks(green) { Terminal.output(block) }
         Terminal.output(terminal.summary(green) + "\n")
         guard green.exitCode == 0 else { throw ExitCode(green.exitCode) }

@@ -73,7 +73,9 @@ struct DistilCommand: AsyncParsableCommand {
             throw error
         }
         await minimiser?.close()
-        if !print, !accept { Terminal.error("Next:  assay review \(out)\n") }
+        if !print, !accept {
+            Terminal.error("Next:  \(Terminal.next(["review", out]))\n")
+        }
     }
 
     private func openMinimiser() async throws -> MinimiseRun? {

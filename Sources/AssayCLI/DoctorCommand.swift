@@ -65,7 +65,8 @@ struct DoctorCommand: AsyncParsableCommand {
             } catch {
                 throw Failure(.usage, "cannot write '\(write)': \(error.localizedDescription)")
             }
-            Terminal.output("\nwrote \(write); then:  assay verify --profile \(write)\n")
+            let next = Terminal.next(["verify", "--profile", write])
+            Terminal.output("\nwrote \(write); then:  \(next)\n")
         }
         if examination.lines.contains(where: { $0.state == .bad }) {
             throw ExitCode(ExitStatus.failures.rawValue)

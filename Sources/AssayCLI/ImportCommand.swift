@@ -170,7 +170,7 @@ struct ImportCommand: AsyncParsableCommand {
         writer.close()
         if let failure = writer.state.failure { throw Failure(.usage, failure) }
         Terminal.output("\(exchanges.count) exchanges written to \(path)\n")
-        Terminal.error("Next:  assay distil \(folder)\n")
+        Terminal.error("Next:  \(Terminal.next(["distil", folder]))\n")
     }
 }
 

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Conformance
 internal import Foundation
+internal import Reports
 
 struct JudgeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -26,7 +27,10 @@ struct JudgeCommand: ParsableCommand {
         let outcome = saved.judged(
             knownFailures: try reports.knownFailures(or: saved.head.profile.knownFailingPath)
         )
-        try files.show(outcome)
+        try files.show(
+            outcome,
+            replay: ReplayCommand([Terminal.program, "judge", file], selects: false)
+        )
         throw ExitCode(outcome.exitCode)
     }
 }

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Conformance
 internal import Foundation
+internal import Reports
 
 struct MergeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -29,7 +30,10 @@ struct MergeCommand: ParsableCommand {
         guard let joined = RunReport.joined(runs.map { $0.judged(knownFailures: known) }) else {
             throw Failure(.usage, "there is nothing to join")
         }
-        try written.show(joined)
+        try written.show(
+            joined,
+            replay: ReplayCommand([Terminal.program, "merge"] + files, selects: false)
+        )
         throw ExitCode(joined.exitCode)
     }
 

@@ -315,7 +315,7 @@ struct RecordCommand: AsyncParsableCommand {
         Terminal.error((isLive ? "\r\u{1b}[K" : "") + Self.text(state) + "\n")
         if let failure = state.failure { throw Failure(.usage, failure) }
         let folder = (writer.path as NSString).deletingLastPathComponent
-        Terminal.error("Next:  assay distil \(folder)\n")
+        Terminal.error("Next:  \(Terminal.next(["distil", folder]))\n")
     }
 
     /// `2026-11-21-101502`.

@@ -47,13 +47,10 @@ struct ReportFiles {
     var usesStandardOutput: Bool { files.contains { $0.path == "-" } }
 
     /// Writes every file, and for a person the failures and the summary.
-    func show(_ report: RunReport, replay: String = "assay verify") throws {
+    func show(_ report: RunReport, replay: ReplayCommand) throws {
         try write(report)
         guard !usesStandardOutput else { return }
-        let terminal = TerminalReport(
-            style: Terminal.style(),
-            replay: "\(replay) --seed \(report.seed)"
-        )
+        let terminal = TerminalReport(style: Terminal.style(), replay: replay)
         for block in terminal.blocks(report) { Terminal.output(block) }
         Terminal.output(terminal.summary(report))
     }
@@ -100,6 +97,12 @@ struct ReportOptions: ParsableArguments {
         let variable = ProcessInfo.processInfo.environment["ASSAY_REPORT"]
         let listed = variable.map { $0.split(separator: ",").map(String.init) } ?? []
         return try ReportFiles(report.isEmpty ? listed : report)
+    }
+
+    /// What a replay needs of these options.
+    var replayWords: [String] {
+        let path = knownFailing ?? ProcessInfo.processInfo.environment["ASSAY_KNOWN_FAILING"]
+        return path.map { ["--known-failing", $0] } ?? []
     }
 
     /// The list that the flag names, else the environment, else the profile; none is the empty one.

@@ -44,6 +44,15 @@ struct SelectionOptions: ParsableArguments {
         return Selection(only: only, skip: skip, level: level)
     }
 
+    /// What finds the same contracts again.
+    var replayWords: [String] { folders.flatMap { ["--contracts", $0] } }
+
+    /// The folders of the user's own contracts.
+    private var folders: [String] {
+        let variable = ProcessInfo.processInfo.environment["ASSAY_CONTRACTS"]
+        return contracts.isEmpty ? (variable.map { [$0] } ?? []) : contracts
+    }
+
     /// The shipped contracts and the user's own; paths given directly replace the shipped ones.
     func contractLibrary(paths: [String] = []) throws -> ContractLibrary {
         do throws(ContractErrors) {
@@ -55,8 +64,6 @@ struct SelectionOptions: ParsableArguments {
                 return library
             }
             var library = ContractLibrary.shipped
-            let variable = ProcessInfo.processInfo.environment["ASSAY_CONTRACTS"]
-            let folders = contracts.isEmpty ? (variable.map { [$0] } ?? []) : contracts
             for folder in folders {
                 library = library.replacing(with: try ContractLibrary.folder(folder))
             }

@@ -82,8 +82,11 @@ struct TargetOptions: ParsableArguments {
 
     private func checkHost(_ target: String?, _ environment: [String: String]) throws {
         guard let target, !target.contains("{{") else { return }
-        let variable = environment["ASSAY_ALLOW_HOST"]?.split(separator: ",").map(String.init)
-        _ = try TargetURL(target, flag: "--target", allowed: allowHost + (variable ?? []))
+        _ = try TargetURL(
+            target,
+            flag: "--target",
+            allowed: Self.hosts(allowHost, environment)
+        )
     }
 
     /// Keys of real projects have no business here.
@@ -118,14 +121,24 @@ struct TargetOptions: ParsableArguments {
         return addresses
     }
 
-    /// The flags that repeat this run.
-    var replayFlags: String {
-        var flags = ""
-        if let profile { flags += " --profile \(profile)" }
-        if let target { flags += " --target \(target)" }
-        if let start { flags += " --start '\(start)'" }
-        for host in allowHost { flags += " --allow-host \(host)" }
-        for entry in listen { flags += " --listen \(entry)" }
-        return flags
+    /// The hosts beyond loopback that a flag or the environment allows.
+    static func hosts(_ flags: [String], _ environment: [String: String]) -> [String] {
+        let listed = environment["ASSAY_ALLOW_HOST"]?.split(separator: ",").map(String.init)
+        return flags + (listed ?? []).filter { !flags.contains($0) }
+    }
+
+    /// What names the same backend again, whatever the environment says then.
+    var replayWords: [String] {
+        let environment = ProcessInfo.processInfo.environment
+        var words: [String] = []
+        let given = [
+            ("--profile", profile ?? environment["ASSAY_PROFILE"]),
+            ("--target", target ?? environment["ASSAY_TARGET"]),
+            ("--start", start ?? environment["ASSAY_START"]),
+        ]
+        for (flag, value) in given { words += value.map { [flag, $0] } ?? [] }
+        for host in Self.hosts(allowHost, environment) { words += ["--allow-host", host] }
+        for entry in listen { words += ["--listen", entry] }
+        return words
     }
 }

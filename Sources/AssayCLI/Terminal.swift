@@ -17,6 +17,14 @@ enum Terminal {
         write(text, to: STDERR_FILENO)
     }
 
+    /// How this program was called, so that a printed command runs the same one.
+    static var program: String { CommandLine.arguments.first ?? "assay" }
+
+    /// The command that a person types after this one.
+    static func next(_ words: [String]) -> String {
+        ShellCommand([program] + words).description
+    }
+
     /// Colour only where a person looks: a terminal, and neither NO_COLOR nor CI.
     static func style(for descriptor: Int32 = STDOUT_FILENO) -> TerminalStyle {
         TerminalStyle(isColoured: isInteractive(descriptor))

@@ -5,6 +5,7 @@ internal import FakeServers
 internal import Foundation
 internal import Recording
 internal import Replay
+internal import Reports
 
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -150,7 +151,10 @@ struct VerifyCommand: AsyncParsableCommand {
             )
         }
         outcome.expire(at: SuiteRun.now(), isError: strictness == "error")
-        try files.show(outcome, replay: "assay verify" + target.replayFlags)
+        try files.show(
+            outcome,
+            replay: ReplayCommand(replayWords(seed: prepared.seed, isStrict: strictness == "error"))
+        )
         if let saveFile { try Self.save(outcome, profile, to: saveFile) }
         if update { try writeUpdates(outcome, profile) }
         writeFound(outcome, to: found ?? environment["ASSAY_FOUND"] ?? "assay-found", isQuiet)
@@ -161,6 +165,14 @@ struct VerifyCommand: AsyncParsableCommand {
             )
         }
         throw ExitCode(outcome.exitCode)
+    }
+
+    /// What repeats this run but for its selection.
+    private func replayWords(seed: String, isStrict: Bool) -> [String] {
+        // Paths take the place of the shipped contracts and of --contracts.
+        let contracts = paths.isEmpty ? selection.replayWords : []
+        return [Terminal.program, "verify"] + paths + target.replayWords + contracts
+            + reports.replayWords + (isStrict ? ["--expired", "error"] : []) + ["--seed", seed]
     }
 
     static func save(_ report: RunReport, _ profile: Profile, to path: String) throws {
@@ -218,7 +230,8 @@ struct VerifyCommand: AsyncParsableCommand {
                 try Data(ContractWriter.text(contract, id: id).utf8)
                     .write(to: URL(fileURLWithPath: path))
                 if !isQuiet {
-                    Terminal.error("found    \(path)  (run it with --contracts \(found))\n")
+                    let words = [Terminal.program, "verify"] + target.replayWords + [path]
+                    Terminal.error("found    \(path)\n         \(ShellCommand(words))\n")
                 }
             } catch {
                 Terminal.error("assay: cannot write '\(path)': \(error.localizedDescription)\n")

@@ -6,9 +6,9 @@ package struct TerminalReport: Sendable {
 
     private let style: TerminalStyle
     /// The command that repeats the run, without `--only`.
-    private let replay: String
+    private let replay: ReplayCommand
 
-    package init(style: TerminalStyle, replay: String) {
+    package init(style: TerminalStyle, replay: ReplayCommand) {
         self.style = style
         self.replay = replay
     }
@@ -90,8 +90,8 @@ package struct TerminalReport: Sendable {
         if result.settling != .notNeeded { text += lines("waited", "\(result.settling)", 12) }
         text += lines("cause", first.code.explanation.cause, 12)
         text += lines("remedy", first.remedy, 12)
-        text += "  replay    \(replay) --only '\(result.contract.caseID)'\n"
-        text += "  explain   assay explain \(first.code.rawValue)\n"
+        text += "  replay    \(replay.text(result.contract.caseID))\n"
+        text += "  explain   \(replay.explanation(of: first.code.rawValue))\n"
         return text
     }
 

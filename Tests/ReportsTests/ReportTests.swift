@@ -8,7 +8,9 @@ struct ReportTests {
     @Test func `the terminal report is as agreed`() {
         let terminal = TerminalReport(
             style: TerminalStyle(isColoured: false),
-            replay: "assay verify --target http://127.0.0.1:8080 --seed 7"
+            replay: ReplayCommand([
+                "assay", "verify", "--target", "http://127.0.0.1:8080", "--seed", "7",
+            ])
         )
         let report = Example.report
         let text =
@@ -37,8 +39,14 @@ struct ReportTests {
     }
 
     @Test func `colour is only where it is asked for`() {
-        let plain = TerminalReport(style: TerminalStyle(isColoured: false), replay: "")
-        let coloured = TerminalReport(style: TerminalStyle(isColoured: true), replay: "")
+        let plain = TerminalReport(
+            style: TerminalStyle(isColoured: false),
+            replay: ReplayCommand(["assay"])
+        )
+        let coloured = TerminalReport(
+            style: TerminalStyle(isColoured: true),
+            replay: ReplayCommand(["assay"])
+        )
         #expect(!plain.summary(Example.report).contains("\u{1b}["))
         #expect(coloured.summary(Example.report).contains("\u{1b}["))
     }

@@ -33,7 +33,8 @@ package struct Program: Sendable {
     package init(
         _ arguments: [String],
         folder: String? = nil,
-        environment: [String: String] = [:]
+        environment: [String: String] = [:],
+        executable: String = Program.path
     ) throws {
         let base = FileManager.default.temporaryDirectory
             .appendingPathComponent("assay-test-" + UUID().uuidString)
@@ -43,7 +44,7 @@ package struct Program: Sendable {
         for url in [output, errors] {
             _ = FileManager.default.createFile(atPath: url.path, contents: nil)
         }
-        process.executableURL = URL(fileURLWithPath: Self.path)
+        process.executableURL = URL(fileURLWithPath: executable)
         process.arguments = arguments
         process.currentDirectoryURL = folder.map { URL(fileURLWithPath: $0) } ?? base
         process.environment = ProcessInfo.processInfo.environment
@@ -93,6 +94,11 @@ package struct Program: Sendable {
         environment: [String: String] = [:]
     ) async throws -> Result {
         try await Program(arguments, folder: folder, environment: environment).wait()
+    }
+
+    /// Pastes a printed line into a shell that stands in the folder.
+    package static func paste(_ line: String, folder: String) async throws -> Result {
+        try await Program(["-c", line], folder: folder, executable: "/bin/sh").wait()
     }
 }
 
