@@ -13,7 +13,7 @@ struct MutantsCommand: AsyncParsableCommand {
         discussion: """
             A defect is caught when a case fails, void when even the smoke case does, and missed \
             otherwise. Each runs against the contracts of the clauses it was made for, or with \
-            --whole against all. The exit code is 0 when all are caught and every contract can \
+            --whole against all. The exit code is 0 when all are caught and every case can \
             fail.
 
             Example:  assay mutants
@@ -93,7 +93,8 @@ struct MutantsCommand: AsyncParsableCommand {
         let defect: Mutant
         let seconds: Double
         let caught: [String]
-        let contracts: Set<String>
+        /// The failed cases as they stand in their files; a search is one, whatever it tried.
+        let failed: Set<String>
         let isVoid: Bool
         let note: String?
         let isInterrupted: Bool
@@ -105,7 +106,7 @@ struct MutantsCommand: AsyncParsableCommand {
             caught = failed.map {
                 "\($0.findings.first?.code.rawValue ?? "") \($0.contract.caseID)"
             }
-            contracts = Set(failed.map(\.contract.id))
+            self.failed = Set(failed.flatMap { [$0.contract.id, $0.contract.caseID] })
             isVoid = failed.contains { $0.contract.id == defect.smoke }
             note = nil
             isInterrupted = report.isInterrupted
@@ -115,7 +116,7 @@ struct MutantsCommand: AsyncParsableCommand {
             self.defect = defect
             seconds = 0
             caught = []
-            contracts = []
+            failed = []
             isVoid = true
             self.note = note
             self.isInterrupted = isInterrupted
@@ -159,8 +160,8 @@ struct MutantsCommand: AsyncParsableCommand {
         }
         let missed = outcomes.filter { $0.caught.isEmpty && !$0.isVoid }
         let void = outcomes.filter(\.isVoid)
-        let proven = outcomes.reduce(into: Set<String>()) { $0.formUnion($1.contracts) }
-        // A contract is unproven when every defect that could fail it has had its turn.
+        let proven = outcomes.reduce(into: Set<String>()) { $0.formUnion($1.failed) }
+        // A case is unproven when every defect that could fail it has had its turn.
         let names = Set(mutants.map(\.name))
         let complete = [Mutant.all.filter(\.isOfApp), Mutant.all.filter { !$0.isOfApp }].filter {
             names.isSuperset(of: $0.map(\.name))
@@ -168,7 +169,8 @@ struct MutantsCommand: AsyncParsableCommand {
         let provable = selected.filter { contract in
             complete.contains { $0.contains { $0.concerns(contract) } }
         }
-        let unproven = Set(provable.map(\.id)).subtracting(proven).subtracting(smokes).sorted()
+        let unproven = Set(provable.filter { !smokes.contains($0.id) }.map(Self.provenBy))
+            .subtracting(proven).sorted()
         Terminal.output(
             "\ncaught \(outcomes.count - missed.count - void.count) of \(total)"
                 + "   missed \(missed.count)   void \(void.count)\n"
@@ -178,11 +180,16 @@ struct MutantsCommand: AsyncParsableCommand {
         if interruption.isRaised { throw ExitCode(ExitStatus.interrupted.rawValue) }
         if !provable.isEmpty {
             for id in unproven { Terminal.output("  unproven: no defect fails \(id)\n") }
-            if unproven.isEmpty { Terminal.output("every contract is proven by a defect\n") }
+            if unproven.isEmpty { Terminal.output("every case is proven by a defect\n") }
         }
         if !missed.isEmpty || !void.isEmpty || !unproven.isEmpty {
             throw ExitCode(ExitStatus.failures.rawValue)
         }
+    }
+
+    /// What has to fail once: the case itself, or for a search any of the runs it makes.
+    private static func provenBy(_ contract: Contract) -> String {
+        contract.search == nil ? contract.caseID : contract.id
     }
 
     private func mutants() throws -> [Mutant] {

@@ -220,7 +220,9 @@ struct VerifyCommand: AsyncParsableCommand {
     private func writeFound(_ report: RunReport, to found: String, _ isQuiet: Bool) {
         for result in report.cases {
             guard let contract = result.found else { continue }
-            let id = "found/" + contract.id.split(separator: "/").joined(separator: "-")
+            // The case, not the contract: two variants that found something are two files.
+            let name = contract.caseID.map { $0.isLetter || $0.isNumber ? $0 : "-" }
+            let id = "found/" + String(name)
             let path = "\(found)/\(id).yaml"
             do {
                 try FileManager.default.createDirectory(

@@ -187,7 +187,7 @@ class TestDouble(AppTest):
 
 # The contracts that say which of the guide's mistakes was made.
 GUIDE = {
-    "X-37": "app/paywall/unregistered/answer:reset", "X-38": "app/registration/refused/status:500",
+    "X-37": "app/paywall/unregistered/answer:reset", "X-38": "app/registration/unconfirmed/answer:500",
     "X-39": "app/registration/tried-again", "X-40": "app/registration/no-install-id",
     "X-41": "app/start/empty-history", "X-42": "app/logout/no-return",
     "X-43": "app/paywall/gated/flow:logout", "X-44": "app/bridge/hostile-history/id:x#y",

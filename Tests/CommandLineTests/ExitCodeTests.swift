@@ -224,14 +224,14 @@ struct ExitCodeTests {
 
     @Test func `a defect is exit 1 and explains itself`() async throws {
         let result = try await Program.run(
-            ["verify", "--only", "revenuecat/tolerance/malformed-not-json"]
+            ["verify", "--only", "revenuecat/tolerance/malformed-text/text:hello"]
                 + Self.start("malformed-500")
         )
         #expect(result.status == 1)
         for part in [
-            "FAIL  revenuecat/tolerance/malformed-not-json", "E101 answer-status",
+            "FAIL  revenuecat/tolerance/malformed-text/text:hello", "E101 answer-status",
             "answers: rejected", "^^^^^^^^", "actual    500", "nonsense #1", "assay explain E101",
-            "--only 'revenuecat/tolerance/malformed-not-json'",
+            "--only 'revenuecat/tolerance/malformed-text/text:hello'",
         ] {
             #expect(result.output.contains(part), "\(part)")
         }
@@ -239,7 +239,7 @@ struct ExitCodeTests {
 
     @Test func `known failures are green, and the list must stay true`() async throws {
         let folder = try TemporaryFolder()
-        let id = "revenuecat/tolerance/malformed-not-json"
+        let id = "revenuecat/tolerance/malformed-text/text:hello"
         try folder.write("\(id) E101 ticket 7\n", to: "known.txt")
         let known = ["verify", "--only", id, "--known-failing", "known.txt"]
         let failing = try await Program.run(
@@ -273,7 +273,7 @@ struct ExitCodeTests {
         )
         let result = try await Program.run(
             [
-                "verify", "--only", "revenuecat/authenticity/authorization-missing",
+                "verify", "--only", "revenuecat/authenticity/authorization/sent:missing",
                 "--report", "json=r.json", "--report", "junit=r.xml",
             ] + Self.start("no-authorization-check"),
             folder: folder.path

@@ -174,11 +174,11 @@ struct SuiteTests {
         let folder = try TemporaryFolder()
         try folder.write(Self.profile("offer-code-too-long", style: "body"), to: "assay.yaml")
         let result = try await Program.run(
-            ["verify", "--only", "revenuecat/variation/sizes", "--seed", "three"],
+            ["verify", "--only", "revenuecat/tolerance/any-shape/what:sizes", "--seed", "three"],
             folder: folder.path
         )
         #expect(result.status == 1, "\(result.output)")
-        let path = "assay-found/found/revenuecat-variation-sizes.yaml"
+        let path = "assay-found/found/revenuecat-tolerance-any-shape-what-sizes.yaml"
         let text = try #require(folder.read(path), "\(result.errors)")
         #expect(text.contains("/event/offer_code"))
         let again = try await Program.run(
@@ -204,8 +204,8 @@ struct SuiteTests {
     @Test(
         "a defect is found by the contract that is there for it",
         arguments: [
-            ("authorization-truncated", "authorization-prefix", "authenticity", "E102"),
-            ("signature-stale", "signature-age-ignored", "authenticity", "E102"),
+            ("authorization/sent:truncated", "authorization-prefix", "authenticity", "E102"),
+            ("signature-replayed/sent:stale", "signature-age-ignored", "authenticity", "E102"),
             ("same-id-other-body", "dedupe-by-content", "idempotency", "E301"),
             ("older-event-after-renewal/older:EXPIRATION", "last-write-wins", "ordering", "E301"),
             ("push-answer-lost", "push-without-key", "retry", "E204"),

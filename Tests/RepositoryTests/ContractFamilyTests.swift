@@ -1,0 +1,75 @@
+import Foundation
+import Testing
+
+/// Contracts that say the same but for one value are one contract with variants.
+@Suite("Contract families")
+struct ContractFamilyTests {
+    @Test func `no two contracts differ in one value`() throws {
+        let contracts = try Self.contracts()
+        #expect(contracts.count >= 300)
+        for (index, left) in contracts.enumerated() {
+            for right in contracts[(index + 1)...] where left.isTwin(of: right) {
+                Issue.record("\(left.id) and \(right.id) differ in one value: use 'variants'")
+            }
+        }
+    }
+
+    @Test func `two contracts that differ in one value are told`() {
+        func contract(_ id: String, _ text: String) -> Outline { Outline(id: id, text: text) }
+        let reset = contract("a", "title: A\nclause: S-30\nsteps:\n  - push: [reset, ok]")
+        let hang = contract("b", "title: B\nclause: S-30\nsteps:\n  - push: [hang, ok]")
+        #expect(reset.isTwin(of: hang))
+        let axis = contract(
+            "c",
+            "clause: S-30\nvariants:\n  answer: [500]\nsteps:\n  - push: [\"{{answer}}\", ok]"
+        )
+        #expect(axis.isTwin(of: hang), "another value of an axis that is there")
+        let clause = contract("d", "clause: S-05\nsteps:\n  - push: [hang, ok]")
+        #expect(!reset.isTwin(of: clause), "what is judged differs too")
+        let key = contract("e", "clause: S-30\nsteps:\n  - pull: [reset, ok]")
+        #expect(!reset.isTwin(of: key), "another key says another thing")
+    }
+
+    private static func contracts() throws -> [Outline] {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let folder = root.appendingPathComponent("contracts")
+        let found = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+        var contracts: [Outline] = []
+        while let url = found?.nextObject() as? URL {
+            guard url.pathExtension == "yaml" else { continue }
+            let id = String(url.path.dropFirst(folder.path.count + 1))
+            contracts.append(Outline(id: id, text: try String(contentsOf: url, encoding: .utf8)))
+        }
+        return contracts.sorted { $0.id < $1.id }
+    }
+
+    /// A contract's words without its prose, and its axes apart.
+    private struct Outline {
+        let id: String
+        private(set) var words: [Substring] = []
+        private(set) var axes: [Substring] = []
+
+        init(id: String, text: String) {
+            self.id = id
+            var isAxis = false
+            for line in text.split(separator: "\n") {
+                let isProse = ["contract:", "title:", "source:"].contains { line.hasPrefix($0) }
+                if isProse || line.drop(while: { $0 == " " }).hasPrefix("#") { continue }
+                if !line.hasPrefix(" ") { isAxis = line.hasPrefix("variants:") }
+                let words = line.split { " ,{}[]".contains($0) }
+                if isAxis { axes += words } else { self.words += words + ["\n"] }
+            }
+        }
+
+        /// Contracts with axes of their own are no twins: their axes are what differs.
+        func isTwin(of other: Outline) -> Bool {
+            guard words.count == other.words.count,
+                axes.isEmpty || other.axes.isEmpty || axes == other.axes
+            else { return false }
+            let differing = zip(words, other.words).filter { $0 != $1 }
+            guard differing.count == 1, let (left, right) = differing.first else { return false }
+            return !left.hasSuffix(":") && !right.hasSuffix(":")
+        }
+    }
+}
