@@ -250,64 +250,6 @@ package struct EventSpec: Hashable, Codable, Sendable {
     package var users: [String] { (user.map { [$0] } ?? []) + from + to }
 }
 
-/// How a provider's fake answers the backend's next calls in this case; afterwards as usual.
-package struct ProviderPlan: Hashable, Codable, Sendable {
-    package enum Answer: Hashable, Codable, Sendable {
-        case asUsual
-        /// This status with the provider's own error body.
-        case status(Int)
-        /// 200, and the body says that nobody was reached.
-        case noSubscribers
-        /// 200 with an id, and the body lists recipients it does not know.
-        case invalidAliases
-        /// The connection is reset before the request has any effect.
-        case reset
-        /// The effect takes place and the connection is cut before the answer.
-        case loseAnswer
-        /// The request is read and never answered.
-        case never
-        /// The request is read, has no effect, and after this many milliseconds the connection is
-        /// reset: a provider that hangs, and a caller who learns of it without its own timeout.
-        case hang(Int64)
-        /// A 200 whose body is not JSON.
-        case malformed
-        /// The effect takes place and the connection is cut in the middle of the answer's body.
-        case half
-        /// Firebase's 400 with this code, for codes that depend on what a fake has not: quotas,
-        /// other projects, policies.
-        case code(String)
-        /// The effect takes place and the answer comes after this many milliseconds.
-        case slow(Int64)
-    }
-
-    package var provider: String
-    package var answers: [Answer]
-    /// The last answer stays in force instead of the usual one.
-    package var isPermanent = false
-    /// Calls that only read are part of the plan too; by default it counts those that change
-    /// something.
-    package var includesReads = false
-
-    package init(
-        provider: String,
-        answers: [Answer],
-        isPermanent: Bool = false,
-        includesReads: Bool = false
-    ) {
-        self.provider = provider
-        self.answers = answers
-        self.isPermanent = isPermanent
-        self.includesReads = includesReads
-    }
-
-    /// The answer to the next call; the usual one when the plan is used up.
-    package mutating func next() -> Answer {
-        guard let next = answers.first else { return .asUsual }
-        if !(isPermanent && answers.count == 1) { answers.removeFirst() }
-        return next
-    }
-}
-
 /// The backend is stopped and started again on the same data.
 package struct Restart: Hashable, Codable, Sendable {
     package enum Signal: String, Hashable, Codable, Sendable, CaseIterable {

@@ -1,0 +1,26 @@
+import Conformance
+import Testing
+
+@Suite("Planned answers")
+struct ProviderPlanTests {
+    @Test(
+        "what is spelt is read back",
+        arguments: ProviderPlan.Answer.words.map(\.answer)
+            + [.status(200), .status(599), .slow(2000), .slow(1501), .hang(60_000), .code("A B")]
+    )
+    func spellingIsReadBack(answer: ProviderPlan.Answer) {
+        #expect(ProviderPlan.Answer(spelling: answer.spelling) == answer)
+    }
+
+    @Test(
+        "what is no answer is refused",
+        arguments: [
+            "", "199", "600", "0500", "slow 2", "slow -2s", "hang", "code", "code ", "code  A",
+            "okay",
+        ]
+    )
+    func refuses(text: String) {
+        let isWord = ProviderPlan.Answer.words.contains { $0.word == text }
+        #expect((ProviderPlan.Answer(spelling: text) != nil) == isWord)
+    }
+}
