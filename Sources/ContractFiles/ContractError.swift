@@ -94,28 +94,3 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         return "Did you mean '\(near)'?" + (allowed.count > 12 ? "" : " " + list)
     }
 }
-
-/// "Did you mean …": the nearest of a list by edit distance.
-package enum Suggestion {
-    /// Nil when nothing is near: more than a third of the letters differ.
-    package static func nearest(to word: String, among candidates: [String]) -> String? {
-        let best = candidates.map { (distance(word, $0), $0) }.min { $0.0 < $1.0 }
-        guard let best, best.0 <= max(word.count > 4 ? 2 : 1, word.count / 3) else { return nil }
-        return best.1
-    }
-
-    private static func distance(_ left: String, _ right: String) -> Int {
-        let (left, right) = (Array(left.lowercased()), Array(right.lowercased()))
-        var row = Array(0...right.count)
-        for (index, letter) in left.enumerated() {
-            var diagonal = row[0]
-            row[0] = index + 1
-            for (position, other) in right.enumerated() {
-                let replaced = diagonal + (letter == other ? 0 : 1)
-                diagonal = row[position + 1]
-                row[position + 1] = min(replaced, diagonal + 1, row[position] + 1)
-            }
-        }
-        return row[right.count]
-    }
-}
