@@ -13,8 +13,8 @@ struct MutantsCommand: AsyncParsableCommand {
         discussion: """
             A defect is caught when a case fails, void when even the smoke case does, and missed \
             otherwise. Each runs against the contracts of the clauses it was made for, or with \
-            --whole against all. The exit code is 0 when all are caught and every case can \
-            fail.
+            --whole against all. The exit code is 0 when all are caught and every contract \
+            can fail.
 
             Example:  assay mutants
                       assay mutants --defect no-dedupe --defect paywall-ungated
@@ -161,7 +161,7 @@ struct MutantsCommand: AsyncParsableCommand {
         let missed = outcomes.filter { $0.caught.isEmpty && !$0.isVoid }
         let void = outcomes.filter(\.isVoid)
         let proven = outcomes.reduce(into: Set<String>()) { $0.formUnion($1.failed) }
-        // A case is unproven when every defect that could fail it has had its turn.
+        // A contract is unproven when every defect that could fail it has had its turn.
         let names = Set(mutants.map(\.name))
         let complete = [Mutant.all.filter(\.isOfApp), Mutant.all.filter { !$0.isOfApp }].filter {
             names.isSuperset(of: $0.map(\.name))
@@ -169,8 +169,7 @@ struct MutantsCommand: AsyncParsableCommand {
         let provable = selected.filter { contract in
             complete.contains { $0.contains { $0.concerns(contract) } }
         }
-        let unproven = Set(provable.filter { !smokes.contains($0.id) }.map(Self.provenBy))
-            .subtracting(proven).sorted()
+        let unproven = Set(provable.map(\.id)).subtracting(proven).subtracting(smokes).sorted()
         Terminal.output(
             "\ncaught \(outcomes.count - missed.count - void.count) of \(total)"
                 + "   missed \(missed.count)   void \(void.count)\n"
@@ -180,14 +179,18 @@ struct MutantsCommand: AsyncParsableCommand {
         if interruption.isRaised { throw ExitCode(ExitStatus.interrupted.rawValue) }
         if !provable.isEmpty {
             for id in unproven { Terminal.output("  unproven: no defect fails \(id)\n") }
-            if unproven.isEmpty { Terminal.output("every case is proven by a defect\n") }
+            let cases = Set(provable.map(Self.provenBy))
+            Terminal.output(
+                "\(cases.intersection(proven).count) of \(cases.count) cases fail by themselves\n"
+            )
+            if unproven.isEmpty { Terminal.output("every contract is proven by a defect\n") }
         }
         if !missed.isEmpty || !void.isEmpty || !unproven.isEmpty {
             throw ExitCode(ExitStatus.failures.rawValue)
         }
     }
 
-    /// What has to fail once: the case itself, or for a search any of the runs it makes.
+    /// What has to fail once for a case: the case itself, or for a search any of the runs it makes.
     private static func provenBy(_ contract: Contract) -> String {
         contract.search == nil ? contract.caseID : contract.id
     }
