@@ -11,7 +11,7 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         case wrongKind(expected: String, found: String)
         case unknownValue(String, what: String, allowed: [String])
         case duration(String)
-        case template(String, known: [String])
+        case template(String, known: [String], nearest: String? = nil)
         case unknownDelivery(String, known: [String])
         case duplicateDelivery(String)
         case wrongID(String, expected: String)
@@ -38,7 +38,7 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         case .wrongKind(let expected, let found): "expected \(expected), found \(found)"
         case .unknownValue(let text, let what, _): "'\(text)' is not a known \(what)"
         case .duration(let text): "'\(text)' is not a duration"
-        case .template(let name, _): "nothing is called {{\(name)}} here"
+        case .template(let name, _, _): "nothing is called {{\(name)}} here"
         case .unknownDelivery(let name, _): "no earlier delivery is called '\(name)'"
         case .duplicateDelivery(let name): "two deliveries are called '\(name)'"
         case .wrongID(let id, _): "the contract is called '\(id)', but its file is not"
@@ -60,7 +60,8 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         case .duration(let text):
             "Write a number and a unit: '\(Self.number(text))s', '\(Self.number(text))m', "
                 + "'\(Self.number(text))ms', h or d."
-        case .template(let name, let known): Self.suggestion(name, known, "Known are")
+        case .template(let name, let known, let nearest):
+            Self.suggestion(name, known, "Known are", nearest)
         case .unknownDelivery(let name, let known): Self.suggestion(name, known, "Earlier ones are")
         case .duplicateDelivery: "Give one of them another name."
         case .wrongID(_, let expected): "Write 'contract: \(expected)', or move the file."
@@ -87,10 +88,17 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         return digits.isEmpty ? "5" : digits
     }
 
-    private static func suggestion(_ word: String, _ allowed: [String], _ lead: String) -> String {
+    private static func suggestion(
+        _ word: String,
+        _ allowed: [String],
+        _ lead: String,
+        _ nearest: String? = nil
+    ) -> String {
         guard !allowed.isEmpty else { return "Remove it." }
         let list = "\(lead): \(allowed.joined(separator: ", "))."
-        guard let near = Suggestion.nearest(to: word, among: allowed) else { return list }
+        guard let near = nearest ?? Suggestion.nearest(to: word, among: allowed) else {
+            return list
+        }
         return "Did you mean '\(near)'?" + (allowed.count > 12 ? "" : " " + list)
     }
 }

@@ -64,13 +64,17 @@ package enum ContractParser {
         }
         var reader = NodeReader()
         let axes = self.axes(root, &reader)
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let templates = TemplateChecks(contract: root, lines: lines)
+        reader.errors += templates.errors
         var contracts: [Contract] = []
         for combination in combinations(axes) {
             let filled = root.filling(combination.map { ($0.name, $0.value) })
             let variant = combination.map { "\($0.name):\($0.value)" }.joined(separator: ",")
             var parser = VariantParser(reader: NodeReader())
             let contract = parser.contract(filled, id: id, variant: variant)
-            for error in parser.reader.errors where !reader.errors.contains(error) {
+            for error in parser.reader.errors
+            where !reader.errors.contains(error) && !templates.places.contains(error.location) {
                 reader.errors.append(error)
             }
             if let contract { contracts.append(contract) }
@@ -494,24 +498,9 @@ struct VariantParser {
         pattern.fields = headers(fields["headers"])
         pattern.body = body(fields, of: node)
         if let body = fields["body"] {
-            checkKinds(body)
             pattern.places = body.places()
         }
         return pattern
-    }
-
-    /// `{{any.uid}}` is a misspelt kind, and would be taken for a text.
-    private mutating func checkKinds(_ node: LocatedNode) {
-        switch node.content {
-        case .scalar(let text, _):
-            guard text.hasPrefix("{{any"), text.hasSuffix("}}") else { return }
-            let name = String(text.dropFirst(2).dropLast(2))
-            if !TemplateValues.kinds.contains(name) {
-                reader.fail(.template(name, known: TemplateValues.kinds), at: node.location)
-            }
-        case .mapping(let entries): for entry in entries { checkKinds(entry.value) }
-        case .sequence(let elements): for element in elements { checkKinds(element) }
-        }
     }
 
     private mutating func token(_ node: LocatedNode) -> TokenSpec {
@@ -965,7 +954,6 @@ struct VariantParser {
         }
         effect.unlike = fields["unlike"].flatMap { userName($0) }
         if let says = fields["says"] {
-            checkKinds(says)
             effect.says = says.json
         }
         if let attempts = fields["attempts"] {
@@ -1001,7 +989,6 @@ struct VariantParser {
                     reader.fail(.unknownKey(field.key, allowed: allowed), at: field.keyLocation)
                     return nil
                 }
-                checkTemplate(field.value)
                 return StateExpectation.Field(
                     name: field.key,
                     value: field.value.json,
@@ -1009,21 +996,6 @@ struct VariantParser {
                 )
             }
             return StateExpectation(user: entry.key, fields: fields)
-        }
-    }
-
-    /// `{{purchase.expiration_at_ms}}` must name a delivery that the contract has.
-    private mutating func checkTemplate(_ node: LocatedNode) {
-        guard case .scalar(let text, _) = node.content, text.hasPrefix("{{"), text.hasSuffix("}}")
-        else { return }
-        let name = text.dropFirst(2).dropLast(2)
-        if name.hasPrefix("account.") { return }
-        let delivery = name.split(separator: ".", maxSplits: 1).first.map(String.init) ?? ""
-        if !deliveries.contains(delivery) {
-            reader.fail(
-                .template(String(name), known: deliveries.map { "\($0).expiration_at_ms" }),
-                at: node.location
-            )
         }
     }
 }

@@ -187,7 +187,7 @@ struct LocatedNode {
         case .scalar(let text, let isPlain):
             let filled = Self.fill(text, axes)
             // A value that is a template and nothing else takes the kind of what it stands for.
-            let isWhole = text.hasPrefix("{{") && text.hasSuffix("}}") && filled != text
+            let isWhole = filled != text && Template(text).wholeName != nil
             return LocatedNode(.scalar(filled, isPlain: isPlain || isWhole), location)
         case .sequence(let elements):
             return LocatedNode(.sequence(elements.map { $0.filling(axes) }), location)
@@ -208,32 +208,16 @@ struct LocatedNode {
     }
 
     private static func fill(_ text: String, _ axes: [(name: String, value: String)]) -> String {
-        guard text.contains("{{") else { return text }
-        var output = ""
-        var rest = text[...]
-        while let open = rest.firstRange(of: "{{"),
-            let close = rest[open.upperBound...].firstRange(of: "}}")
-        {
-            let name = rest[open.upperBound..<close.lowerBound]
-            output += rest[..<open.lowerBound]
-            output += value(of: name, axes) ?? "{{\(name)}}"
-            rest = rest[close.upperBound...]
+        func value(of name: String) -> Template? {
+            for (axis, value) in axes {
+                if let value = TemplateNames.Axis.value(of: name, axis, value) {
+                    return Template(value)
+                }
+            }
+            return nil
         }
-        return output + rest
-    }
-
-    private static func value(
-        of name: Substring,
-        _ axes: [(name: String, value: String)]
-    ) -> String? {
-        for (axis, value) in axes {
-            if name == axis { return value }
-            guard name.hasPrefix(axis), let number = Int(value),
-                let offset = Int(name.dropFirst(axis.count)),
-                ["+", "-"].contains(name.dropFirst(axis.count).first)
-            else { continue }
-            return String(number + offset)
-        }
-        return nil
+        let template = Template(text)
+        guard template.names.contains(where: { value(of: $0) != nil }) else { return text }
+        return template.replacing(value).description
     }
 }

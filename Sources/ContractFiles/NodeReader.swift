@@ -3,6 +3,8 @@ internal import Conformance
 /// Turns located nodes into values and collects every error, so that one look shows them all.
 struct NodeReader {
     var errors: [ContractError] = []
+    /// The file's lines, so that a caret may stand inside a text of several of them.
+    var lines: [String] = []
 
     mutating func fail(_ problem: ContractError.Problem, at location: SourceLocation) {
         errors.append(ContractError(problem, at: location))

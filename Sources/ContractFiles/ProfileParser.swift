@@ -26,7 +26,8 @@ package enum ProfileParser {
         } catch {
             return .failure(ContractErrors([error]))
         }
-        var reader = Reader(reader: NodeReader(), environment: environment)
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        var reader = Reader(reader: NodeReader(lines: lines), environment: environment)
         let profile = reader.profile(root)
         let errors = reader.reader.errors
         return errors.isEmpty ? .success(profile) : .failure(ContractErrors(errors))
@@ -57,6 +58,9 @@ package enum ProfileParser {
                 reader.fail(.missingKey("assay", of: "a profile"), at: root.location)
             }
             profile.target = fields["target"].flatMap { reader.text($0) }
+            if let target = fields["target"] {
+                reader.checkTemplates(target, TemplateScope(.start))
+            }
             if let node = fields["start"] { profile.start = start(node) }
             if let node = fields["endpoints"] {
                 endpoints(node, &profile)
@@ -137,6 +141,8 @@ package enum ProfileParser {
                     reader.fail(.missingKey("get", of: "'access'"), at: access.location)
                     return app
                 }
+                parts[method].map { reader.checkTemplates($0, TemplateScope(.accessPath)) }
+                parts["answer"].map { reader.checkTemplates($0, TemplateScope(.accessAnswer)) }
                 app.declaresAccess = true
                 app.access = Profile.Endpoint(
                     method: method.uppercased(),
@@ -175,11 +181,11 @@ package enum ProfileParser {
                         )
                         continue
                     }
-                    check(text, known: Self.startTemplates, at: entry.value.location)
+                    reader.checkTemplates(entry.value, TemplateScope(.start))
                     environment[entry.key] = text
                 }
             }
-            check(command, known: Self.startTemplates, at: commandNode.location)
+            reader.checkTemplates(commandNode, TemplateScope(.start))
             return Profile.Start(
                 command: command,
                 ready: fields["ready"].flatMap { endpoint($0, method: "GET") }
@@ -188,26 +194,13 @@ package enum ProfileParser {
             )
         }
 
-        private static let startTemplates =
-            ["port", "data"]
-            + ["revenuecat", "onesignal", "firebase", "purchasely"].map { "fake.\($0)" }
-            + Profile.SecretName.allCases.map { "secret.\($0.rawValue)" }
-
-        /// Reports templates that stand for nothing here.
-        private mutating func check(_ text: String, known: [String], at location: SourceLocation) {
-            let values = Dictionary(uniqueKeysWithValues: known.map { ($0, "") })
-            do throws(TextTemplate.UnknownName) {
-                _ = try TextTemplate.fill(text, values)
-            } catch {
-                reader.fail(.template(error.name, known: known), at: location)
-            }
-        }
-
         private mutating func endpoint(
             _ node: LocatedNode,
-            method defaultMethod: String
+            method defaultMethod: String,
+            _ place: TemplateScope.ProfilePlace = .none
         ) -> Profile.Endpoint? {
             guard let text = reader.text(node) else { return nil }
+            reader.checkTemplates(node, TemplateScope(place))
             let words = text.split(separator: " ").map(String.init)
             let methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]
             if words.count == 1, text.hasPrefix("/") {
@@ -235,12 +228,13 @@ package enum ProfileParser {
             for (name, value) in reader.mapping(node, allowed: Self.endpointNames) {
                 let usual = profile.endpoints[name]
                 if case .mapping = value.content {
-                    if let endpoint = request(value, known: Self.callTemplates) {
+                    if let endpoint = request(value, .endpoint) {
                         profile.endpoints[name] = endpoint
                     }
                 } else if let endpoint = endpoint(
                     value,
-                    method: name == "protected" ? "GET" : "POST"
+                    method: name == "protected" ? "GET" : "POST",
+                    name.hasSuffix("-webhook") ? .none : .endpoint
                 ) {
                     profile.endpoints[name] = endpoint
                     // A path alone keeps the guide's body and answer.
@@ -251,12 +245,10 @@ package enum ProfileParser {
             }
         }
 
-        private static let callTemplates = Call.valueNames + ["account"]
-
         /// `{post: /path, body: {…}, id: /pointer, proof: /pointer}`.
         private mutating func request(
             _ node: LocatedNode,
-            known: [String]
+            _ place: TemplateScope.ProfilePlace
         ) -> Profile.Endpoint? {
             let methods = ["get", "post", "put", "patch", "delete"]
             let parts = reader.mapping(node, allowed: methods + ["body", "id", "proof"])
@@ -266,8 +258,9 @@ package enum ProfileParser {
                 reader.fail(.missingKey("post", of: "a request"), at: node.location)
                 return nil
             }
-            check(path, known: known, at: pathNode.location)
-            if let body = parts["body"] { checkLeaves(body, known: known) }
+            for node in [pathNode, parts["body"]].compactMap(\.self) {
+                reader.checkTemplates(node, TemplateScope(place))
+            }
             var endpoint = Profile.Endpoint(
                 method: method.uppercased(),
                 path: path,
@@ -276,15 +269,6 @@ package enum ProfileParser {
             endpoint.answerID = parts["id"].flatMap { reader.pointer($0) }
             endpoint.answerProof = parts["proof"].flatMap { reader.pointer($0) }
             return endpoint
-        }
-
-        private mutating func checkLeaves(_ node: LocatedNode, known: [String]) {
-            switch node.content {
-            case .scalar(let text, _): check(text, known: known, at: node.location)
-            case .sequence(let nodes): for node in nodes { checkLeaves(node, known: known) }
-            case .mapping(let entries):
-                for entry in entries { checkLeaves(entry.value, known: known) }
-            }
         }
 
         private mutating func secrets(_ node: LocatedNode, _ profile: inout Profile) {
@@ -336,7 +320,7 @@ package enum ProfileParser {
                 _ = reader.word(create, "way to create users", among: ["register"])
                 return
             }
-            guard let creation = self.creation(create, known: Self.creationTemplates) else {
+            guard let creation = self.creation(create, .creation) else {
                 return
             }
             profile.creation = creation
@@ -344,35 +328,36 @@ package enum ProfileParser {
             if !hasRegister { profile.endpoints["register"] = nil }
         }
 
-        private static let creationTemplates = ["id", "device", "platform", "source", "timestamp"]
-
         private mutating func accounts(_ node: LocatedNode, _ profile: inout Profile) {
             let fields = reader.mapping(node, allowed: ["create"])
             guard let create = fields["create"] else {
                 reader.fail(.missingKey("create", of: "'accounts'"), at: node.location)
                 return
             }
-            profile.accountCreation = creation(create, known: ["account", "password"])
+            profile.accountCreation = creation(create, .account)
         }
 
         /// A request, or `command: [...]`.
         private mutating func creation(
             _ node: LocatedNode,
-            known: [String]
+            _ place: TemplateScope.ProfilePlace
         ) -> Profile.UserCreation? {
             if case .mapping(let entries) = node.content,
                 let command = entries.first(where: { $0.key == "command" })
             {
                 _ = reader.mapping(node, allowed: ["command"])
-                return .command(words(command.value, known: known))
+                return .command(words(command.value, place))
             }
-            return request(node, known: known).map(Profile.UserCreation.request)
+            return request(node, place).map(Profile.UserCreation.request)
         }
 
-        private mutating func words(_ node: LocatedNode, known: [String]) -> [String] {
+        private mutating func words(
+            _ node: LocatedNode,
+            _ place: TemplateScope.ProfilePlace
+        ) -> [String] {
             reader.sequence(node).compactMap { element in
                 guard let text = reader.text(element) else { return nil }
-                check(text, known: known, at: element.location)
+                reader.checkTemplates(element, TemplateScope(place))
                 return text
             }
         }
@@ -385,10 +370,10 @@ package enum ProfileParser {
                 )
                 let source: Profile.Probe.Source
                 if let get = fields["get"], let path = reader.text(get) {
-                    check(path, known: ["id"], at: get.location)
+                    reader.checkTemplates(get, TemplateScope(.probe))
                     source = .get(path)
                 } else if let command = fields["command"] {
-                    source = .command(words(command, known: ["id"]))
+                    source = .command(words(command, .probe))
                 } else {
                     reader.fail(.missingKey("get", of: "a probe"), at: entry.keyLocation)
                     return nil
@@ -410,7 +395,8 @@ package enum ProfileParser {
                         Profile.Reading(pointer: $0, meaning: .value)
                     }
                 }
-                let fields = reader.mapping(value, allowed: ["at", "is", "not", "after"])
+                let fields = reader.mapping(value, allowed: ["at", "is", "not", "after", "absent"])
+                let absent = fields["absent"]?.json
                 guard let at = fields["at"], let pointer = reader.pointer(at) else {
                     reader.fail(.missingKey("at", of: "a reading"), at: value.location)
                     return nil
@@ -419,16 +405,24 @@ package enum ProfileParser {
                     if case .array(let values) = node.json { values } else { [node.json] }
                 }
                 if let values = fields["is"] {
-                    return Profile.Reading(pointer: pointer, meaning: .isAny(list(values)))
+                    return Profile.Reading(
+                        pointer: pointer,
+                        meaning: .isAny(list(values)),
+                        absent: absent
+                    )
                 }
                 if let values = fields["not"] {
-                    return Profile.Reading(pointer: pointer, meaning: .isNone(list(values)))
+                    return Profile.Reading(
+                        pointer: pointer,
+                        meaning: .isNone(list(values)),
+                        absent: absent
+                    )
                 }
                 if let after = fields["after"] {
                     _ = reader.word(after, "moment", among: ["now"])
-                    return Profile.Reading(pointer: pointer, meaning: .isFuture)
+                    return Profile.Reading(pointer: pointer, meaning: .isFuture, absent: absent)
                 }
-                return Profile.Reading(pointer: pointer, meaning: .value)
+                return Profile.Reading(pointer: pointer, meaning: .value, absent: absent)
             }
         }
 

@@ -66,13 +66,15 @@ package struct AppBackend: Hashable, Sendable {
         guard wanted.path.count == given.path.count else { return nil }
         var id = ""
         for (part, found) in zip(wanted.path, given.path) where part != found {
-            guard part == "{{id}}" else { return nil }
-            id = FormText.decoded(found, plusIsBlank: false)
+            guard let text = Template(String(part)).value(of: "id", in: found) else { return nil }
+            id = FormText.decoded(text, plusIsBlank: false)
         }
-        for part in wanted.query where part.hasSuffix("={{id}}") {
-            let name = part.dropLast("{{id}}".count)
-            guard let found = given.query.first(where: { $0.hasPrefix(name) }) else { return nil }
-            id = FormText.decoded(found.dropFirst(name.count), plusIsBlank: false)
+        for part in wanted.query {
+            let template = Template(String(part))
+            guard template.names.contains("id") else { continue }
+            guard let text = given.query.compactMap({ template.value(of: "id", in: $0) }).first
+            else { return nil }
+            id = FormText.decoded(text, plusIsBlank: false)
         }
         return id
     }
@@ -145,10 +147,11 @@ package struct AppBackend: Hashable, Sendable {
             let access = profile.app.access
             let id = Self.id(in: request.target, access?.path ?? "") ?? ""
             let product = productByID[id]
-            return HTTPMessage.Response(
-                200,
-                json: filled(access?.body ?? .null, hasAccess: product != nil, product)
-            )
+            var values = NamedValues([
+                "access": .bool(product != nil),
+                "product": product.map(JSONValue.string) ?? .null,
+            ])
+            return HTTPMessage.Response(200, json: values.fill(access?.body ?? .null))
         }
     }
 
@@ -156,23 +159,5 @@ package struct AppBackend: Hashable, Sendable {
         var body = JSONValue.object(["ok": true])
         body.set(place ?? JSONPointer(tokens: ["appUserId"]), to: .string(id))
         return body
-    }
-
-    private func filled(_ value: JSONValue, hasAccess: Bool, _ product: String?) -> JSONValue {
-        switch value {
-        case .string("{{access}}"): .bool(hasAccess)
-        case .string("{{product}}"): product.map(JSONValue.string) ?? .null
-        case .object(let object):
-            .object(
-                JSONObject(
-                    members: object.members.map {
-                        .init(key: $0.key, value: filled($0.value, hasAccess: hasAccess, product))
-                    }
-                )
-            )
-        case .array(let elements):
-            .array(elements.map { filled($0, hasAccess: hasAccess, product) })
-        case .null, .bool, .number, .string: value
-        }
     }
 }

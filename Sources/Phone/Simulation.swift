@@ -369,17 +369,7 @@ package struct Simulation {
             ? profile.app.access.map { Profile.Endpoint(method: $0.method, path: $0.path) }
             : profile.endpoints[route]
         guard let endpoint else { return }
-        let path = (values["id"]?.percentEncoded).map { id in
-            endpoint.path.split(separator: "{{id}}", omittingEmptySubsequences: false)
-                .joined(separator: id)
-        }
-        let body = endpoint.body.map { Self.filled($0, values) }
-        let request = HTTPMessage.Request(
-            endpoint.method,
-            path ?? endpoint.path,
-            fields: body == nil ? [] : [HTTPMessage.Field("content-type", "application/json")],
-            body: body?.bytes ?? []
-        )
+        let request = endpoint.request(values.mapValues { $0 }, idForm: profile.idForm)
         let (sequence, answer) = world.call(
             route,
             request,
@@ -404,25 +394,6 @@ package struct Simulation {
                 .answer(call, sequence: sequence, .failed(.closed, "by plan"))
             )
         case .never: break
-        }
-    }
-
-    /// The body with its templates filled; a field that nothing stands for is left out.
-    private static func filled(_ value: JSONValue, _ values: [String: String]) -> JSONValue {
-        switch value {
-        case .string(let text) where text.hasPrefix("{{") && text.hasSuffix("}}"):
-            return values[String(text.dropFirst(2).dropLast(2))].map(JSONValue.string) ?? .null
-        case .object(let object):
-            return .object(
-                JSONObject(
-                    members: object.members.compactMap { member in
-                        let filled = filled(member.value, values)
-                        return filled.isNull ? nil : .init(key: member.key, value: filled)
-                    }
-                )
-            )
-        case .array(let elements): return .array(elements.map { filled($0, values) })
-        case .null, .bool, .number, .string: return value
         }
     }
 }

@@ -52,8 +52,8 @@ extension RunExecutor {
 
     private func run(_ words: [String], _ values: [String: String?]) async -> String? {
         do {
-            let known = values.compactMapValues { $0 }
-            let filled = try words.map { try TextTemplate.fill($0, known) }
+            let known = NamedValues(texts: values)
+            let filled = try words.map { try known.filled($0) }
             _ = try await CommandRunner.output(of: filled, within: .seconds(30))
             return nil
         } catch {
@@ -129,10 +129,10 @@ extension RunExecutor {
         for call in calls {
             // An obstacle has said that the route is missing before the case began.
             guard let endpoint = profile.endpoints[call.route.rawValue] else { continue }
-            requests.append((call, endpoint, values(of: call, progress)))
+            requests.append((call, endpoint, values(of: call, &progress)))
         }
         let prepared = requests
-        let tokens = calls.map { authorization($0, progress) }
+        let tokens = calls.map { authorization($0, &progress) }
         let snapshot = progress
         if calls.count > 1 {
             await backend.client.warm(lanes: calls.count, path: backend.readyPath)
@@ -234,13 +234,13 @@ extension RunExecutor {
             $0.exchanges(in: progress.namespace.name, from: progress.firstSequence)
         }.last { if case .appCall(call.name) = $0.purpose { true } else { false } }
         let answer = (exchange?.response?.body).flatMap { try? JSONValue(parsing: $0) }
-        progress.proofs["{{\(call.name).proof}}"] = answer?[pointer]?.string
+        progress.values.proofs[call.name] = answer?[pointer]?.string
         if call.route == .register, let user = call.user, progress.proofs[user] == nil {
             progress.proofs[user] = answer?[pointer]?.string
         }
     }
 
-    private func values(of call: Call, _ progress: Progress) -> [String: String?] {
+    private func values(of call: Call, _ progress: inout Progress) -> [String: String?] {
         var values: [String: String?] = call.user.map { usualValues(of: $0, progress) } ?? [:]
         values["id"] = values["id"] ?? .some(nil)
         values["proof"] = .some(call.user.flatMap { progress.proofs[$0] })
@@ -248,49 +248,24 @@ extension RunExecutor {
             values["account"] = progress.namespace.accountID(of: account)
             values["password"] = progress.namespace.password(of: account)
         }
-        for (name, value) in call.values {
-            values[name] = .some(value.flatMap { filled($0, progress) })
+        progress.values.namespace = progress.namespace
+        for (name, value) in call.values.sorted(by: { $0.key < $1.key }) {
+            values[name] = .some(value.flatMap { progress.values.fillIfPresent($0) })
         }
         return values
     }
 
-    /// `{{user.ada}}`, `{{anonymous.ada}}` and `{{first.proof}}` in a call's value; a proof that was
-    /// never handed out leaves the field out.
-    private func filled(_ text: String, _ progress: Progress) -> String? {
-        guard text.hasPrefix("{{"), text.hasSuffix("}}") else { return text }
-        let name = text.dropFirst(2).dropLast(2)
-        if name.hasPrefix("user.") { return progress.namespace.id(of: String(name.dropFirst(5))) }
-        if name.hasPrefix("anonymous.") {
-            return progress.namespace.anonymousID(of: String(name.dropFirst(10)))
-        }
-        if name.hasPrefix("long.") {
-            let count = Int(name.dropFirst(5)) ?? 101
-            let id = progress.namespace.name + "-"
-            return id + String(repeating: "x", count: max(1, count - id.count))
-        }
-        if name.hasSuffix(".proof") { return progress.proofs[text] }
-        return text
-    }
-
-    private func authorization(_ call: Call, _ progress: Progress) -> [HTTPMessage.Field] {
+    private func authorization(_ call: Call, _ progress: inout Progress) -> [HTTPMessage.Field] {
         guard var spec = call.token, call.route == .protected else { return [] }
-        spec.claims = spec.claims.mapValues { value in
-            value.map { tokenValue($0, progress) }
+        progress.values.namespace = progress.namespace
+        progress.values.clock = world.now
+        for (name, value) in spec.claims.sorted(by: { $0.key < $1.key }) {
+            spec.claims[name] = .some(value.map { progress.values.fill($0) })
         }
+        spec.raw = spec.raw.map { progress.values.fill($0) }
         let user = call.user.map { progress.namespace.id(of: $0) } ?? ""
         guard let token = forge.text(spec, user: user, at: world.now) else { return [] }
         return [HTTPMessage.Field("Authorization", "Bearer " + token)]
-    }
-
-    /// `{{now-1h}}` in a claim is a time in seconds.
-    private func tokenValue(_ value: JSONValue, _ progress: Progress) -> JSONValue {
-        guard case .string(let text) = value else { return value }
-        guard text.hasPrefix("{{now"), text.hasSuffix("}}") else {
-            return .string(filled(text, progress) ?? text)
-        }
-        let rest = text.dropFirst(5).dropLast(2)
-        let offset = rest.isEmpty ? .zero : Duration(contractText: String(rest)) ?? .zero
-        return .integer((world.now + offset).seconds)
     }
 
     // MARK: Requests
@@ -303,53 +278,9 @@ extension RunExecutor {
         lane: Int,
         _ progress: Progress
     ) async -> (sequence: Int, outcome: Exchange.Outcome) {
-        var known = values.compactMapValues { $0 }
-        for name in ["id", "account"] { known[name] = known[name].map(\.percentEncoded) }
-        let body = endpoint.body.map { Self.filled($0, values, profile.idForm) }
-        let request = HTTPMessage.Request(
-            endpoint.method,
-            (try? TextTemplate.fill(endpoint.path, known)) ?? endpoint.path,
-            fields: fields
-                + (body == nil ? [] : [HTTPMessage.Field("content-type", "application/json")]),
-            body: body?.bytes ?? []
-        )
+        let request = endpoint.request(values, idForm: profile.idForm, fields: fields)
         let sequence = world.journal.begin(exchange(.app, purpose, request, progress))
         let outcome = await backend.client.send(request, lane: lane, within: .seconds(30))
         return (sequence, outcome)
-    }
-
-    /// The body with its templates filled; a field whose value is left out is left out.
-    static func filled(
-        _ body: JSONValue,
-        _ values: [String: String?],
-        _ idForm: Profile.IDForm
-    ) -> JSONValue {
-        switch body {
-        case .object(let object):
-            return .object(
-                JSONObject(
-                    members: object.members.compactMap { member in
-                        if case .string(let text) = member.value, text.hasPrefix("{{"),
-                            text.hasSuffix("}}"),
-                            (values[String(text.dropFirst(2).dropLast(2))] ?? nil) == nil
-                        {
-                            return nil
-                        }
-                        return .init(key: member.key, value: filled(member.value, values, idForm))
-                    }
-                )
-            )
-        case .array(let elements):
-            return .array(elements.map { filled($0, values, idForm) })
-        case .string(let text):
-            let known = values.compactMapValues { $0 }
-            let result = (try? TextTemplate.fill(text, known)) ?? text
-            // A backend with integer ids gets them as numbers.
-            if idForm == .integer, text == "{{id}}", let number = Int64(result) {
-                return .integer(number)
-            }
-            return .string(result)
-        case .null, .bool, .number: return body
-        }
     }
 }

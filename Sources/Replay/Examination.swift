@@ -80,6 +80,28 @@ package struct Examination: Sendable {
                 unmapped.isEmpty ? nil : "Not mapped: \(unmapped.joined(separator: ", "))."
             )
         }
+        readings(profile)
+    }
+
+    /// Mapped places that no answer about a plain purchase had.
+    private mutating func readings(_ profile: Profile) {
+        guard sight.places != nil else { return }
+        let survey = ReadingSurvey(sight: sight)
+        for probe in profile.probes {
+            for (field, reading) in probe.readings.sorted(by: { $0.key < $1.key })
+            where reading.absent == nil && !survey.hasShown(reading.pointer, by: probe.name) {
+                // What only some purchases have may be left out until there is something to say.
+                let isProblem =
+                    Profile.Reading.ofEveryPurchase.contains(field)
+                    || survey.nearest(to: reading.pointer, in: probe.name) != nil
+                add(
+                    isProblem ? .bad : .doubtful,
+                    field,
+                    survey.absence(of: reading.pointer, in: probe.name),
+                    survey.remedy(field, reading, of: probe.name)
+                )
+            }
+        }
     }
 
     /// The webhook's answers to a TEST event, from its sender and from a stranger.

@@ -24,8 +24,8 @@ extension RunExecutor {
         _ id: String,
         _ progress: Progress
     ) async {
-        // Lint has checked the template's names; a path without them is asked as it stands.
-        let target = (try? TextTemplate.fill(path, ["id": id.percentEncoded])) ?? path
+        var values = NamedValues(["id": .string(id)])
+        let target = values.fill(target: path)
         let request = HTTPMessage.Request("GET", target)
         let sequence = world.journal.begin(
             exchange(.assay, .probe(name: name, user: user), request, progress)
@@ -41,7 +41,8 @@ extension RunExecutor {
         _ id: String,
         _ progress: Progress
     ) async {
-        let filled = words.map { (try? TextTemplate.fill($0, ["id": id])) ?? $0 }
+        var values = NamedValues(["id": .string(id)])
+        let filled = words.map { values.fill($0) }
         let request = HTTPMessage.Request("RUN", filled.joined(separator: " "))
         let sequence = world.journal.begin(
             exchange(.assay, .probe(name: name, user: user), request, progress)

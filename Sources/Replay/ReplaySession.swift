@@ -106,10 +106,8 @@ package final class ReplaySession: Sendable {
         self.servers = servers
         let values = Self.values(profile, servers: servers, folder: folder)
         do {
-            let target = try TextTemplate.fill(
-                profile.target ?? "http://127.0.0.1:{{port}}",
-                values
-            )
+            let known = NamedValues(texts: values)
+            let target = try known.filled(profile.target ?? "http://127.0.0.1:{{port}}")
             var process: BackendProcess?
             if let start = profile.start {
                 var environment = Self.standardEnvironment(
@@ -118,10 +116,10 @@ package final class ReplaySession: Sendable {
                     isSigned: isSigned
                 )
                 for (name, text) in start.environment {
-                    environment[name] = try TextTemplate.fill(text, values)
+                    environment[name] = try known.filled(text)
                 }
                 process = BackendProcess(
-                    command: try TextTemplate.fill(start.command, values),
+                    command: try known.filled(start.command),
                     environment: environment,
                     outputPath: folder + "/backend.log"
                 )

@@ -76,7 +76,7 @@ package final class RunExecutor: Sendable {
         /// Events that have not happened in the model yet, oldest first.
         var upcoming: [(time: Duration, body: JSONValue)] = []
         var trouble: RunRecord.Trouble?
-        /// What proves that an id is the device's own, by user, and by `{{call.proof}}`.
+        /// What proves that an id is the device's own, by user.
         var proofs: [String: String] = [:]
         /// Kills the backend at a stated call and starts it again.
         var killer: Task<Bool, Never>?
@@ -739,7 +739,8 @@ package final class RunExecutor: Sendable {
                 .body(spec, name: delivery.name)
             return Self.edited(body, delivery, &progress).bytes
         case .body(let value):
-            let body = Self.edited(value, delivery, &progress)
+            progress.values.namespace = progress.namespace
+            let body = Self.edited(progress.values.fill(value), delivery, &progress)
             // What the event says, REST says.
             if delivery.provider == .revenueCat, body["event"]?["app_user_id"] != nil {
                 world.apply(body, namespace: progress.namespace.name)
@@ -750,7 +751,9 @@ package final class RunExecutor: Sendable {
             guard !delivery.edits.isEmpty, let value = try? JSONValue(parsing: bytes)
             else { return bytes }
             return Self.edited(value, delivery, &progress).bytes
-        case .raw(.text(let text)): return Array(text.utf8)
+        case .raw(.text(let text)):
+            progress.values.namespace = progress.namespace
+            return Array(progress.values.fill(text).utf8)
         case .raw(.truncated(let spec, let percent)):
             let bytes = factory.body(spec, name: delivery.name).bytes
             return Array(bytes.prefix(bytes.count * percent / 100))
@@ -765,7 +768,9 @@ package final class RunExecutor: Sendable {
         var body = body
         progress.values.namespace = progress.namespace
         let isFlat = delivery.provider == .purchasely
-        for edit in delivery.edits { body.set(edit.pointer, to: edit.value) }
+        for edit in delivery.edits {
+            body.set(edit.pointer, to: edit.value.map { progress.values.fill($0) })
+        }
         if delivery.paddingKilobytes > 0 {
             let text = String(repeating: "x", count: delivery.paddingKilobytes << 10)
             let place = (isFlat ? [] : ["event"]) + ["assay_padding"]
@@ -781,7 +786,7 @@ package final class RunExecutor: Sendable {
             var generator = SeededGenerator(seed: 0, text: progress.namespace.name + delivery.name)
             body = shuffled(body, &generator)
         }
-        return progress.values.fill(body)
+        return body
     }
 
     private static func shuffled(

@@ -92,15 +92,32 @@ extension RunExecutor {
                 sight.seesState = states(user, progress) != before
             }
             sight.latency = clock.now - start
-            if sight.seesEffects == expected.seesEffects, sight.seesState == expected.seesState {
-                return sight
-            }
-            if sight.latency > wait || Task.isCancelled {
-                return sight.seesEffects || sight.seesState ? sight : nil
+            let isComplete =
+                sight.seesEffects == expected.seesEffects && sight.seesState == expected.seesState
+            if isComplete || sight.latency > wait || Task.isCancelled {
+                if expected.seesState { sight.places = places(progress) }
+                return isComplete || sight.seesEffects || sight.seesState ? sight : nil
             }
             try? await clock.sleep(for: pause)
             pause = min(pause * 2, .milliseconds(50))
         }
+    }
+
+    /// The places that the probes' answers had, before the purchase and after it.
+    private func places(_ progress: Progress) -> [String: [JSONPointer]] {
+        var places = Dictionary(
+            uniqueKeysWithValues: Set(profile.probes.map(\.name)).map { ($0, Set<JSONPointer>()) }
+        )
+        let exchanges = world.journal.read {
+            $0.exchanges(in: progress.namespace.name, from: progress.firstSequence)
+        }
+        for exchange in exchanges {
+            guard case .probe(let probe, _) = exchange.purpose, exchange.completed != nil,
+                case .document(let document) = ObservedState(exchange)
+            else { continue }
+            places[probe, default: []].formUnion(document.places)
+        }
+        return places.mapValues { $0.sorted { $0.description < $1.description } }
     }
 
     private func states(_ user: String, _ progress: Progress) -> [ObservedState] {

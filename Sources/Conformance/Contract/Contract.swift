@@ -79,7 +79,11 @@ package struct Contract: Hashable, Codable, Sendable {
                     }
                 }
             case .request(let request)
-            where request.fields.contains { $0.value.contains("{{id-token.") }:
+            where request.fields.contains {
+                Template($0.value).names.contains {
+                    TemplateWord.member(of: $0, after: TemplateWord.idToken.word) != nil
+                }
+            }:
                 all.append(.firebase)
             case .restart, .killAtCall: all.append(.restart)
             case .deliver(let delivery) where delivery.crash != nil: all.append(.restart)

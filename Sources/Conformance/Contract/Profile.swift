@@ -97,10 +97,14 @@ package struct Profile: Hashable, Sendable {
 
         package var pointer: JSONPointer
         package var meaning: Meaning
+        /// What it means, in the contract's terms, when an answer has no such place; nil: an answer
+        /// has it, unless there is nothing to tell.
+        package var absent: JSONValue?
 
-        package init(pointer: JSONPointer, meaning: Meaning) {
+        package init(pointer: JSONPointer, meaning: Meaning, absent: JSONValue? = nil) {
             self.pointer = pointer
             self.meaning = meaning
+            self.absent = absent
         }
 
         /// The names that a profile may map, as the architecture lists them.
@@ -108,6 +112,9 @@ package struct Profile: Hashable, Sendable {
             "access", "product", "expires", "billing-issue", "will-renew", "refunded",
             "pending-product", "environment", "anonymous", "account", "source",
         ]
+
+        /// Fields that an answer about a plain purchase has to have.
+        package static let ofEveryPurchase = ["access", "product", "expires"]
 
         /// Fields that are true or false.
         package static let flags = [
@@ -180,9 +187,9 @@ package struct Profile: Hashable, Sendable {
     /// Those names, and what the endpoints' templates say of this backend's own: where a request
     /// holds a device, a password or a proof.
     package var allSecretNames: [String] {
-        let secret = ["{{device}}", "{{password}}", "{{proof}}"]
+        let secret = ["device", "password", "proof"]
         let bodies = endpoints.values.compactMap(\.body?.object)
-        let sent = bodies.flatMap(\.members).filter { secret.contains($0.value.string ?? "") }
+        let sent = bodies.flatMap(\.members).filter { secret.contains($0.value.templateName ?? "") }
         let answered = endpoints.values.compactMap { $0.answerProof?.tokens.last }
         return (secretNames + sent.map(\.key) + answered).sorted()
     }

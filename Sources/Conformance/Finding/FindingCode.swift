@@ -55,6 +55,7 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
     case notRun = "E909"
     case disturbanceMissed = "E910"
     case expired = "E911"
+    case readingAbsent = "E912"
 
     /// The kebab-case name that reports print beside the code.
     package var rule: String {
@@ -114,6 +115,7 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
         case .notRun: "not-run"
         case .disturbanceMissed: "disturbance-missed"
         case .expired: "expired"
+        case .readingAbsent: "reading-absent"
         }
     }
 
@@ -496,6 +498,14 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
                 "What this case disturbs did not take place, so nothing was tested.",
                 "The backend made no call to the provider whose answer was to fail.",
                 "If it makes none by design, declare the feature under 'features: except'."
+            )
+        case .readingAbsent:
+            (
+                "No answer of the probe had the place that the profile maps, not even after a "
+                    + "purchase, so nothing can be read there.",
+                "The pointer is misspelt, the field moved, or the backend leaves it out.",
+                "Correct 'read' in assay.yaml; where leaving it out means something, say so: "
+                    + "'refunded: {at: /refunded, absent: false}'."
             )
         case .notRun:
             (

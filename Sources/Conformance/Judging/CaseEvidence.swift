@@ -175,7 +175,9 @@ extension Judge {
                 return switch finding.code {
                 case .effectMissing, .effectCount, .stateDiffers, .stateValue, .userMissing,
                     .keyChanged, .effectContent, .commandMissing, .identitySplit, .registrationLost,
-                    .startTooSlow, .wrongPerson, .screenDiffers, .personalDataKept:
+                    .startTooSlow, .wrongPerson, .screenDiffers, .personalDataKept,
+                    // The backend may not have written it yet.
+                    .readingAbsent:
                     true
                 case .answerStatus, .intruderAccepted, .noAnswer, .answerLate, .backendExited,
                     .effectExtra, .effectDiffers, .userUnwanted, .noOverlap, .journalGap,

@@ -78,7 +78,10 @@ struct ComparableRun: Sendable {
         .object(
             JSONObject(
                 members: readings.sorted { $0.key < $1.key }.map {
-                    .init(key: $0.key, value: document[$0.value.pointer] ?? .null)
+                    .init(
+                        key: $0.key,
+                        value: document[$0.value.pointer] ?? $0.value.absent ?? .null
+                    )
                 }
             )
         )

@@ -17,6 +17,15 @@ package struct RelationRule: Rule {
             let comparison = StateComparison(evidence, subject: subject, twins: twins)
             findings += comparison.findings(relation)
             isObserved = comparison.isObserved
+            findings += comparison.blindFields.map { field, reading, probe in
+                ReadingSurvey(evidence).finding(
+                    field,
+                    reading,
+                    of: probe,
+                    expected: "\(field) ends \(phrase(relation))",
+                    at: evidence.expectation.relationLocation
+                )
+            }
             if comparison.isAllVolatile, findings.isEmpty {
                 findings.append(
                     Finding(

@@ -83,6 +83,32 @@ package struct StateComparison: Sendable {
         )
     }
 
+    /// Mapped fields that were to be compared and that no answer had: absent on both sides is not
+    /// alike.
+    ///
+    /// Where all fields are compared, those may be missing that a plain purchase need not have.
+    package var blindFields: [(field: String, reading: Profile.Reading, probe: String)] {
+        guard evidence.expectation.compared.contains(.fields) else { return [] }
+        let survey = ReadingSurvey(evidence)
+        guard survey.couldShow else { return [] }
+        let chosen = evidence.expectation.comparedFields
+        let wanted = chosen.isEmpty ? Profile.Reading.ofEveryPurchase : chosen
+        return evidence.profile.probes.flatMap { probe in
+            probe.readings.filter { field, reading in
+                wanted.contains(field) && reading.absent == nil
+                    && hasSomething(probe.name)
+                    && !survey.hasShown(reading.pointer, by: probe.name)
+            }.sorted { $0.key < $1.key }.map { ($0.key, $0.value, probe.name) }
+        }
+    }
+
+    /// Whether the probe found anything in the judged run or its twin.
+    private func hasSomething(_ probe: String) -> Bool {
+        ([subject] + twins).contains { run in
+            run.documents.contains { $0.key.probe == probe && !$0.value.isNull }
+        }
+    }
+
     private static func short(_ value: JSONValue?) -> String {
         guard let value else { return "absent" }
         let text = value.text

@@ -30,42 +30,83 @@ package struct StateRule: Rule {
                 location: field.location
             )
         }
-        let document: JSONValue
+        let document: JSONValue?
         switch record.state(of: user, probe: probe.name) {
         case .document(let value): document = value
-        case .missing: document = .null
+        case .missing: document = nil
         case .unreadable(let text):
-            return Finding(
-                .setupFailed,
-                expected: "probe '\(probe.name)' of \(user) answers",
-                actual: text,
-                location: field.location
-            )
+            return setupFailed("probe '\(probe.name)' of \(user) answers", text, field)
         case nil:
-            return Finding(
-                .setupFailed,
-                expected: "probe '\(probe.name)' of \(user) answers",
-                actual: "it was not asked",
-                location: field.location
+            return setupFailed(
+                "probe '\(probe.name)' of \(user) answers",
+                "it was not asked",
+                field
             )
         }
-        let found = document[reading.pointer] ?? .null
-        guard let actual = value(found, reading.meaning, field: field.name, at: record.ended) else {
-            return Finding(
-                .unobservable,
-                expected: "\(field.name) of \(user) as true or false",
-                actual: "\(reading.pointer) is \(found.text)",
-                remedy: "Say what counts, for example {\(field.name): {at: \(reading.pointer), "
-                    + "is: [\(found.text)]}}.",
-                location: field.location
+        guard let expected = resolve(field, in: evidence) else {
+            return setupFailed(
+                "an event that says what \(field.name) of \(user) has to be",
+                "nothing is said by \(field.value.text)",
+                field
             )
         }
-        let expected = resolve(field.value, field: field.name, in: evidence)
+        let look = ReadingSurvey.look(at: reading.pointer, in: document)
+        let actual: JSONValue
+        switch look {
+        case .nothing where reading.absent != nil, .lacking where reading.absent != nil:
+            actual = reading.absent ?? .null
+        case .value(let found):
+            guard let read = value(found, reading.meaning, field: field.name, at: record.ended)
+            else { return notUnderstood(found, user, field, reading) }
+            actual = read
+        case .nothing, .lacking:
+            let survey = ReadingSurvey(evidence)
+            actual = value(.null, reading.meaning, field: field.name, at: record.ended) ?? .null
+            // Where nothing is, nothing can be read, and a wrong answer is wrong all the same; a
+            // right one proves something only where the place is known to exist.
+            let isDoubtful =
+                look == .lacking
+                || matches(actual, expected, field: field.name)
+                    && evidence.sight.places != nil
+            if isDoubtful, survey.couldShow, !survey.hasShown(reading.pointer, by: probe.name) {
+                return survey.finding(
+                    field.name,
+                    reading,
+                    of: probe.name,
+                    expected: "\(field.name) of \(user) is \(text(expected, field: field.name))",
+                    at: field.location
+                )
+            }
+        }
         guard !matches(actual, expected, field: field.name) else { return nil }
         return Finding(
             .stateValue,
             expected: "\(field.name) of \(user) is \(text(expected, field: field.name))",
             actual: "\(text(actual, field: field.name)) (\(probe.name)\(reading.pointer))",
+            location: field.location
+        )
+    }
+
+    private static func setupFailed(
+        _ expected: String,
+        _ actual: String,
+        _ field: StateExpectation.Field
+    ) -> Finding {
+        Finding(.setupFailed, expected: expected, actual: actual, location: field.location)
+    }
+
+    private static func notUnderstood(
+        _ found: JSONValue,
+        _ user: String,
+        _ field: StateExpectation.Field,
+        _ reading: Profile.Reading
+    ) -> Finding {
+        Finding(
+            .unobservable,
+            expected: "\(field.name) of \(user) as true or false",
+            actual: "\(reading.pointer) is \(found.text)",
+            remedy: "Say what counts, for example {\(field.name): {at: \(reading.pointer), "
+                + "is: [\(found.text)]}}.",
             location: field.location
         )
     }
@@ -127,27 +168,29 @@ package struct StateRule: Rule {
         }
     }
 
-    /// `{{purchase.expiration_at_ms}}` is what the delivery `purchase` said; a product's name is
-    /// the id that the profile gives it.
+    /// The value that the contract asks for; nil when a template in it stands for nothing.
+    ///
+    /// A product's name is the id that the profile gives it.
     private static func resolve(
-        _ value: JSONValue,
-        field: String,
+        _ field: StateExpectation.Field,
         in evidence: CaseEvidence
-    ) -> JSONValue {
-        guard case .string(let text) = value else { return value }
-        if text.hasPrefix("{{"), text.hasSuffix("}}") {
-            let parts = text.dropFirst(2).dropLast(2).split(separator: ".", maxSplits: 1)
-            if parts.count == 2, let event = evidence.subject.event(of: String(parts[0])) {
-                return event[String(parts[1])] ?? .null
-            }
+    ) -> JSONValue? {
+        guard case .string(let text) = field.value else { return field.value }
+        let template = Template(text)
+        if let plain = template.plainText {
+            let isProduct = field.name == "product" || field.name == "pending-product"
+            return .string(isProduct ? evidence.profile.products[plain] ?? plain : plain)
         }
-        if field == "account", text.hasPrefix("{{account."), text.hasSuffix("}}") {
-            let name = String(text.dropFirst(10).dropLast(2))
-            return .string(evidence.subject.namespace.accountID(of: name))
+        let record = evidence.subject
+        var values = TemplateValues(namespace: record.namespace, base: record.base)
+        for name in template.names {
+            let delivery = String(name.prefix { $0 != "." })
+            values.events[delivery] = record.event(of: delivery)
         }
-        if field == "product" || field == "pending-product" {
-            return .string(evidence.profile.products[text] ?? text)
+        guard let name = template.wholeName else {
+            return values.fillIfPresent(text).map(JSONValue.string)
         }
+        guard case .value(let value) = values.value(of: name) else { return nil }
         return value
     }
 

@@ -93,6 +93,20 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
         return result
     }
 
+    /// What stands in a text in the place of the template's one name; nil when the text is not made
+    /// like that.
+    package func value(of name: String, in text: Substring) -> Substring? {
+        let sides = pieces.split(separator: .name(name), omittingEmptySubsequences: false)
+        guard sides.count == 2, names.count == 1 else { return nil }
+        let texts = sides.map { side in
+            side.map { if case .text(let text) = $0 { text } else { "" } }.joined()
+        }
+        guard text.count >= texts[0].count + texts[1].count, text.hasPrefix(texts[0]),
+            text.hasSuffix(texts[1])
+        else { return nil }
+        return text.dropFirst(texts[0].count).dropLast(texts[1].count)
+    }
+
     private mutating func append(_ text: String) {
         guard !text.isEmpty else { return }
         if case .text(let before)? = pieces.last {

@@ -149,7 +149,9 @@ package struct TemplateScope: Hashable, Sendable {
             "+-".contains(letters[$0]) && letters[$0 + 1].isNumber
         }
         let head = String(letters[..<(cut ?? letters.endIndex)])
-        let near = Suggestion.nearest(to: head, among: known).map { $0 + name.dropFirst(head.count) }
+        let near = Suggestion.nearest(to: head, among: known).map {
+            $0 + name.dropFirst(head.count)
+        }
         return near == name ? nil : near
     }
 }

@@ -76,6 +76,9 @@ package struct RunRecord: Hashable, Codable, Sendable {
         package var seesEffects: Bool
         /// A plain purchase changed what a probe answers.
         package var seesState: Bool
+        /// The places that each probe's answers about it had, by the probe's name; nil when nobody
+        /// looked.
+        package var places: [String: [JSONPointer]]?
         /// How long the slower of both took.
         package var latency: Duration
 

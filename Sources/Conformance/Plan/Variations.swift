@@ -153,7 +153,7 @@ package struct VariationGenerator: Sendable {
             "'; DROP TABLE users; --", "\"quoted\" \\ back", "line\nbreak\ttab", "<b>bold</b>",
             "%00%0a{{user}}", "𝔘𝔫𝔦𝔠𝔬𝔡𝔢", "\u{feff}bom", "NaN",
         ]
-        return texts.randomElement(using: &random) ?? "x"
+        return Template.escaped(texts.randomElement(using: &random) ?? "x")
     }
 
     private mutating func sizes() -> [Delivery.Edit] {
@@ -216,8 +216,12 @@ package struct VariationGenerator: Sendable {
         case .number(let number): number.int64 == 0 ? [] : [0]
         case .string(let text):
             // Nothing at all is another thing than something unknown.
-            text.isEmpty
-                ? [] : text.count == 1 ? [] : ["X", .string(String(text.prefix(text.count / 2)))]
+            // A template has no smaller one.
+            Template(text).plainText.map { plain in
+                plain.count < 2
+                    ? []
+                    : ["X", .string(Template.escaped(String(plain.prefix(plain.count / 2))))]
+            } ?? []
         case .array(let elements):
             elements.isEmpty
                 ? []

@@ -112,7 +112,8 @@ struct TemplateNamer {
     /// A text with the ids and secrets in it replaced.
     mutating func text(_ text: String) -> String {
         if let template = userTemplate(text) ?? known(text) { return template }
-        var output = text
+        // What braces the session itself had are meant.
+        var output = Template.escaped(text)
         for placeholder in Placeholder.all(in: text) {
             let template =
                 users.ownerOfToken[placeholder.text].map { "{{id-token.\($0)}}" }

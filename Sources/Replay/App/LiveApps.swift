@@ -437,7 +437,7 @@ extension RunExecutor {
     /// The backend's answer about access in the words of the scripted app.
     private func usual(_ body: JSONValue) -> JSONValue {
         guard let template = profile.app.access?.body?.object else { return body }
-        for member in template.members where member.value == "{{access}}" {
+        for member in template.members where member.value.templateName == "access" {
             return ["access": body[member.key] ?? .null]
         }
         return body

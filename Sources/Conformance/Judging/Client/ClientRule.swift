@@ -99,8 +99,15 @@ struct ClientView {
 
     // MARK: Commands, identities, screens
 
+    /// An expected text with its templates replaced.
+    private func filled(_ text: String) -> String {
+        var values = TemplateValues(namespace: record.namespace, base: record.base)
+        return values.fill(text)
+    }
+
     func finding(for expected: AppExpectation.Command) -> Finding? {
         let key = expected.role.flatMap { timeline.keys[$0] }
+        let value = expected.value.map(filled)
         let phone = expected.phone
         let written = timeline.commands.first {
             (phone == nil || $0.phone == phone) && timeline.writtenID($0) != nil
@@ -109,12 +116,12 @@ struct ClientView {
             (command.name == expected.name || command.bridge.scheme == expected.name)
                 && (phone == nil || command.phone == phone)
                 && (key == nil || command.bridge["key"] == key)
-                && (expected.value == nil || command.bridge["value"] == expected.value)
+                && (value == nil || command.bridge["value"] == value)
                 && (!expected.isBeforeIDWritten || written == nil
                     || command.sequence < written?.sequence ?? .max)
         }
         let what = [
-            expected.name, key.map { "of \($0)" }, expected.value.map { "with '\($0)'" },
+            expected.name, key.map { "of \($0)" }, value.map { "with '\($0)'" },
             expected.isBeforeIDWritten ? "before the id is written" : nil,
         ].compactMap { $0 }.joined(separator: " ")
         if found.count < expected.countMin {
@@ -198,21 +205,25 @@ struct ClientView {
                 location: expected.location
             )
         }
+        let wanted: JSONValue =
+            if case .string(let text) = expected.wanted { .string(filled(text)) } else {
+                expected.wanted
+            }
         let isEqual =
-            switch (value, expected.wanted) {
+            switch (value, wanted) {
             case (.string(let text), .string(let wanted)):
                 text.lowercased().contains(wanted.lowercased())
             // An element that is not there says nothing.
             case (.null, .string): false
             case (.null, .bool(let wanted)): !wanted
             case (.string(let text), .bool(let wanted)): !text.isEmpty == wanted
-            default: value == expected.wanted
+            default: value == wanted
             }
         guard isEqual == expected.isNot else { return nil }
         return Finding(
             .screenDiffers,
             expected: "the page's '\(name)' "
-                + (expected.isNot ? "is not " : "is ") + expected.wanted.text,
+                + (expected.isNot ? "is not " : "is ") + wanted.text,
             actual: value.text,
             location: expected.location
         )

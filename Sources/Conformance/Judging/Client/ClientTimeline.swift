@@ -315,25 +315,3 @@ extension String {
         return String(text)
     }
 }
-
-extension Profile {
-    /// Where the body of an endpoint holds each of the usual values, by the value's name.
-    package func places(in endpoint: String) -> [String: JSONPointer] {
-        var places: [String: JSONPointer] = [:]
-        func search(_ value: JSONValue, _ tokens: [String]) {
-            switch value {
-            case .string(let text) where text.hasPrefix("{{") && text.hasSuffix("}}"):
-                places[String(text.dropFirst(2).dropLast(2))] = JSONPointer(tokens: tokens)
-            case .object(let object):
-                for member in object.members { search(member.value, tokens + [member.key]) }
-            case .array(let elements):
-                for (index, element) in elements.enumerated() {
-                    search(element, tokens + [String(index)])
-                }
-            case .null, .bool, .number, .string: break
-            }
-        }
-        if let body = endpoints[endpoint]?.body { search(body, []) }
-        return places
-    }
-}

@@ -1,28 +1,30 @@
-/// What the templates of one run stand for, and what its answers have taught.
-///
-/// | template | stands for |
-/// | --- | --- |
-/// | `{{user.ada}}`, `{{anonymous.ada}}`, `{{device.ada}}` | the ids of that user |
-/// | `{{event-id.purchase}}` | the id of the event that this delivery carries |
-/// | `{{now}}`, `{{now+30d}}` | milliseconds since 1970, as RevenueCat writes times |
-/// | `{{date}}`, `{{date+30d}}` | the same as ISO 8601 text in UTC |
-/// | `{{id-token.ada}}` | in a header: what Firebase would have given that user |
-/// | `{{some.NAME}}` | one value wherever the name stands: made up in a request, unless the contract gives it under `values` or an answer gave it before; learned in an answer |
-/// | `{{any}}`, `{{any.uuid}}`, `{{any.timestamp}}`, `{{any.number}}`, `{{any.text}}` | in an answer: anything of that kind |
+/// What the templates of one run stand for (`TemplateWord` lists them), and what its answers have
+/// taught.
 ///
 /// The runner and the judge fill and learn in the same order, so both know the same values.
-package struct TemplateValues: Hashable, Sendable {
+package struct TemplateValues: TemplateSource, Hashable, Sendable {
     /// Ids may be assigned while the run goes on.
     package var namespace: Namespace
     package let base: Instant
-    private var known: [String: JSONValue]
+    private let given: [String: JSONValue]
+    private var known: [String: JSONValue] = [:]
     /// ID tokens by user; the runner has them made, the judge needs none.
     package var tokens: [String: String] = [:]
+    /// What calls were answered as proof that an id is the device's own, by the call's name.
+    package var proofs: [String: String] = [:]
+    /// What deliveries said, by their names.
+    package var events: [String: JSONValue] = [:]
+    /// The real clock, which tokens go by; nil where no token is made.
+    package var clock: Instant?
 
+    /// - Parameters:
+    ///   - namespace: Whose ids they are.
+    ///   - base: The moment that `now` and `date` count from.
+    ///   - given: What the contract says that `some` names stand for.
     package init(namespace: Namespace, base: Instant, given: [String: JSONValue] = [:]) {
         self.namespace = namespace
         self.base = base
-        known = given
+        self.given = given
     }
 
     /// One place where an answer is not what the pattern says.
@@ -33,24 +35,14 @@ package struct TemplateValues: Hashable, Sendable {
         package let actual: String?
     }
 
-    package static let kinds = ["any", "any.uuid", "any.timestamp", "any.number", "any.text"]
-
-    /// Names of the families whose second part is the contract's own.
-    package static let families = [
-        "user", "anonymous", "device", "event-id", "account", "password", "id-token", "some",
-    ]
-
     /// The users whose ids the texts ask for, in order of appearance.
     package static func users(in texts: [String]) -> [String] {
         var users: [String] = []
-        for text in texts {
-            for part in text.split(separator: "{{").dropFirst(text.hasPrefix("{{") ? 0 : 1) {
-                let words = part.prefix { $0 != "}" }.split(separator: ".", maxSplits: 1)
-                guard words.count == 2,
-                    ["user", "anonymous", "device", "id-token"].contains(words[0]),
-                    !users.contains(String(words[1]))
-                else { continue }
-                users.append(String(words[1]))
+        for name in texts.flatMap({ Template($0).names }) {
+            let words: [TemplateWord] = [.user, .anonymous, .device, .idToken]
+            for user in words.compactMap({ TemplateWord.member(of: name, after: $0.word) })
+            where !users.contains(user) {
+                users.append(user)
             }
         }
         return users
@@ -58,79 +50,62 @@ package struct TemplateValues: Hashable, Sendable {
 
     // MARK: Filling
 
-    /// The text with every template replaced; what nothing stands for stays as it is.
-    package mutating func fill(_ text: String) -> String { fill(text) { $0 } }
-
-    /// A path and query with every template replaced, percent-encoded.
-    package mutating func fill(target: String) -> String { fill(target) { $0.percentEncoded } }
-
-    private mutating func fill(_ text: String, _ encode: (String) -> String) -> String {
-        guard text.contains("{{") else { return text }
-        var output = ""
-        var rest = text[...]
-        while let open = rest.firstRange(of: "{{"),
-            let close = rest[open.upperBound...].firstRange(of: "}}")
-        {
-            let name = String(rest[open.upperBound..<close.lowerBound])
-            output += rest[..<open.lowerBound]
-            output += value(of: name).map { encode($0.string ?? $0.text) } ?? "{{\(name)}}"
-            rest = rest[close.upperBound...]
-        }
-        return output + rest
-    }
-
-    /// The value with every template in its leaves and keys replaced; a leaf that is one template
-    /// takes the kind of what it stands for.
-    package mutating func fill(_ value: JSONValue) -> JSONValue {
-        switch value {
-        case .string(let text):
-            if let name = Self.wholeName(text), let value = self.value(of: name) { return value }
-            return .string(fill(text))
-        case .array(let elements):
-            var filled: [JSONValue] = []
-            for element in elements { filled.append(fill(element)) }
-            return .array(filled)
-        case .object(let object):
-            var members: [JSONObject.Member] = []
-            for member in object.members {
-                members.append(.init(key: fill(member.key), value: fill(member.value)))
-            }
-            return .object(JSONObject(members: members))
-        case .null, .bool, .number: return value
+    package mutating func value(of name: String) -> TemplateValue {
+        if let moment = moment(name) { return moment }
+        guard let dot = name.firstIndex(of: ".") else { return .unknown }
+        let (word, member) = (String(name[..<dot]), String(name[name.index(after: dot)...]))
+        return switch word {
+        case "user": .value(.string(namespace.id(of: member)))
+        case "anonymous": .value(.string(namespace.anonymousID(of: member)))
+        case "device": .value(.string(namespace.installID(of: member)))
+        case "event-id": .value(.string(namespace.eventID(of: member)))
+        case "account": .value(.string(namespace.accountID(of: member)))
+        case "password": .value(.string(namespace.password(of: member)))
+        case "id-token": Self.value(tokens[member].map(JSONValue.string))
+        case "some": .value(remembered(member))
+        case "long": TemplateWord.count(member).map { .value(.string(long($0))) } ?? .unknown
+        default: ofContract(word, member)
         }
     }
 
-    private mutating func value(of name: String) -> JSONValue? {
-        let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
-        if parts.count == 2 {
-            switch parts[0] {
-            case "user": return .string(namespace.id(of: parts[1]))
-            case "anonymous": return .string(namespace.anonymousID(of: parts[1]))
-            case "device": return .string(namespace.installID(of: parts[1]))
-            case "event-id": return .string(namespace.eventID(of: parts[1]))
-            case "account": return .string(namespace.accountID(of: parts[1]))
-            case "password": return .string(namespace.password(of: parts[1]))
-            case "id-token": return tokens[parts[1]].map(JSONValue.string)
-            case "some":
-                let value = known[parts[1]] ?? madeUp(parts[1])
-                known[parts[1]] = value
-                return value
-            default: return nil
-            }
-        }
-        return Self.moment(name, base).map { moment in
-            name.hasPrefix("date")
-                ? .string(moment.preciseText) : .integer(moment.milliseconds)
-        }
+    private static func value(_ value: JSONValue?) -> TemplateValue {
+        value.map(TemplateValue.value) ?? .absent
     }
 
-    /// The moment that `now+30d` or `date-1h` names.
-    private static func moment(_ name: String, _ base: Instant) -> Instant? {
-        guard let word = ["now", "date"].first(where: name.hasPrefix) else { return nil }
-        let rest = name.dropFirst(word.count)
-        if rest.isEmpty { return base }
-        guard rest.first == "+" || rest.first == "-" else { return nil }
-        return Duration(contractText: String(rest)).map { base + $0 }
+    /// `{{purchase.expiration_at_ms}}` and `{{first.proof}}`: names that begin with the contract's.
+    private func ofContract(_ word: String, _ member: String) -> TemplateValue {
+        if let event = events[word] { return Self.value(event[member]) }
+        if member == "proof" { return Self.value(proofs[word].map(JSONValue.string)) }
+        return .unknown
+    }
+
+    private func moment(_ name: String) -> TemplateValue? {
+        if let offset = TemplateWord.offset(in: name, after: "now") {
+            return .value(.integer((base + offset).milliseconds))
+        }
+        if let offset = TemplateWord.offset(in: name, after: "date") {
+            return .value(.string((base + offset).preciseText))
+        }
+        guard let offset = TemplateWord.offset(in: name, after: "seconds") else { return nil }
+        return clock.map { .value(.integer(($0 + offset).seconds)) } ?? .absent
+    }
+
+    private func isKnown(_ name: String) -> Bool { known[name] != nil || given[name] != nil }
+
+    private mutating func remembered(_ name: String) -> JSONValue {
+        if let value = known[name] { return value }
+        // Nothing stands for itself.
+        known[name] = .null
+        let value = given[name].map { fill($0) } ?? madeUp(name)
+        known[name] = value
+        return value
+    }
+
+    private func long(_ count: Int) -> String {
+        let id = namespace.name + "-"
+        return count > id.count
+            ? id + String(repeating: "x", count: count - id.count)
+            : namespace.hex("long", "\(count)", count: count)
     }
 
     /// A value nobody else has, in the form that the name's letters promise.
@@ -142,12 +117,6 @@ package struct TemplateValues: Hashable, Sendable {
             .integer(Int64(namespace.hex("some", name, count: 7), radix: 16) ?? 1)
         default: .string("\(name)-\(namespace.hex("some", name, count: 24))")
         }
-    }
-
-    private static func wholeName(_ text: String) -> String? {
-        guard text.hasPrefix("{{"), text.hasSuffix("}}") else { return nil }
-        let name = text.dropFirst(2).dropLast(2)
-        return name.contains("{{") ? nil : String(name)
     }
 
     // MARK: Matching
@@ -254,21 +223,40 @@ package struct TemplateValues: Hashable, Sendable {
     }
 
     /// A text with one name in it that nothing is known about yet: `sid={{some.cookie1}}; Path=/`.
-    private mutating func learn(_ text: String, from actual: String) -> Bool {
-        let parts = text.split(separator: "{{some.", omittingEmptySubsequences: false)
-        guard parts.count == 2, let close = parts[1].firstRange(of: "}}") else { return false }
-        let name = String(parts[1][..<close.lowerBound])
-        let (before, after) = (fill(String(parts[0])), fill(String(parts[1][close.upperBound...])))
-        guard known[name] == nil, actual.utf8.count >= before.utf8.count + after.utf8.count,
+    private mutating func learn(_ template: Template, from actual: String) -> Bool {
+        let open = template.pieces.indices.filter { remembering(template.pieces[$0]) != nil }
+        guard open.count == 1, let name = remembering(template.pieces[open[0]]), !isKnown(name)
+        else { return false }
+        let before = fill(template.pieces[..<open[0]])
+        let after = fill(template.pieces[(open[0] + 1)...])
+        guard actual.utf8.count >= before.utf8.count + after.utf8.count,
             actual.hasPrefix(before), actual.hasSuffix(after)
         else { return false }
         known[name] = .string(String(actual.dropFirst(before.count).dropLast(after.count)))
         return true
     }
 
+    /// The `NAME` of a piece that is `{{some.NAME}}`.
+    private func remembering(_ piece: Template.Piece) -> String? {
+        guard case .name(let name) = piece else { return nil }
+        return TemplateWord.member(of: name, after: TemplateWord.some.word)
+    }
+
+    private mutating func fill(_ pieces: ArraySlice<Template.Piece>) -> String {
+        var output = ""
+        for piece in pieces {
+            switch piece {
+            case .text(let text): output += text
+            case .name(let name): output += fill("{{\(name)}}")
+            }
+        }
+        return output
+    }
+
     private mutating func matches(_ text: String, _ actual: JSONValue) -> Bool {
-        guard let name = Self.wholeName(text) else {
-            if let found = actual.string, learn(text, from: found) { return true }
+        let template = Template(text)
+        guard let name = template.wholeName else {
+            if let found = actual.string, learn(template, from: found) { return true }
             return .string(fill(text)) == actual
         }
         switch name {
@@ -281,18 +269,19 @@ package struct TemplateValues: Hashable, Sendable {
         case "any.timestamp": return Masking.instant(actual) != nil
         default: break
         }
-        if name.hasPrefix("some."), known[String(name.dropFirst(5))] == nil {
-            known[String(name.dropFirst(5))] = actual
+        if let some = remembering(.name(name)), !isKnown(some) {
+            known[some] = actual
             return true
         }
         // One moment has many spellings; which kind of value it is has to stay.
-        if name.hasPrefix("date"), let moment = Self.moment(name, base) {
+        if let offset = TemplateWord.offset(in: name, after: TemplateWord.date.word) {
+            let moment = base + offset
             guard let found = actual.string.flatMap({ Instant(iso8601: $0) }) else { return false }
             // A text without a fraction was cut to its second.
             return found == moment
                 || found.milliseconds % 1000 == 0 && found.seconds == moment.seconds
         }
-        return value(of: name) == actual
+        return value(of: name) == .value(actual)
     }
 
     /// 8-4-4-4-12 hexadecimal digits in either case.
