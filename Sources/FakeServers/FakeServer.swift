@@ -1,5 +1,5 @@
 package import Conformance
-internal import Providers
+package import Providers
 
 /// A provider's fake on a port of its own.
 package final class FakeServer: Sendable {
@@ -80,6 +80,27 @@ package final class FakeServer: Sendable {
         if party == .despia, let script = DespiaShim.response(to: request, world) {
             return .whole(script)
         }
+        let reply = Self.reply(to: request, party, world)
+        switch reply.manner {
+        case .answer: return .whole(reply.response)
+        case .half: return .half(reply.response)
+        case .reset: return .reset
+        case .never: return .never
+        case .hang(let milliseconds):
+            try await Task.sleep(for: .milliseconds(milliseconds))
+            return .reset
+        case .slow(let milliseconds):
+            try await Task.sleep(for: .milliseconds(milliseconds))
+            return .whole(reply.response)
+        }
+    }
+
+    /// What the fake does with a request, written down; how it reaches the caller is the caller's.
+    package static func reply(
+        to request: HTTPMessage.Request,
+        _ party: Exchange.Party,
+        _ world: FakeWorld
+    ) -> Reply {
         let invoked = world.journal.elapsed
         var request = request
         request.readBody()
@@ -110,17 +131,6 @@ package final class FakeServer: Sendable {
         exchange.outcome = outcome
         exchange.effects = reply.effects
         world.journal.write(exchange, invoked: invoked)
-        switch reply.manner {
-        case .answer: return .whole(reply.response)
-        case .half: return .half(reply.response)
-        case .reset: return .reset
-        case .never: return .never
-        case .hang(let milliseconds):
-            try await Task.sleep(for: .milliseconds(milliseconds))
-            return .reset
-        case .slow(let milliseconds):
-            try await Task.sleep(for: .milliseconds(milliseconds))
-            return .whole(reply.response)
-        }
+        return reply
     }
 }

@@ -31,9 +31,10 @@ package final class FakeWorld: Sendable {
         revenueCatKey: Secret?,
         oneSignalKey: Secret?,
         seed: UInt64 = 0,
+        time: (@Sendable () -> Duration)? = nil,
         wallClock: @escaping @Sendable () -> Instant
     ) {
-        journal = LiveJournal(bytesMax: journalBytesMax)
+        journal = LiveJournal(bytesMax: journalBytesMax, time: time)
         self.revenueCatKey = revenueCatKey
         self.oneSignalKey = oneSignalKey
         self.seed = seed

@@ -29,18 +29,22 @@ package final class LiveJournal: Sendable {
     private let storage: Locked<Journal>
     private let followers = Locked(Followers())
     private let followerCount = Atomic<Int>(0)
-    private let origin: ContinuousClock.Instant
+    private let time: @Sendable () -> Duration
     private let tap = Locked<(any JournalTap)?>(nil)
     private let hasTap = Atomic<Bool>(false)
 
-    package init(bytesMax: Int) {
+    /// - Parameters:
+    ///   - bytesMax: The bound, in bytes.
+    ///   - time: Tells the time since any fixed moment; nil is this machine's.
+    package init(bytesMax: Int, time: (@Sendable () -> Duration)? = nil) {
         storage = Locked(Journal(bytesMax: bytesMax))
-        origin = ContinuousClock.now
+        let origin = ContinuousClock.now
+        self.time = time ?? { ContinuousClock.now - origin }
     }
 
     /// Microseconds since the journal was made.
     package var elapsed: Int64 {
-        let components = (ContinuousClock.now - origin).components
+        let components = time().components
         return components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
     }
 

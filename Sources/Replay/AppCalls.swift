@@ -168,15 +168,8 @@ extension RunExecutor {
 
     /// What a signed-in app of that user holds, when Firebase knows the user.
     private func token(of user: String, _ progress: Progress) -> String? {
-        let id = progress.namespace.id(of: user)
-        world.edit(progress.namespace.name) { services, now in
-            services.firebase.seed(
-                FirebaseUser(localID: id, created: now),
-                project: profile.firebaseProject,
-                at: now
-            )
-        }
-        return forge.text(TokenSpec(), user: id, at: world.now)
+        seed(user, progress)
+        return forge.text(TokenSpec(), user: progress.namespace.id(of: user), at: world.now)
     }
 
     /// Sends a request that the contract writes out, and learns from its answer what later ones say.
@@ -202,9 +195,8 @@ extension RunExecutor {
         let message = HTTPMessage.Request(request.method, target, fields: fields, body: body)
         // A read may come before the work is done that the recorded one saw: it is asked again
         // while time alone could mend it.
-        let clock = ContinuousClock()
         let isRead = request.method == "GET" && request.answer != nil
-        let deadline = clock.now + min(profile.patience, max(.seconds(1), progress.latency * 20))
+        let patience = patience(shortPatience(progress.latency))
         var pause: Duration = .milliseconds(2)
         while true {
             let sequence = world.journal.begin(
@@ -215,11 +207,11 @@ extension RunExecutor {
             guard case .answered(let response) = outcome else { return }
             var learned = progress
             let isMatch = learned.learn(from: response, request.answer)
-            if isMatch || !isRead || clock.now >= deadline || Task.isCancelled {
+            if isMatch || !isRead || patience.isOver || Task.isCancelled {
                 progress = learned
                 return
             }
-            try? await clock.sleep(for: pause)
+            await patience.pause(pause)
             pause = min(pause * 2, .milliseconds(100))
         }
     }

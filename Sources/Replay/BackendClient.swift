@@ -5,101 +5,9 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import FakeServers
 
-/// Sends requests to the backend over lanes: each lane has connections of its own, so that a
-/// repeated delivery comes over another connection and copies can be released together.
-package final class BackendClient: Sendable {
-    /// How the request is disturbed on its way.
-    package enum Disturbance: Hashable, Sendable {
-        case none
-        /// The body breaks off before its last tenth and the connection is closed.
-        case cutRequest
-        /// The whole request is sent, then the connection is closed before the answer.
-        case hangUp
-        /// The body stops after this share of it, in percent, until the gate opens.
-        case held(Gate, percent: Int)
-    }
-
-    /// Holds bodies back until it is opened, and tells when they have come that far.
-    package final class Gate: Hashable, Sendable {
-        private struct State {
-            var isOpen = false
-            /// The held bodies break off instead of going on.
-            var isBroken = false
-            /// The lanes whose bodies are held, or whose requests ended before that.
-            var arrived: Set<Int> = []
-            var waiting: [CheckedContinuation<Bool, Never>] = []
-            var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-
-            /// Whoever waited for no more than have arrived now.
-            mutating func takeReached(
-                arriving lane: Int
-            ) -> [CheckedContinuation<Void, Never>] {
-                arrived.insert(lane)
-                let reached = watchers.filter { $0.count <= arrived.count }
-                watchers.removeAll { $0.count <= arrived.count }
-                return reached.map(\.continuation)
-            }
-        }
-
-        private let state = Locked(State())
-
-        package init() {}
-
-        /// Lets every body go on, or breaks them off.
-        package func open(breaking: Bool = false) {
-            let (waiting, watchers) = state.withLock { state in
-                state.isOpen = true
-                state.isBroken = breaking
-                defer {
-                    state.waiting = []
-                    state.watchers = []
-                }
-                return (state.waiting, state.watchers)
-            }
-            for continuation in waiting { continuation.resume(returning: !breaking) }
-            for watcher in watchers { watcher.continuation.resume() }
-        }
-
-        /// Waits until so many bodies are held, or the gate is opened.
-        package func reached(_ count: Int) async {
-            await withCheckedContinuation { continuation in
-                let isReached = state.withLock { state in
-                    if state.isOpen || state.arrived.count >= count { return true }
-                    state.watchers.append((count, continuation))
-                    return false
-                }
-                if isReached { continuation.resume() }
-            }
-        }
-
-        /// Waits until the gate is open.
-        package func opened() async { await reached(.max) }
-
-        /// A request that is over before it was held, because the backend answered early or closed
-        /// the connection, must not be waited for.
-        package func arrive(lane: Int) {
-            let reached = state.withLock { $0.takeReached(arriving: lane) }
-            for continuation in reached { continuation.resume() }
-        }
-
-        /// Whether the body may go on, once the gate is open.
-        func pass(lane: Int) async -> Bool {
-            await withCheckedContinuation { continuation in
-                let (answer, reached) = state.withLock {
-                    state -> (Bool?, [CheckedContinuation<Void, Never>]) in
-                    let reached = state.takeReached(arriving: lane)
-                    if state.isOpen { return (!state.isBroken, reached) }
-                    state.waiting.append(continuation)
-                    return (nil, reached)
-                }
-                for watcher in reached { watcher.resume() }
-                if let answer { continuation.resume(returning: answer) }
-            }
-        }
-
-        package static func == (left: Gate, right: Gate) -> Bool { left === right }
-        package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-    }
+/// Sends requests to the backend over HTTP.
+package final class BackendClient: Transport {
+    package typealias Disturbance = Replay.Disturbance
 
     /// The largest answer that is read; a larger one counts as no complete answer.
     private static let bodyMax = 16 << 20
@@ -157,10 +65,41 @@ package final class BackendClient: Sendable {
 
     package func send(
         _ request: HTTPMessage.Request,
-        lane: Int = 0,
+        lane: Int,
         within: Duration,
-        disturbance: Disturbance = .none
+        disturbance: Disturbance
     ) async -> Exchange.Outcome {
+        let message = message(request, lane, disturbance)
+        do {
+            let deadline = RealClock().now + within
+            let client = lanes[lane % lanes.count]
+            let response = try await client.execute(
+                message,
+                deadline: .now() + .milliseconds(within.milliseconds)
+            )
+            let body = try await Self.collect(response.body, until: deadline)
+            if disturbance == .cutRequest { return .requestCut }
+            return .answered(
+                HTTPMessage.Response(
+                    Int(response.status.code),
+                    fields: response.headers.map { HTTPMessage.Field($0.name, $0.value) },
+                    body: Array(body.readableBytesView)
+                )
+            )
+        } catch {
+            switch disturbance {
+            case .cutRequest: return .requestCut
+            case .hangUp: return .answerLost(nil)
+            case .none, .held: return Self.failure(error, within)
+            }
+        }
+    }
+
+    private func message(
+        _ request: HTTPMessage.Request,
+        _ lane: Int,
+        _ disturbance: Disturbance
+    ) -> HTTPClientRequest {
         var message = HTTPClientRequest(url: base + request.target)
         message.method = HTTPMethod(rawValue: request.method)
         for field in request.fields { message.headers.add(name: field.name, value: field.value) }
@@ -194,36 +133,14 @@ package final class BackendClient: Sendable {
                 length: .known(Int64(request.body.count))
             )
         }
-        do {
-            let deadline = ContinuousClock.now + within
-            let client = lanes[lane % lanes.count]
-            let response = try await client.execute(
-                message,
-                deadline: .now() + .milliseconds(within.milliseconds)
-            )
-            let body = try await Self.collect(response.body, until: deadline)
-            if disturbance == .cutRequest { return .requestCut }
-            return .answered(
-                HTTPMessage.Response(
-                    Int(response.status.code),
-                    fields: response.headers.map { HTTPMessage.Field($0.name, $0.value) },
-                    body: Array(body.readableBytesView)
-                )
-            )
-        } catch {
-            switch disturbance {
-            case .cutRequest: return .requestCut
-            case .hangUp: return .answerLost(nil)
-            case .none, .held: return Self.failure(error, within)
-            }
-        }
+        return message
     }
 
     /// The whole body, or an error when it is not there in time; the deadline of the client ends
     /// with the head of the answer.
     private static func collect(
         _ body: HTTPClientResponse.Body,
-        until deadline: ContinuousClock.Instant
+        until deadline: Duration
     ) async throws -> ByteBuffer {
         try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
             group.addTask {
@@ -241,7 +158,7 @@ package final class BackendClient: Sendable {
                 return kept
             }
             group.addTask {
-                try await ContinuousClock().sleep(until: deadline)
+                try await RealClock().sleep(until: deadline)
                 throw HTTPClientError.deadlineExceeded
             }
             defer { group.cancelAll() }
@@ -282,12 +199,12 @@ package final class BackendClient: Sendable {
 private struct HeldBody: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 
-    let gate: BackendClient.Gate
+    let gate: Gate
     let lane: Int
     let parts: [[UInt8]]
 
     struct AsyncIterator: AsyncIteratorProtocol {
-        let gate: BackendClient.Gate
+        let gate: Gate
         let lane: Int
         var parts: [[UInt8]]
         var isFirst = true

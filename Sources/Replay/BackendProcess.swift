@@ -10,7 +10,7 @@ internal import Darwin
 
 /// A backend that Assay started: a shell command in a process group of its own, with its output
 /// in a file.
-package final class BackendProcess: Sendable {
+package final class BackendProcess: BackendProgram {
     /// The command could not be started, or did not become ready.
     package struct StartError: Error, Sendable, CustomStringConvertible {
         package let description: String
@@ -125,15 +125,15 @@ package final class BackendProcess: Sendable {
 
     /// Sends the signal to the whole group and waits until the process is gone; a group that does
     /// not end within the grace is killed.
-    package func stop(_ signal: Restart.Signal, grace: Duration = .seconds(10)) async {
+    package func stop(_ signal: Restart.Signal, grace: Duration) async {
         let process = state.withLock { $0.process }
         guard process > 0 else { return }
         kill(-process, signal == .kill ? SIGKILL : SIGTERM)
-        let clock = ContinuousClock()
+        let clock = RealClock()
         let deadline = clock.now + grace
         while exitText == nil {
             if clock.now > deadline { kill(-process, SIGKILL) }
-            try? await clock.sleep(for: .milliseconds(1))
+            await clock.pause(.milliseconds(1))
             if Task.isCancelled { break }
         }
         killNow()
@@ -156,7 +156,7 @@ package final class BackendProcess: Sendable {
     }
 
     /// The last lines that the backend wrote after that many bytes.
-    package func output(since start: UInt64, lineCountMax: Int = 12) -> String {
+    package func output(since start: UInt64, lineCountMax: Int) -> String {
         guard let handle = FileHandle(forReadingAtPath: outputPath) else { return "" }
         defer { try? handle.close() }
         let size = outputSize
@@ -188,11 +188,6 @@ package final class BackendProcess: Sendable {
             else { continue }
             kill(process, SIGKILL)
         }
-    }
-
-    /// The last lines that the backend wrote.
-    package func outputTail(lineCountMax: Int = 12) -> String {
-        output(since: 0, lineCountMax: lineCountMax)
     }
 
     private func reap(_ state: inout State, wait: Bool) {

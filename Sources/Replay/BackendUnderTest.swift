@@ -1,5 +1,5 @@
 package import Conformance
-internal import Foundation
+internal import FakeServers
 
 /// The backend as the runner sees it: an address, and a process when Assay started it.
 package final class BackendUnderTest: Sendable {
@@ -8,21 +8,25 @@ package final class BackendUnderTest: Sendable {
         package let description: String
     }
 
-    package let client: BackendClient
-    package let process: BackendProcess?
+    package let client: any Transport
+    package let process: (any BackendProgram)?
+    private let clock: any RunClock
+    private let lives = Locked(0)
     private let ready: Profile.Endpoint
     private let startMax: Duration
     private let takesAnyAnswer: Bool
 
     package init(
-        target: String,
-        process: BackendProcess?,
+        client: any Transport,
+        process: (any BackendProgram)?,
+        clock: any RunClock = RealClock(),
         ready: Profile.Endpoint,
         startMax: Duration = .seconds(30),
         takesAnyAnswer: Bool = false
     ) {
         self.takesAnyAnswer = takesAnyAnswer
-        client = BackendClient(base: target)
+        self.client = client
+        self.clock = clock
         self.process = process
         self.ready = ready
         self.startMax = startMax
@@ -30,9 +34,12 @@ package final class BackendUnderTest: Sendable {
 
     package var target: String { client.base }
     package var readyPath: String { ready.path }
+    /// How often it was started; two looks in one life see one memory.
+    package var life: Int { lives.withLock { $0 } }
 
     /// Starts the process, when there is one, and waits until the backend answers.
     package func start() async throws(UnreachableError) {
+        lives.withLock { $0 += 1 }
         if let process {
             do {
                 try process.launch()
@@ -67,7 +74,6 @@ package final class BackendUnderTest: Sendable {
     }
 
     private func waitUntilReady() async throws(UnreachableError) {
-        let clock = ContinuousClock()
         let wait = process == nil ? .seconds(5) : startMax
         let deadline = clock.now + wait
         var last = ""

@@ -22,7 +22,7 @@ enum CommandRunner {
             throw Failure(description: "cannot run '\(program)': \(error.localizedDescription)")
         }
         let limit = Task {
-            try await ContinuousClock().sleep(for: within)
+            try await RealClock().sleep(for: within)
             process.terminate()
         }
         let data = await withCheckedContinuation { continuation in

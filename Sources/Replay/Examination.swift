@@ -180,7 +180,8 @@ package struct Examination: Sendable {
             seesState: !executor.profile.probes.isEmpty,
             latency: .zero
         )
-        guard let seen = await executor.sentinel(name + "-p", wait: .seconds(3), wanted) else {
+        let sentinel = Sentinel(run: executor)
+        guard let seen = await sentinel.see(name + "-p", wait: .seconds(3), wanted) else {
             add(
                 .bad,
                 "observation",
@@ -245,16 +246,5 @@ extension RunExecutor {
             authorization: authorization
         )
         return await backend.client.send(request, within: .seconds(10))
-    }
-
-    /// A run that has not begun.
-    func blank(_ name: String) -> Progress {
-        let progress = Progress(
-            namespace: Namespace(name: name, idForm: profile.idForm),
-            firstSequence: world.journal.read { $0.nextSequence },
-            now: base
-        )
-        world.open(name, ids: [progress.namespace.id(of: "ada")], at: base)
-        return progress
     }
 }

@@ -2,16 +2,20 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Looking at users, the way the profile says.
-extension RunExecutor {
+/// Looks at users, the way the profile says.
+struct Observation {
+    let run: RunExecutor
+
+    private var world: FakeWorld { run.world }
+
     /// Asks every probe about every user and writes the answers into the journal.
-    func probe(_ users: [String], _ progress: Progress) async {
+    func probe(_ users: [String], _ progress: RunExecutor.Progress) async {
         for user in users {
-            for probe in profile.probes {
+            for probe in run.profile.probes {
                 let id = progress.namespace.id(of: user)
                 switch probe.source {
                 case .get(let path): await ask(probe.name, user, path, id, progress)
-                case .command(let words): await run(probe.name, user, words, id, progress)
+                case .command(let words): await carryOut(probe.name, user, words, id, progress)
                 }
             }
         }
@@ -22,30 +26,30 @@ extension RunExecutor {
         _ user: String,
         _ path: String,
         _ id: String,
-        _ progress: Progress
+        _ progress: RunExecutor.Progress
     ) async {
         var values = NamedValues(["id": .string(id)])
         let target = values.fill(target: path)
         let request = HTTPMessage.Request("GET", target)
         let sequence = world.journal.begin(
-            exchange(.assay, .probe(name: name, user: user), request, progress)
+            run.exchange(.assay, .probe(name: name, user: user), request, progress)
         )
-        let outcome = await backend.client.send(request, within: .seconds(30))
+        let outcome = await run.backend.client.send(request, within: .seconds(30))
         world.journal.complete(sequence, outcome)
     }
 
-    private func run(
+    private func carryOut(
         _ name: String,
         _ user: String,
         _ words: [String],
         _ id: String,
-        _ progress: Progress
+        _ progress: RunExecutor.Progress
     ) async {
         var values = NamedValues(["id": .string(id)])
         let filled = words.map { values.fill($0) }
         let request = HTTPMessage.Request("RUN", filled.joined(separator: " "))
         let sequence = world.journal.begin(
-            exchange(.assay, .probe(name: name, user: user), request, progress)
+            run.exchange(.assay, .probe(name: name, user: user), request, progress)
         )
         do throws(CommandRunner.Failure) {
             let output = try await CommandRunner.output(of: filled, within: .seconds(30))

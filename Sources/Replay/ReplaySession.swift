@@ -72,9 +72,7 @@ package final class ReplaySession: Sendable {
             revenueCatKey: profile.secrets[.revenueCatKey],
             oneSignalKey: profile.secrets[.oneSignalKey],
             seed: seed,
-            wallClock: {
-                Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
-            }
+            wallClock: { RealClock().wall }
         )
         var servers: [FakeServer] = []
         let isSigned = profile.obstacle(to: .signedTokens) == nil
@@ -125,7 +123,7 @@ package final class ReplaySession: Sendable {
                 )
             }
             backend = BackendUnderTest(
-                target: target,
+                client: BackendClient(base: target),
                 process: process,
                 ready: profile.start?.ready ?? Profile.Endpoint(method: "GET", path: "/"),
                 takesAnyAnswer: profile.start?.takesAnyAnswer ?? false

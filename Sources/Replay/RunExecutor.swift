@@ -4,10 +4,15 @@ package import Phone
 internal import Providers
 
 /// Carries out one run in a namespace of its own and brings back what was seen.
+///
+/// Each concern has a type of its own: `Deliveries`, `HeldCopies`, `Stops`, `Bodies`, `Settling`,
+/// `Observation`; this one holds what they share and the order of things.
 package final class RunExecutor: Sendable {
-    let backend: BackendUnderTest
-    let world: FakeWorld
-    let profile: Profile
+    package let backend: BackendUnderTest
+    package let world: FakeWorld
+    package let profile: Profile
+    package let clock: any RunClock
+    package let heartbeat: Heartbeat
     let sender: WebhookSender
     let webhookMethod: String
     let purchaselySender: PurchaselySender
@@ -26,6 +31,7 @@ package final class RunExecutor: Sendable {
         world: FakeWorld,
         profile: Profile,
         base: Instant,
+        clock: any RunClock = RealClock(),
         appDefects: Set<AccountApp.Defect> = [],
         clientDefects: Set<ClientDefect> = []
     ) {
@@ -35,6 +41,8 @@ package final class RunExecutor: Sendable {
         self.world = world
         self.profile = profile
         self.base = base
+        self.clock = clock
+        heartbeat = Heartbeat(clock)
         let endpoint = profile.endpoints["revenuecat-webhook"]
         webhookMethod = endpoint?.method ?? "POST"
         sender = WebhookSender(
@@ -65,38 +73,21 @@ package final class RunExecutor: Sendable {
         )
     }
 
-    /// What a run accumulates while it goes on.
-    struct Progress {
-        var namespace: Namespace
-        var firstSequence: Int
-        var now: Instant
-        var bodies: [String: [UInt8]] = [:]
-        var attemptCounts: [String: Int] = [:]
-        var laneCount = 0
-        /// Events that have not happened in the model yet, oldest first.
-        var upcoming: [(time: Duration, body: JSONValue)] = []
-        var trouble: RunRecord.Trouble?
-        /// What proves that an id is the device's own, by user.
-        var proofs: [String: String] = [:]
-        /// Kills the backend at a stated call and starts it again.
-        var killer: Task<Bool, Never>?
-        var isSerialised = false
-        var latency: Duration = .milliseconds(5)
-        /// What the contract's templates stand for.
-        var values: TemplateValues
-        var live = LiveApps()
+    // MARK: Time
 
-        init(
-            namespace: Namespace,
-            firstSequence: Int,
-            now: Instant,
-            values: [String: JSONValue] = [:]
-        ) {
-            self.namespace = namespace
-            self.firstSequence = firstSequence
-            self.now = now
-            self.values = TemplateValues(namespace: namespace, base: now, given: values)
-        }
+    /// A limit that counts only time which this process had.
+    func patience(_ limit: Duration) -> Patience { Patience(limit, heartbeat, clock) }
+
+    /// How long stragglers are waited for once a later event has taken effect.
+    func shortPatience(_ latency: Duration) -> Duration {
+        min(profile.patience, max(.seconds(1), latency * 20))
+    }
+
+    // MARK: A run
+
+    /// Whether waiting longer could change the verdict.
+    package enum Prospect: Hashable, Sendable {
+        case settled, mayImprove
     }
 
     /// Runs the plan and, when it observes, settles and probes.
@@ -111,61 +102,91 @@ package final class RunExecutor: Sendable {
     ) async -> RunRecord {
         var progress = open(plan, name)
         progress.latency = sight.latency
-        let began = world.now
-        startKiller(plan, &progress)
+        let began = (wall: world.now, clock: clock.now)
+        Stops(run: self).startKiller(plan, &progress)
         for step in plan.steps {
             await carryOut(step, plan, within: within, &progress)
             if progress.trouble != nil || Task.isCancelled { break }
         }
         progress.killer?.cancel()
         observePhones(progress)
-        let isSerialised = progress.isSerialised
+        let final = progress
         func record(_ settling: RunRecord.Settling) -> RunRecord {
-            var exchanges = world.journal.read {
-                $0.exchanges(in: name, from: progress.firstSequence)
-            }
-            if plan.needsSolitude {
-                // Fetches of keys name nobody; while nobody else runs, they are this run's.
-                exchanges += world.journal.read {
-                    $0.exchanges(in: "", from: progress.firstSequence)
-                }.filter { $0.from == .backend }
-                exchanges.sort { $0.sequence < $1.sequence }
-            }
-            let isComplete = world.journal.read { $0.isComplete(since: progress.firstSequence) }
-            var record = RunRecord(
-                plan: plan,
-                namespace: progress.namespace,
-                base: base,
-                began: began,
-                ended: world.now,
-                exchanges: exchanges,
-                settling: settling,
-                trouble: progress.trouble ?? (isComplete ? nil : .journalGap)
-            )
-            record.isSerialised = isSerialised
-            return record
+            self.record(plan, final, settling, began)
         }
         guard plan.observes || plan.hasPlan, progress.trouble == nil, !Task.isCancelled else {
             await tidyUp(plan, name)
             return record(.notNeeded)
         }
-        let settling = plan.observes ? await settle(progress, sight) : .notNeeded
-        if plan.observes { await probe(plan.users, progress) }
-        var result = record(settling)
-        result = await wait(for: result, plan, progress, sight, verdict: verdict) {
-            record(settling)
+        let settling = Settling(run: self)
+        let settled = plan.observes ? await settling.settle(progress, sight) : .notNeeded
+        if plan.observes { await Observation(run: self).probe(plan.users, progress) }
+        var result = await settling.wait(
+            for: record(settled),
+            plan,
+            progress,
+            sight,
+            verdict: verdict
+        ) {
+            record(settled)
         }
         if let watch = plan.watch {
-            await lookOn(for: watch)
+            // Real time in which something forbidden could happen; the record names how much.
+            await clock.pause(watch)
             result = record(.window(watch))
         }
         await tidyUp(plan, name)
         return result
     }
 
-    /// Lets real time pass in which something forbidden could happen; the record names how much.
-    private func lookOn(for watch: Duration) async {
-        try? await ContinuousClock().sleep(for: watch)
+    private func record(
+        _ plan: RunPlan,
+        _ progress: Progress,
+        _ settling: RunRecord.Settling,
+        _ began: (wall: Instant, clock: Duration)
+    ) -> RunRecord {
+        let isComplete = world.journal.read { $0.isComplete(since: progress.firstSequence) }
+        var record = RunRecord(
+            plan: plan,
+            namespace: progress.namespace,
+            base: base,
+            began: began.wall,
+            ended: world.now,
+            exchanges: exchanges(of: plan, progress.namespace.name, from: progress.firstSequence),
+            settling: settling,
+            trouble: progress.trouble ?? (isComplete ? nil : .journalGap)
+        )
+        record.isSerialised = progress.isSerialised
+        record.starvation = heartbeat.starvation(since: began.clock)
+        return record
+    }
+
+    private func exchanges(of plan: RunPlan, _ name: String, from first: Int) -> [Exchange] {
+        var exchanges = world.journal.read { $0.exchanges(in: name, from: first) }
+        if plan.needsSolitude {
+            // Fetches of keys name nobody; while nobody else runs, they are this run's.
+            exchanges += world.journal.read { $0.exchanges(in: "", from: first) }
+                .filter { $0.from == .backend }
+            exchanges.sort { $0.sequence < $1.sequence }
+        }
+        return exchanges
+    }
+
+    /// The record with what has happened since, and with a new look at its users if that is asked
+    /// for; a run that saw nothing stays as it is.
+    func lookAgain(_ record: RunRecord, probes: Bool) async -> RunRecord {
+        guard let first = record.exchanges.first?.sequence, record.trouble == nil else {
+            return record
+        }
+        if probes {
+            let progress = Progress(namespace: record.namespace, firstSequence: first, now: base)
+            await Observation(run: self).probe(record.plan.users, progress)
+        }
+        var later = record
+        later.exchanges = exchanges(of: record.plan, record.namespace.name, from: first)
+        later.ended = world.now
+        if !world.journal.read({ $0.isComplete(since: first) }) { later.trouble = .journalGap }
+        return later
     }
 
     /// Undoes what the plan did to the world that runs share.
@@ -175,99 +196,6 @@ package final class RunExecutor: Sendable {
         guard let process = backend.process, process.timeZone != nil else { return }
         process.timeZone = nil
         try? await backend.restart(.terminate)
-    }
-
-    /// Whether waiting longer could change the verdict.
-    package enum Prospect: Hashable, Sendable {
-        case settled, mayImprove
-    }
-
-    /// Looks again and again while something that has to come is missing and may still come.
-    private func wait(
-        for first: RunRecord,
-        _ plan: RunPlan,
-        _ progress: Progress,
-        _ sight: RunRecord.Sight,
-        verdict: @Sendable (RunRecord) -> Prospect,
-        record: () -> RunRecord
-    ) async -> RunRecord {
-        let clock = ContinuousClock()
-        // After a failure the backend's own timers decide, so the profile's patience counts; else
-        // a later event has been seen to take effect, and stragglers have little time left.
-        let isDisturbed = plan.steps.contains {
-            switch $0 {
-            case .provider, .restart, .killAtCall: true
-            case .deliver(let delivery): delivery.disturbedCount > 0
-            case .register, .name, .createAccount, .call, .request, .rotateKeys, .account, .phone:
-                false
-            }
-        }
-        let short = min(profile.patience, max(.seconds(1), sight.latency * 20))
-        let deadline = clock.now + (isDisturbed ? profile.patience : short)
-        var result = first
-        var pause: Duration = .milliseconds(5)
-        func isOpen(_ record: RunRecord) -> Bool {
-            verdict(record) == .mayImprove || plan.observes && Self.isTryingAgain(record)
-        }
-        while isOpen(result), clock.now < deadline, !Task.isCancelled {
-            try? await clock.sleep(for: pause)
-            pause = min(pause * 2, .milliseconds(100))
-            await probe(plan.users, progress)
-            result = record()
-            if !isOpen(result) {
-                // What came late may come twice: stay until it is quiet again.
-                await awaitQuiet(progress, sight)
-                await probe(plan.users, progress)
-                result = record()
-            }
-        }
-        return result
-    }
-
-    /// Whether the backend's last call failed, by plan, so that it has reason to call once more;
-    /// until it has, nobody can say that it does not.
-    private static func isTryingAgain(_ record: RunRecord) -> Bool {
-        let calls = record.exchanges.filter { $0.from == .backend && $0.request.method != "GET" }
-        guard let last = calls.last else { return false }
-        guard case .answered(let response) = last.outcome else { return true }
-        return response.status >= 500 || response.status == 429
-    }
-
-    private func open(_ plan: RunPlan, _ name: String) -> Progress {
-        var progress = Progress(
-            namespace: Namespace(name: name, idForm: profile.idForm),
-            firstSequence: world.journal.read { $0.nextSequence },
-            now: base,
-            values: plan.values
-        )
-        let factory = factory(progress.namespace)
-        for delivery in plan.deliveries {
-            guard case .event(let spec) = delivery.subject else { continue }
-            // What the event says, REST says: the model sees the body as it is sent.
-            let body = factory.body(spec, name: delivery.name)
-            progress.upcoming.append((spec.time, body))
-        }
-        progress.upcoming.sort { $0.time < $1.time }
-        introduce(plan.users, progress)
-        return progress
-    }
-
-    func introduce(_ users: [String], _ progress: Progress) {
-        let ids = users.flatMap {
-            [progress.namespace.id(of: $0), progress.namespace.anonymousID(of: $0)]
-        }
-        world.open(progress.namespace.name, ids: ids, at: progress.now)
-    }
-
-    func factory(_ namespace: Namespace) -> EventFactory {
-        EventFactory(
-            EventFactory.Context(
-                namespace: namespace,
-                base: base,
-                products: profile.products,
-                entitlement: profile.entitlement
-            )
-        )
     }
 
     // MARK: Steps
@@ -298,23 +226,14 @@ package final class RunExecutor: Sendable {
             // Fetches of keys name nobody.
             if providerPlan.provider == "firebase" { world.schedule(providerPlan, namespace: "") }
         case .call(let calls):
-            seed(calls, progress)
+            for call in calls where call.route == .protected {
+                if let user = call.user { seed(user, progress) }
+            }
             await make(calls, &progress)
-        case .request(let request):
-            await make(request, within: within, &progress)
+        case .request(let request): await make(request, within: within, &progress)
         case .rotateKeys:
             world.edit("") { services, now in services.firebase.rotateKeys(at: now) }
-        case .account(let user, let change):
-            let id = progress.namespace.id(of: user)
-            let project = profile.firebaseProject
-            world.edit(progress.namespace.name) { services, now in
-                services.firebase.seed(
-                    FirebaseUser(localID: id, created: now),
-                    project: project,
-                    at: now
-                )
-                services.firebase.change(id, change, project: project, at: now)
-            }
+        case .account(let user, let change): self.change(user, change, progress)
         case .phone(let step): await carryOut(step, plan, &progress)
         case .killAtCall:
             if await progress.killer?.value != true, !Task.isCancelled {
@@ -322,88 +241,52 @@ package final class RunExecutor: Sendable {
             }
             progress.killer = nil
         case .deliver(let delivery):
-            await deliver(delivery, within: within, &progress)
+            await Deliveries(run: self, within: within).deliver(delivery, &progress)
         case .restart(let restart):
-            await awaitDisturbance(plan, progress)
-            await self.restart(restart, &progress)
+            let stops = Stops(run: self)
+            await stops.awaitDisturbance(plan, progress)
+            await stops.restart(restart, &progress)
         }
     }
 
     /// Backends that look a session up find its user.
-    private func seed(_ calls: [Call], _ progress: Progress) {
-        for call in calls where call.route == .protected {
-            guard let id = call.user.map(progress.namespace.id(of:)) else { continue }
-            world.edit(progress.namespace.name) { services, now in
-                services.firebase.seed(
-                    FirebaseUser(localID: id, created: now),
-                    project: profile.firebaseProject,
-                    at: now
-                )
-            }
+    func seed(_ user: String, _ progress: Progress) {
+        let id = progress.namespace.id(of: user)
+        world.edit(progress.namespace.name) { services, now in
+            services.firebase.seed(
+                FirebaseUser(localID: id, created: now),
+                project: profile.firebaseProject,
+                at: now
+            )
         }
     }
 
-    // MARK: Stops
-
-    /// A restart after a provider has failed comes after it has failed: waits until the backend has
-    /// made the call, or patience is over.
-    private func awaitDisturbance(_ plan: RunPlan, _ progress: Progress) async {
-        for case .provider(let failing) in plan.steps
-        where failing.provider == "onesignal" && failing.answers.first != .asUsual {
-            let clock = ContinuousClock()
-            let deadline = clock.now + profile.patience
-            while clock.now < deadline, !Task.isCancelled {
-                let isHit = world.journal.read {
-                    $0.exchanges(in: progress.namespace.name, from: progress.firstSequence)
-                }.contains { $0.from == .backend && $0.to.description == failing.provider }
-                if isHit { return }
-                try? await clock.sleep(for: .milliseconds(2))
-            }
+    private func change(_ user: String, _ change: Step.AccountChange, _ progress: Progress) {
+        seed(user, progress)
+        let id = progress.namespace.id(of: user)
+        world.edit(progress.namespace.name) { services, now in
+            services.firebase.change(id, change, project: profile.firebaseProject, at: now)
         }
     }
 
-    /// Waits beside the steps for the call at which the backend is to die.
-    private func startKiller(_ plan: RunPlan, _ progress: inout Progress) {
-        for case .killAtCall(let party, let position) in plan.steps {
-            let (name, first) = (progress.namespace.name, progress.firstSequence)
-            let patience = profile.patience
-            let snapshot = progress
-            progress.killer = Task {
-                let clock = ContinuousClock()
-                let deadline = clock.now + patience
-                while clock.now < deadline, !Task.isCancelled {
-                    let calls = self.world.journal.read { $0.exchanges(in: name, from: first) }
-                        .filter { $0.from == .backend && $0.to.description == party }
-                    if calls.count >= position {
-                        self.world.heal(namespace: name)
-                        var progress = snapshot
-                        await self.restart(Restart(signal: .kill), &progress)
-                        return progress.trouble == nil
-                    }
-                    try? await clock.sleep(for: .milliseconds(1))
-                }
-                return false
-            }
+    // MARK: Shared
+
+    func introduce(_ users: [String], _ progress: Progress) {
+        let ids = users.flatMap {
+            [progress.namespace.id(of: $0), progress.namespace.anonymousID(of: $0)]
         }
+        world.open(progress.namespace.name, ids: ids, at: progress.now)
     }
 
-    private func restart(_ restart: Restart, _ progress: inout Progress) async {
-        if let zone = restart.timeZone { backend.process?.timeZone = zone }
-        let sequence = world.journal.begin(
-            exchange(
-                .assay,
-                .restart("SIG\(restart.signal.rawValue), then started again"),
-                HTTPMessage.Request("RESTART", "SIG" + restart.signal.rawValue),
-                progress
+    func factory(_ namespace: Namespace) -> EventFactory {
+        EventFactory(
+            EventFactory.Context(
+                namespace: namespace,
+                base: base,
+                products: profile.products,
+                entitlement: profile.entitlement
             )
         )
-        do throws(BackendUnderTest.UnreachableError) {
-            try await backend.restart(restart.signal)
-            world.journal.complete(sequence, .answered(HTTPMessage.Response(200)))
-        } catch {
-            world.journal.complete(sequence, .failed(.refused, error.description))
-            progress.trouble = .restartFailed(error.description)
-        }
     }
 
     func exchange(
@@ -420,389 +303,5 @@ package final class RunExecutor: Sendable {
             at: progress.now,
             request: request
         )
-    }
-
-    // MARK: Deliveries
-
-    private func deliver(
-        _ delivery: Delivery,
-        within: Duration,
-        _ progress: inout Progress
-    ) async {
-        progress.now = progress.now + delivery.delay
-        let body = self.body(of: delivery, &progress)
-        if delivery.isDropped || progress.trouble != nil { return }
-        if case .repeats = delivery.subject {} else { progress.bodies[delivery.name] = body }
-        if delivery.isTogether {
-            await deliverTogether(delivery, body, within: within, &progress)
-        } else if delivery.isAlongLadder {
-            await deliverAlongLadder(delivery, body, within: within, &progress)
-        } else {
-            for _ in 0..<delivery.times {
-                let outcome = await attempt(delivery, body, within: within, &progress)
-                if await isGone(outcome, &progress) { return }
-                if case .answered(let response) = outcome {
-                    _ = progress.learn(from: response, delivery.answerPattern)
-                }
-            }
-        }
-    }
-
-    private func deliverAlongLadder(
-        _ delivery: Delivery,
-        _ body: [UInt8],
-        within: Duration,
-        _ progress: inout Progress
-    ) async {
-        let schedule: RetrySchedule =
-            delivery.provider == .purchasely ? .purchasely(takes404: false) : .revenueCat
-        for number in 1...schedule.attemptCountMax {
-            guard let delay = schedule.delay(beforeAttempt: number) else { return }
-            progress.now = progress.now + delay
-            if number == 1, let crash = delivery.crash {
-                let isOver = await attempt(delivery, body, crashing: crash, within, &progress)
-                if isOver || progress.trouble != nil { return }
-                continue
-            }
-            let disturbance: Disturbed =
-                switch number {
-                case ...delivery.requestsCut: .requestCut
-                case ...(delivery.requestsCut + delivery.hangUps): .hangUp
-                case ...delivery.disturbedCount: .answerLost
-                default: .none
-                }
-            let outcome = await attempt(
-                delivery,
-                body,
-                within: within,
-                disturbed: disturbance,
-                &progress
-            )
-            if case .answered(let response) = outcome, schedule.isSuccess(response.status) {
-                return
-            }
-            if let killer = progress.killer {
-                // The next attempt is minutes away; by then the backend is up again.
-                if await killer.value == false { return }
-            } else if await isGone(outcome, &progress) {
-                return
-            }
-            if Task.isCancelled { return }
-            // Minutes lie between two attempts, so whatever the first began is over by then.
-            if disturbance != .none { await awaitQuiet(progress, nil) }
-        }
-    }
-
-    /// All copies are sent but for their last byte; then the last bytes go out together.
-    private func deliverTogether(
-        _ delivery: Delivery,
-        _ body: [UInt8],
-        within: Duration,
-        _ progress: inout Progress
-    ) async {
-        await backend.client.warm(lanes: delivery.times, path: backend.readyPath)
-        let first = (progress.attemptCounts[delivery.name] ?? 0) + 1
-        progress.attemptCounts[delivery.name] = first + delivery.times - 1
-        world.setClock(of: progress.namespace.name, to: progress.now)
-        let gate = BackendClient.Gate()
-        let request = request(delivery, body)
-        let snapshot = progress
-        let sequences = Locked<[Int]>([])
-        let isSerialised = await withTaskGroup(of: Void.self) { group in
-            for index in 0..<delivery.times {
-                group.addTask {
-                    let outcome = await self.backend.client.send(
-                        request,
-                        lane: index,
-                        within: within,
-                        disturbance: .held(gate, percent: 100)
-                    )
-                    // An answer before the gate opened belongs to an attempt all the same.
-                    gate.arrive(lane: index)
-                    await gate.opened()
-                    let sequence = sequences.withLock { $0[index] }
-                    self.world.journal.complete(sequence, outcome)
-                }
-            }
-            await gate.reached(delivery.times)
-            let isSerialised = !(await answersOthers(lane: delivery.times))
-            sequences.withLock { sequences in
-                sequences = (0..<delivery.times).map { index in
-                    world.journal.begin(
-                        exchange(
-                            delivery.provider,
-                            .delivery(name: delivery.name, attempt: first + index),
-                            request,
-                            snapshot
-                        )
-                    )
-                }
-            }
-            gate.open()
-            await group.waitForAll()
-            return isSerialised
-        }
-        progress.isSerialised = progress.isSerialised || isSerialised
-    }
-
-    private func held(
-        _ request: HTTPMessage.Request,
-        _ gate: BackendClient.Gate,
-        percent: Int,
-        within: Duration
-    ) async -> Exchange.Outcome {
-        let outcome = await backend.client.send(
-            request,
-            lane: 1,
-            within: within,
-            disturbance: .held(gate, percent: percent)
-        )
-        gate.arrive(lane: 1)
-        return outcome
-    }
-
-    /// Whether the backend takes one request at a time: it answers nobody while it waits for the
-    /// rest of a webhook, which then breaks off, so that nothing takes effect.
-    func isSerialised() async -> Bool {
-        let request = sender.request(
-            method: webhookMethod,
-            body: Array("{\"event\": null}".utf8),
-            at: world.now,
-            authorization: .configured,
-            signature: .configured
-        )
-        let gate = BackendClient.Gate()
-        async let sending = held(request, gate, percent: 50, within: .seconds(10))
-        await gate.reached(1)
-        let isSerialised = !(await answersOthers(lane: 2))
-        gate.open(breaking: true)
-        _ = await sending
-        return isSerialised
-    }
-
-    /// Whether the backend answers somebody else while it waits for the rest of other requests.
-    private func answersOthers(lane: Int) async -> Bool {
-        let outcome = await backend.client.send(
-            HTTPMessage.Request("GET", backend.readyPath),
-            lane: lane,
-            within: .seconds(2)
-        )
-        if case .answered = outcome { return true }
-        return false
-    }
-
-    /// The first attempt, during which the backend is stopped and started again; whether the
-    /// sender takes the event for delivered.
-    private func attempt(
-        _ delivery: Delivery,
-        _ body: [UInt8],
-        crashing crash: Crash,
-        _ within: Duration,
-        _ progress: inout Progress
-    ) async -> Bool {
-        progress.attemptCounts[delivery.name] = 1
-        world.setClock(of: progress.namespace.name, to: progress.now)
-        let request = request(delivery, body)
-        let sequence = world.journal.begin(
-            exchange(
-                delivery.provider,
-                .delivery(name: delivery.name, attempt: 1),
-                request,
-                progress
-            )
-        )
-        let gate = BackendClient.Gate()
-        let percent = crash.moment == .halfSent ? 50 : 100
-        async let sending = held(request, gate, percent: percent, within: within)
-        await gate.reached(1)
-        if crash.moment != .halfSent { gate.open() }
-        if crash.moment == .working {
-            try? await ContinuousClock().sleep(for: progress.latency / 2)
-        }
-        if crash.moment == .answered { _ = await sending }
-        await restart(Restart(signal: crash.signal), &progress)
-        if crash.moment == .halfSent { gate.open(breaking: true) }
-        let outcome = await sending
-        if crash.moment == .halfSent {
-            world.journal.complete(sequence, .requestCut)
-            return false
-        }
-        guard case .answered(let response) = outcome, response.status == 200 else {
-            world.journal.complete(sequence, .answerLost(nil))
-            return false
-        }
-        world.journal.complete(sequence, outcome)
-        return true
-    }
-
-    private enum Disturbed { case none, requestCut, hangUp, answerLost }
-
-    private func attempt(
-        _ delivery: Delivery,
-        _ body: [UInt8],
-        within: Duration,
-        disturbed: Disturbed = .none,
-        _ progress: inout Progress
-    ) async -> Exchange.Outcome {
-        let number = (progress.attemptCounts[delivery.name] ?? 0) + 1
-        progress.attemptCounts[delivery.name] = number
-        world.setClock(of: progress.namespace.name, to: progress.now)
-        let request = request(delivery, body, attempt: number)
-        let sequence = world.journal.begin(
-            exchange(
-                delivery.provider,
-                .delivery(name: delivery.name, attempt: number),
-                request,
-                progress
-            )
-        )
-        progress.laneCount += 1
-        var outcome = await backend.client.send(
-            request,
-            lane: progress.laneCount,
-            within: within,
-            disturbance: disturbed == .requestCut
-                ? .cutRequest : disturbed == .hangUp ? .hangUp : .none
-        )
-        if disturbed == .answerLost, case .answered(let response) = outcome {
-            outcome = .answerLost(response)
-        }
-        world.journal.complete(sequence, outcome)
-        return outcome
-    }
-
-    /// Signed as the sender signs: anew for each attempt, so no two attempts carry one time.
-    private func request(
-        _ delivery: Delivery,
-        _ body: [UInt8],
-        attempt: Int = 1
-    ) -> HTTPMessage.Request {
-        // Real attempts are minutes apart; these are seconds apart, and none is in the future.
-        let now = world.now - .seconds(max(0, 10 - attempt))
-        if delivery.provider == .purchasely {
-            return purchaselySender.request(
-                body: body,
-                at: now,
-                signature: delivery.signature
-            )
-        }
-        return sender.request(
-            method: webhookMethod,
-            body: body,
-            at: now,
-            authorization: delivery.authorization,
-            signature: delivery.signature
-        )
-    }
-
-    private func isGone(_ outcome: Exchange.Outcome, _ progress: inout Progress) async -> Bool {
-        guard case .failed(.refused, let text) = outcome, !(await backend.isReachable())
-        else { return false }
-        progress.trouble = .backendGone(text)
-        return true
-    }
-
-    // MARK: Bodies
-
-    /// The body of the contract's first event, in a namespace that nobody uses.
-    func sampleBody(of contract: Contract) -> JSONValue? {
-        let namespace = Namespace(name: "sample", idForm: profile.idForm)
-        for case .deliver(let delivery) in contract.steps {
-            switch delivery.subject {
-            case .event(let spec): return factory(namespace).body(spec, name: delivery.name)
-            case .purchasely(let spec):
-                return PurchaselyEventFactory(namespace: namespace, base: base)
-                    .body(spec, name: delivery.name)
-            case .body, .raw, .repeats, .told: continue
-            }
-        }
-        return nil
-    }
-
-    private func body(of delivery: Delivery, _ progress: inout Progress) -> [UInt8] {
-        let factory = factory(progress.namespace)
-        switch delivery.subject {
-        case .repeats(let name):
-            let bytes = progress.bodies[name] ?? []
-            guard !delivery.edits.isEmpty, let value = try? JSONValue(parsing: bytes)
-            else { return bytes }
-            return Self.edited(value, delivery, &progress).bytes
-        case .event(let spec):
-            let body = factory.body(spec, name: delivery.name)
-            while let next = progress.upcoming.first, next.time <= spec.time {
-                world.apply(next.body, namespace: progress.namespace.name)
-                progress.upcoming.removeFirst()
-            }
-            return Self.edited(body, delivery, &progress).bytes
-        case .purchasely(let spec):
-            let body = PurchaselyEventFactory(namespace: progress.namespace, base: base)
-                .body(spec, name: delivery.name)
-            return Self.edited(body, delivery, &progress).bytes
-        case .body(let value):
-            progress.values.namespace = progress.namespace
-            let body = Self.edited(progress.values.fill(value), delivery, &progress)
-            // What the event says, REST says.
-            if delivery.provider == .revenueCat, body["event"]?["app_user_id"] != nil {
-                world.apply(body, namespace: progress.namespace.name)
-            }
-            return body.bytes
-        case .told(let type):
-            let bytes = told(type, &progress)
-            guard !delivery.edits.isEmpty, let value = try? JSONValue(parsing: bytes)
-            else { return bytes }
-            return Self.edited(value, delivery, &progress).bytes
-        case .raw(.text(let text)):
-            progress.values.namespace = progress.namespace
-            return Array(progress.values.fill(text).utf8)
-        case .raw(.truncated(let spec, let percent)):
-            let bytes = factory.body(spec, name: delivery.name).bytes
-            return Array(bytes.prefix(bytes.count * percent / 100))
-        }
-    }
-
-    private static func edited(
-        _ body: JSONValue,
-        _ delivery: Delivery,
-        _ progress: inout Progress
-    ) -> JSONValue {
-        var body = body
-        progress.values.namespace = progress.namespace
-        let isFlat = delivery.provider == .purchasely
-        for edit in delivery.edits {
-            body.set(edit.pointer, to: edit.value.map { progress.values.fill($0) })
-        }
-        if delivery.paddingKilobytes > 0 {
-            let text = String(repeating: "x", count: delivery.paddingKilobytes << 10)
-            let place = (isFlat ? [] : ["event"]) + ["assay_padding"]
-            body.set(JSONPointer(tokens: place), to: .string(text))
-        }
-        if delivery.nesting > 0 {
-            let nested = (0..<delivery.nesting).reduce(JSONValue.null) { inner, _ in .array([inner])
-            }
-            let place = (isFlat ? [] : ["event"]) + ["assay_nesting"]
-            body.set(JSONPointer(tokens: place), to: nested)
-        }
-        if delivery.shufflesKeys {
-            var generator = SeededGenerator(seed: 0, text: progress.namespace.name + delivery.name)
-            body = shuffled(body, &generator)
-        }
-        return body
-    }
-
-    private static func shuffled(
-        _ value: JSONValue,
-        _ generator: inout SeededGenerator
-    ) -> JSONValue {
-        switch value {
-        case .object(let object):
-            var members = object.members
-            for index in members.indices {
-                members[index].value = shuffled(members[index].value, &generator)
-            }
-            return .object(JSONObject(members: members.shuffled(using: &generator)))
-        case .array(let elements):
-            return .array(elements.map { shuffled($0, &generator) })
-        case .null, .bool, .number, .string: return value
-        }
     }
 }

@@ -2,15 +2,22 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Waiting for evidence: a later event's effect, then a quiet journal.
-extension RunExecutor {
+/// Waits for evidence: a later event's effect, then a quiet journal, then what has to come.
+struct Settling {
+    let run: RunExecutor
+
+    private var world: FakeWorld { run.world }
+
     /// Delivers a harmless purchase of somebody else and waits until it has taken effect, so that
     /// what was delivered before has had its turn.
-    func settle(_ progress: Progress, _ sight: RunRecord.Sight) async -> RunRecord.Settling {
+    func settle(
+        _ progress: RunExecutor.Progress,
+        _ sight: RunRecord.Sight
+    ) async -> RunRecord.Settling {
         var isSeen = false
         if sight.seesEffects || sight.seesState {
             isSeen =
-                await sentinel(
+                await Sentinel(run: run).see(
                     progress.namespace.name + "-s",
                     wait: max(.seconds(1), sight.latency * 20),
                     sight
@@ -22,112 +29,98 @@ extension RunExecutor {
 
     /// Waits until nothing of this run has happened for a while that the backend's own latency
     /// suggests; returns that while.
+    ///
+    /// While nobody had time, nothing could happen: what the machine took is no quiet, and neither
+    /// is a nap that was much longer than it was meant to be.
     @discardableResult
-    func awaitQuiet(_ progress: Progress, _ sight: RunRecord.Sight?) async -> Duration {
+    func awaitQuiet(
+        _ progress: RunExecutor.Progress,
+        _ sight: RunRecord.Sight?
+    ) async -> Duration {
         let latency = sight?.latency ?? .zero
         let isBlind = sight.map { !$0.seesEffects && !$0.seesState } ?? false
         let window = min(max(latency * 2, .milliseconds(isBlind ? 250 : 15)), .seconds(2))
-        let clock = ContinuousClock()
-        let deadline = clock.now + max(window * 20, .seconds(2))
-        while clock.now < deadline, !Task.isCancelled {
+        let patience = run.patience(max(window * 20, .seconds(2)))
+        var hasOverslept = false
+        while !patience.isOver, !Task.isCancelled {
             let last = world.journal.read {
                 $0.lastActivity(in: progress.namespace.name, from: progress.firstSequence)
             }
-            let rest = window - .microseconds(world.journal.elapsed - (last ?? 0))
+            let silence: Duration = .microseconds(world.journal.elapsed - (last ?? 0))
+            let lost = run.heartbeat.lost(since: run.clock.now - silence)
+            let rest = hasOverslept ? window : window - silence + lost
             guard rest > .zero else { break }
-            try? await clock.sleep(for: rest)
+            let start = run.clock.now
+            await patience.pause(rest)
+            hasOverslept = run.clock.now - start > rest * 2 + Self.oversleepMax
         }
         return window
     }
 
-    /// Registers somebody, delivers a purchase and waits for what it leads to; nil when nothing of
-    /// what is expected was seen in time.
-    func sentinel(
-        _ name: String,
-        wait: Duration,
-        _ expected: RunRecord.Sight
-    ) async -> RunRecord.Sight? {
-        let user = "sentinel"
-        var progress = Progress(
-            namespace: Namespace(name: name, idForm: profile.idForm),
-            firstSequence: world.journal.read { $0.nextSequence },
-            now: base
-        )
-        world.open(name, ids: [progress.namespace.id(of: user)], at: base)
-        guard await register(user, &progress) == nil else { return nil }
-        world.open(name, ids: [progress.namespace.id(of: user)], at: base)
-        var before: [ObservedState] = []
-        if expected.seesState {
-            await probe([user], progress)
-            before = states(user, progress)
-        }
-        let event = factory(progress.namespace).body(
-            EventSpec(type: "INITIAL_PURCHASE", user: user),
-            name: "sentinel"
-        )
-        world.apply(event, namespace: name)
-        let request = sender.request(method: webhookMethod, body: event.bytes, at: world.now)
-        let sequence = world.journal.begin(exchange(.revenueCat, .sentinel, request, progress))
-        let clock = ContinuousClock()
-        let start = clock.now
-        let outcome = await backend.client.send(request, within: .seconds(60))
-        world.journal.complete(sequence, outcome)
-        guard case .answered(let response) = outcome, (200..<300).contains(response.status)
-        else { return nil }
-        var sight = RunRecord.Sight(seesEffects: false, seesState: false, latency: .zero)
-        sight.readsSubscribers = world.journal.read {
-            $0.exchanges(in: name, from: progress.firstSequence)
-                .contains { $0.from == .backend && $0.to == .revenueCat }
-        }
-        var pause: Duration = .milliseconds(1)
-        while true {
-            if expected.seesEffects, !sight.seesEffects {
-                sight.seesEffects = world.journal.read {
-                    $0.exchanges(in: name, from: progress.firstSequence)
-                        .contains { !$0.effects.isEmpty }
-                }
-            }
-            if expected.seesState, !sight.seesState {
-                await probe([user], progress)
-                sight.seesState = states(user, progress) != before
-            }
-            sight.latency = clock.now - start
-            let isComplete =
-                sight.seesEffects == expected.seesEffects && sight.seesState == expected.seesState
-            if isComplete || sight.latency > wait || Task.isCancelled {
-                if expected.seesState { sight.places = places(progress) }
-                return isComplete || sight.seesEffects || sight.seesState ? sight : nil
-            }
-            try? await clock.sleep(for: pause)
-            pause = min(pause * 2, .milliseconds(50))
-        }
-    }
+    /// A nap may be so much longer than meant; on a machine with time it never is.
+    private static let oversleepMax: Duration = .milliseconds(10)
 
-    /// The places that the probes' answers had, before the purchase and after it.
-    private func places(_ progress: Progress) -> [String: [JSONPointer]] {
-        var places = Dictionary(
-            uniqueKeysWithValues: Set(profile.probes.map(\.name)).map { ($0, Set<JSONPointer>()) }
+    /// Looks again and again while something that has to come is missing and may still come.
+    func wait(
+        for first: RunRecord,
+        _ plan: RunPlan,
+        _ progress: RunExecutor.Progress,
+        _ sight: RunRecord.Sight,
+        verdict: @Sendable (RunRecord) -> RunExecutor.Prospect,
+        record: () -> RunRecord
+    ) async -> RunRecord {
+        // After a failure the backend's own timers decide, so the profile's patience counts; else
+        // a later event has been seen to take effect, and stragglers have little time left.
+        let patience = run.patience(
+            plan.isDisturbed ? run.profile.patience : run.shortPatience(sight.latency)
         )
-        let exchanges = world.journal.read {
-            $0.exchanges(in: progress.namespace.name, from: progress.firstSequence)
+        var result = first
+        var pause: Duration = .milliseconds(5)
+        func isOpen(_ record: RunRecord) -> Bool {
+            verdict(record) == .mayImprove || plan.observes && record.isTryingAgain
         }
-        for exchange in exchanges {
-            guard case .probe(let probe, _) = exchange.purpose, exchange.completed != nil,
-                case .document(let document) = ObservedState(exchange)
-            else { continue }
-            places[probe, default: []].formUnion(document.places)
+        let observation = Observation(run: run)
+        while isOpen(result), !patience.isOver, !Task.isCancelled {
+            await patience.pause(pause)
+            pause = min(pause * 2, .milliseconds(100))
+            await observation.probe(plan.users, progress)
+            result = record()
+            if !isOpen(result) {
+                // What came late may come twice: stay until it is quiet again.
+                await awaitQuiet(progress, sight)
+                await observation.probe(plan.users, progress)
+                result = record()
+            }
         }
-        return places.mapValues { $0.sorted { $0.description < $1.description } }
+        if isOpen(result), patience.isCut {
+            result.starvation = run.heartbeat.starvation(since: patience.start, isCut: true)
+        }
+        return result
     }
+}
 
-    private func states(_ user: String, _ progress: Progress) -> [ObservedState] {
-        let exchanges = world.journal.read {
-            $0.exchanges(in: progress.namespace.name, from: progress.firstSequence)
-        }
-        return profile.probes.compactMap { probe in
-            exchanges.last {
-                if case .probe(probe.name, user) = $0.purpose { true } else { false }
-            }.map(ObservedState.init)
+extension RunRecord {
+    /// Whether the backend's last call failed, by plan, so that it has reason to call once more;
+    /// until it has, nobody can say that it does not.
+    fileprivate var isTryingAgain: Bool {
+        let calls = exchanges.filter { $0.from == .backend && $0.request.method != "GET" }
+        guard let last = calls.last else { return false }
+        guard case .answered(let response) = last.outcome else { return true }
+        return response.status >= 500 || response.status == 429
+    }
+}
+
+extension RunPlan {
+    /// Whether anything fails in it by plan, so that the backend's own timers decide when it is
+    /// over.
+    fileprivate var isDisturbed: Bool {
+        steps.contains {
+            switch $0 {
+            case .provider, .restart, .killAtCall: true
+            case .deliver(let delivery): delivery.disturbedCount > 0
+            case .register, .name, .createAccount, .call, .request, .rotateKeys, .account, .phone:
+                false
+            }
         }
     }
 }

@@ -114,6 +114,15 @@ package struct Journal: Sendable {
             .map { max($0.invoked, $0.completed) }.max()
     }
 
+    /// When the backend last made a call in each namespace, or was answered.
+    package func lastCalls() -> [String: Int64] {
+        var last: [String: Int64] = [:]
+        for entry in entries[head...] where entry.from == Exchange.Party.backend.rawValue {
+            last[entry.namespace] = max(last[entry.namespace] ?? 0, entry.invoked, entry.completed)
+        }
+        return last
+    }
+
     private mutating func trim() {
         while byteCount > bytesMax, count > 1 {
             byteCount -= entries[head].byteCount

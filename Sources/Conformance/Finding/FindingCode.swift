@@ -56,6 +56,7 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
     case disturbanceMissed = "E910"
     case expired = "E911"
     case readingAbsent = "E912"
+    case machineBusy = "E913"
 
     /// The kebab-case name that reports print beside the code.
     package var rule: String {
@@ -116,6 +117,7 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
         case .disturbanceMissed: "disturbance-missed"
         case .expired: "expired"
         case .readingAbsent: "reading-absent"
+        case .machineBusy: "machine-busy"
         }
     }
 
@@ -506,6 +508,13 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
                 "The pointer is misspelt, the field moved, or the backend leaves it out.",
                 "Correct 'read' in assay.yaml; where leaving it out means something, say so: "
                     + "'refunded: {at: /refunded, absent: false}'."
+            )
+        case .machineBusy:
+            (
+                "Something did not come in time, and Assay itself was held up while it waited.",
+                "The machine had more to do than it could: its timers fired late, or the process "
+                    + "stood for a while, and the backend may have stood as well.",
+                "Run again on a machine with less to do, or with fewer --jobs."
             )
         case .notRun:
             (

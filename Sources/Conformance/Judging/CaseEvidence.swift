@@ -54,7 +54,7 @@ package enum Judge {
             )
             return (.failed, [finding])
         }
-        let findings = rules.flatMap { $0.findings(in: evidence) }
+        let findings = heedingStarvation(rules.flatMap { $0.findings(in: evidence) }, in: evidence)
         let failures = findings.filter { !$0.code.isInconclusive }
         if !failures.isEmpty { return (.failed, failures) }
         return findings.isEmpty ? (.passed, []) : (.inconclusive, findings)
@@ -187,11 +187,20 @@ extension Judge {
                     .wrongID, .tellingAnswer, .wrongWinners, .secretShown, .tooManyFetches,
                     .answerDiffers, .expired, .commandUnwanted, .unusableID, .paywallTooEarly,
                     .paywallRepeated, .registrationRepeated, .registrationIncomplete, .badCommand,
-                    .wrongOrder, .guessableID, .openSecret, .pageBroken:
+                    .wrongOrder, .guessableID, .openSecret, .pageBroken, .machineBusy:
                     false
                 // The call may still come.
                 case .disturbanceMissed: true
                 }
+            }
+    }
+
+    /// Whether a finding rests on what a twin showed, or did not show.
+    package static func dependsOnTwin(_ findings: [Finding]) -> Bool {
+        dependsOnVolatility(findings)
+            || findings.contains {
+                [.effectMissing, .effectExtra].contains($0.code)
+                    || $0.code == .effectCount && $0.isFinal
             }
     }
 

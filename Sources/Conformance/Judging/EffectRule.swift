@@ -13,7 +13,15 @@ package struct EffectRule: Rule {
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> Finding? {
-        guard let max = expected.addedMax, let twin = evidence.twins.first else { return nil }
+        guard let max = expected.addedMax else { return nil }
+        guard let twin = evidence.twins.first else {
+            return Finding(
+                .twinFailed,
+                expected: "a run without the steps, to count what they add",
+                actual: "there was none; the contract names no 'like'",
+                location: expected.location
+            )
+        }
         func matching(_ record: RunRecord) -> [Exchange] {
             let id = expected.user.map(record.namespace.id(of:))
             return record.effects.filter { effect, _ in

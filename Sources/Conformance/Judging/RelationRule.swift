@@ -5,10 +5,25 @@
 /// of effects.
 package struct RelationRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
-        guard let relation = evidence.expectation.relation, let twin = evidence.twins.first,
-            !evidence.expectation.compared.isEmpty
-        else { return [] }
-        if let failure = twinFailure(twin) { return [failure] }
+        guard let relation = evidence.expectation.relation else { return [] }
+        guard !evidence.twins.isEmpty else {
+            return [
+                Finding(
+                    .twinFailed,
+                    expected: "a run to compare with, that ends \(phrase(relation))",
+                    actual: "there was none",
+                    location: evidence.expectation.relationLocation
+                )
+            ]
+        }
+        if let failure = evidence.twins.lazy.compactMap(twinFailure).first { return [failure] }
+        return evidence.expectation.compared.isEmpty ? [] : comparison(relation, in: evidence)
+    }
+
+    private static func comparison(
+        _ relation: Expectation.Relation,
+        in evidence: CaseEvidence
+    ) -> [Finding] {
         let subject = ComparableRun(evidence.subject, evidence)
         let twins = evidence.twins.map { ComparableRun($0, evidence) }
         var findings: [Finding] = []
@@ -71,9 +86,18 @@ package struct RelationRule: Rule {
         }
     }
 
+    /// A twin whose own steps did not end as they should is nothing to compare with.
     private static func twinFailure(_ twin: RunRecord) -> Finding? {
         for delivery in twin.plan.deliveries {
-            for attempt in twin.attempts(of: delivery.name) where attempt.response?.status != 200 {
+            let attempts = twin.attempts(of: delivery.name)
+            if attempts.isEmpty {
+                return Finding(
+                    .twinFailed,
+                    expected: "'\(delivery.name)' is delivered in the undisturbed twin",
+                    actual: "no attempt of it reached the backend"
+                )
+            }
+            for attempt in attempts where attempt.response?.status != 200 {
                 let answer = attempt.response.map { "\($0.status)" } ?? "no answer"
                 return Finding(
                     attempt.response?.status == 429 ? .throttled : .twinFailed,

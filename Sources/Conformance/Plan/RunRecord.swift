@@ -31,6 +31,28 @@ package struct RunRecord: Hashable, Codable, Sendable {
         case pageUnusable(String)
     }
 
+    /// Time in which Assay itself did not run: a timer fired late, a queue stood, the process was
+    /// stopped.
+    ///
+    /// What did not happen then proves nothing about a backend that shares the machine.
+    package struct Starvation: Hashable, Codable, Sendable, CustomStringConvertible {
+        /// Verdicts rest on waits of a second and more; what is longer than half of that may have
+        /// decided one.
+        package static let longestMax: Duration = .milliseconds(500)
+
+        package var longest: Duration
+        package var lost: Duration
+
+        package init(longest: Duration, lost: Duration) {
+            self.longest = longest
+            self.lost = lost
+        }
+
+        package var description: String {
+            "it stood for \(longest.milliseconds) ms at a stretch, \(lost.milliseconds) ms in all"
+        }
+    }
+
     package var plan: RunPlan
     package var namespace: Namespace
     /// The moment that the contract's relative times count from.
@@ -45,6 +67,8 @@ package struct RunRecord: Hashable, Codable, Sendable {
     package var backendExit: String?
     /// While copies were held back on open connections, the backend answered nobody else.
     package var isSerialised = false
+    /// What the machine took from Assay during this run; nil when it took nothing worth a word.
+    package var starvation: Starvation?
 
     package init(
         plan: RunPlan,

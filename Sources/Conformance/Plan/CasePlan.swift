@@ -1,0 +1,30 @@
+/// One variant as it will be run: the run to judge and the twin it is compared with.
+package struct CasePlan: Hashable, Codable, Sendable {
+    package let contract: Contract
+    package private(set) var subject: RunPlan
+    package let twin: RunPlan?
+
+    package init(_ contract: Contract) {
+        self.init(contract, steps: contract.steps)
+    }
+
+    /// The contract with other steps in the judged run; its twin stays as the contract says.
+    package init(_ contract: Contract, given: [Step] = [], steps: [Step]) {
+        self.contract = contract
+        let users = contract.users
+        let all = contract.given + given + steps
+        subject = RunPlan(
+            steps: all,
+            users: users,
+            observes: contract.expectation.needsSettling,
+            watch: contract.expectation.watch
+        )
+        subject.countsFetches = contract.expectation.keyFetchesMax != nil
+        subject.values = contract.values
+        twin = contract.expectation.relation.map {
+            var plan = RunPlan(steps: Twin.steps(of: contract, $0), users: users, observes: true)
+            plan.values = contract.values
+            return plan
+        }
+    }
+}

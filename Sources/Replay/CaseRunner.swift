@@ -1,0 +1,251 @@
+internal import Conformance
+internal import FakeServers
+
+/// Runs and judges single cases, and starts a backend again that ended meanwhile.
+final class CaseRunner: Sendable {
+    /// What is left of a run that passed, so that what comes later can still be held against it.
+    struct Passed: Sendable {
+        let caseID: String
+        var evidence: CaseEvidence
+    }
+
+    private struct State {
+        var runCount = 0
+        /// Counts the lives of a backend that ended by itself and was started again.
+        var life = 0
+        var passedCount = 0
+        var silentCount = 0
+        var passed: [Passed] = []
+    }
+
+    /// After so many cases whose deliveries nobody answered, and none that passed, the rest would
+    /// only wait as well.
+    static let silentCountMax = 8
+
+    let executor: RunExecutor
+    let options: SuiteRunner.Options
+    let sight: RunRecord.Sight
+    private let report: @Sendable (SuiteRunner.Event) -> Void
+    private let state: Locked<State>
+    private let twinRuns: TwinRuns
+
+    init(
+        executor: RunExecutor,
+        options: SuiteRunner.Options,
+        sight: RunRecord.Sight,
+        report: @escaping @Sendable (SuiteRunner.Event) -> Void
+    ) {
+        self.executor = executor
+        self.options = options
+        self.sight = sight
+        self.report = report
+        let state = Locked(State())
+        self.state = state
+        let nonce = options.nonce
+        twinRuns = TwinRuns(executor: executor, sight: sight) { Self.nextName(state, nonce) }
+    }
+
+    private static func nextName(_ state: Locked<State>, _ nonce: String) -> String {
+        let number = state.withLock { state in
+            state.runCount += 1
+            return state.runCount
+        }
+        return "\(nonce)-\(number)"
+    }
+
+    /// The runs that passed, in the order of their ends.
+    var passed: [Passed] { state.withLock { $0.passed } }
+
+    func twins(_ plan: CasePlan) async -> [RunRecord] { await twinRuns.records(of: plan) }
+
+    // MARK: A backend that ends by itself
+
+    /// Nil when the backend ended meanwhile, so that the case has to be run again, alone.
+    func runShared(_ plan: CasePlan) async -> CaseResult? {
+        let life = state.withLock { $0.life }
+        let result = await CaseSearch(cases: self).run(plan)
+        guard let process = executor.backend.process else { return result }
+        if process.exitText != nil || state.withLock({ $0.life }) != life {
+            await revive(after: life)
+            return nil
+        }
+        return result
+    }
+
+    func runAlone(_ plan: CasePlan) async -> CaseResult? {
+        let life = state.withLock { $0.life }
+        let result = await CaseSearch(cases: self).run(plan)
+        if Task.isCancelled { return nil }
+        if let process = executor.backend.process, process.exitText != nil {
+            await revive(after: life)
+        }
+        return result
+    }
+
+    /// Starts a backend that ended by itself again, once for all cases that noticed.
+    private func revive(after life: Int) async {
+        let isFirst = state.withLock { state in
+            guard state.life == life else { return false }
+            state.life += 1
+            return true
+        }
+        guard isFirst else {
+            _ = await executor.backend.isReachable()
+            return
+        }
+        twinRuns.forget()
+        let exit = executor.backend.process?.exitText ?? "it ended"
+        do throws(BackendUnderTest.UnreachableError) {
+            try await executor.backend.restart(.kill)
+            report(.backendRestarted(exit))
+        } catch {
+            report(.backendRestarted(error.description))
+        }
+    }
+
+    // MARK: One case, once
+
+    func runOnce(_ plan: CasePlan) async -> CaseResult {
+        let start = executor.clock.now
+        report(.started(plan.contract.caseID))
+        if let result = givenUp(plan) { return result }
+        let outputStart = executor.backend.process?.outputSize ?? 0
+        var evidence = await evidence(plan)
+        var (verdict, findings) = Judge.judge(evidence)
+        if verdict == .failed {
+            evidence = await absolving(evidence, findings)
+            (verdict, findings) = Judge.judge(evidence)
+        }
+        note(evidence, verdict)
+        let subject = evidence.subject
+        var result = CaseResult(
+            contract: plan.contract,
+            verdict: verdict,
+            findings: findings,
+            seconds: Double((executor.clock.now - start).milliseconds) / 1000,
+            note: verdict == .inconclusive ? findings.first?.actual : nil,
+            overlap: OverlapRule.overlap(in: subject),
+            volatile: StateComparison(evidence).volatile,
+            settling: subject.settling,
+            timeline: verdict == .passed ? [] : subject.exchanges.map(\.shortened),
+            base: subject.base,
+            backendOutput: Self.explains(subject, verdict)
+                ? executor.backend.process?.output(since: outputStart) : nil
+        )
+        if options.keepsEvidence { result.evidence = evidence }
+        return result
+    }
+
+    /// The subject's run and its twins'.
+    private func evidence(_ plan: CasePlan) async -> CaseEvidence {
+        let (profile, sight) = (executor.profile, sight)
+        let twins = await twinRuns.records(of: plan)
+        @Sendable func evidence(_ record: RunRecord) -> CaseEvidence {
+            CaseEvidence(plan: plan, subject: record, twins: twins, profile: profile, sight: sight)
+        }
+        var subject = await executor.run(
+            plan.subject,
+            in: Self.nextName(state, options.nonce),
+            sight: sight,
+            within: plan.contract.expectation.within ?? .seconds(60)
+        ) { record in
+            let findings = Judge.judge(evidence(record)).findings
+            return Judge.mayImprove(findings) ? .mayImprove : .settled
+        }
+        if let exit = executor.backend.process?.exitText, !plan.subject.hasRestart {
+            subject.backendExit = exit
+        }
+        return evidence(subject)
+    }
+
+    /// The evidence once everything was done that could speak for the backend.
+    private func absolving(_ first: CaseEvidence, _ findings: [Finding]) async -> CaseEvidence {
+        var evidence = first
+        if Judge.dependsOnTwin(findings) {
+            // Is something missing in the twin that had no time to come?
+            evidence = evidence.replacing(twins: await twinRuns.matured(of: evidence.plan))
+            let remaining = Judge.judge(evidence)
+            if remaining.verdict == .failed, Judge.dependsOnVolatility(remaining.findings) {
+                // Does one more twin differ in the same place?
+                let more = await twinRuns.oneMore(of: evidence.plan, beside: evidence.twins)
+                evidence = evidence.replacing(twins: more)
+            }
+        }
+        guard executor.backend.process == nil, Judge.judge(evidence).verdict == .failed,
+            !(await executor.backend.isReachable())
+        else { return evidence }
+        // It went away while the case ran, so nothing that is missing can be held against it.
+        var subject = evidence.subject
+        subject.trouble = .backendGone("the backend could not be reached any more")
+        return evidence.replacing(subject: subject)
+    }
+
+    // MARK: What is remembered
+
+    /// The result of a case that is not tried, because nobody answers.
+    private func givenUp(_ plan: CasePlan) -> CaseResult? {
+        guard state.withLock({ $0.silentCount >= Self.silentCountMax && $0.passedCount == 0 })
+        else { return nil }
+        let finding = Finding(
+            .backendGone,
+            expected: "the backend answers deliveries",
+            actual: "\(Self.silentCountMax) cases went unanswered and none passed; not tried"
+        )
+        return Self.inconclusive(plan, finding)
+    }
+
+    static func inconclusive(_ plan: CasePlan, _ finding: Finding) -> CaseResult {
+        CaseResult(
+            contract: plan.contract,
+            verdict: .inconclusive,
+            findings: [finding],
+            note: finding.actual
+        )
+    }
+
+    private func note(_ evidence: CaseEvidence, _ verdict: Verdict) {
+        state.withLock { state in
+            if evidence.subject.isSilent { state.silentCount += 1 }
+            guard verdict == .passed else { return }
+            state.passedCount += 1
+            guard evidence.plan.subject.observes else { return }
+            let caseID = evidence.plan.contract.caseID
+            state.passed.append(Passed(caseID: caseID, evidence: evidence.withoutBodies))
+        }
+    }
+
+    /// What the backend wrote meanwhile says why it ended, failed or kept silent.
+    private static func explains(_ record: RunRecord, _ verdict: Verdict) -> Bool {
+        if record.backendExit != nil { return true }
+        if case .restartFailed = record.trouble { return true }
+        return verdict == .failed
+            && record.exchanges.contains { exchange in
+                guard exchange.to == .backend else { return false }
+                if case .failed = exchange.outcome { return true }
+                return exchange.response.map { $0.status >= 500 } ?? false
+            }
+    }
+}
+
+extension CaseEvidence {
+    func replacing(subject: RunRecord? = nil, twins: [RunRecord]? = nil) -> CaseEvidence {
+        CaseEvidence(
+            plan: plan,
+            subject: subject ?? self.subject,
+            twins: twins ?? self.twins,
+            profile: profile,
+            sight: sight
+        )
+    }
+
+    /// Only what the journal does not hold: its first and last entries stand for the rest.
+    fileprivate var withoutBodies: CaseEvidence {
+        func thin(_ record: RunRecord) -> RunRecord {
+            var record = record
+            let calls = record.exchanges.filter { $0.from == .backend }
+            record.exchanges = Array(record.exchanges.prefix(1)) + calls.suffix(1)
+            return record
+        }
+        return replacing(subject: thin(subject), twins: twins.map(thin))
+    }
+}

@@ -1,0 +1,104 @@
+internal import Conformance
+internal import FakeServers
+internal import Providers
+
+/// Requests that are held back before their last byte, so that they race, or hang half-way.
+struct HeldCopies {
+    let run: RunExecutor
+
+    private var world: FakeWorld { run.world }
+    private var backend: BackendUnderTest { run.backend }
+
+    /// All copies are sent but for their last byte; then the last bytes go out together.
+    func deliver(
+        _ delivery: Delivery,
+        _ body: [UInt8],
+        within: Duration,
+        _ progress: inout RunExecutor.Progress
+    ) async {
+        await backend.client.warm(lanes: delivery.times, path: backend.readyPath)
+        let first = (progress.attemptCounts[delivery.name] ?? 0) + 1
+        progress.attemptCounts[delivery.name] = first + delivery.times - 1
+        world.setClock(of: progress.namespace.name, to: progress.now)
+        let gate = Gate()
+        let request = run.request(delivery, body)
+        let sequences = Locked<[Int]>([])
+        let snapshot = progress
+        let isSerialised = await withTaskGroup(of: Void.self) { group in
+            for index in 0..<delivery.times {
+                group.addTask {
+                    let outcome = await self.held(request, gate, 100, lane: index, within: within)
+                    await gate.opened()
+                    let sequence = sequences.withLock { $0[index] }
+                    self.world.journal.complete(sequence, outcome)
+                }
+            }
+            await gate.reached(delivery.times)
+            let isSerialised = !(await answersOthers(lane: delivery.times))
+            sequences.withLock { sequences in
+                sequences = (0..<delivery.times).map { index in
+                    let purpose = Exchange.Purpose.delivery(
+                        name: delivery.name,
+                        attempt: first + index
+                    )
+                    return world.journal.begin(
+                        run.exchange(delivery.provider, purpose, request, snapshot)
+                    )
+                }
+            }
+            gate.open()
+            await group.waitForAll()
+            return isSerialised
+        }
+        progress.isSerialised = progress.isSerialised || isSerialised
+    }
+
+    /// Sends a request as far as the gate lets it; an answer before the gate opened belongs to the
+    /// attempt all the same.
+    func held(
+        _ request: HTTPMessage.Request,
+        _ gate: Gate,
+        _ percent: Int,
+        lane: Int = 1,
+        within: Duration
+    ) async -> Exchange.Outcome {
+        let outcome = await backend.client.send(
+            request,
+            lane: lane,
+            within: within,
+            disturbance: .held(gate, percent: percent)
+        )
+        gate.arrive(lane: lane)
+        return outcome
+    }
+
+    /// Whether the backend takes one request at a time: it answers nobody while it waits for the
+    /// rest of a webhook, which then breaks off, so that nothing takes effect.
+    func isSerialised() async -> Bool {
+        let request = run.sender.request(
+            method: run.webhookMethod,
+            body: Array("{\"event\": null}".utf8),
+            at: world.now,
+            authorization: .configured,
+            signature: .configured
+        )
+        let gate = Gate()
+        async let sending = held(request, gate, 50, within: .seconds(10))
+        await gate.reached(1)
+        let isSerialised = !(await answersOthers(lane: 2))
+        gate.open(breaking: true)
+        _ = await sending
+        return isSerialised
+    }
+
+    /// Whether the backend answers somebody else while it waits for the rest of other requests.
+    private func answersOthers(lane: Int) async -> Bool {
+        let outcome = await backend.client.send(
+            HTTPMessage.Request("GET", backend.readyPath),
+            lane: lane,
+            within: .seconds(2)
+        )
+        if case .answered = outcome { return true }
+        return false
+    }
+}

@@ -1,0 +1,109 @@
+internal import Conformance
+internal import FakeServers
+
+/// A last look at all cases that passed: what a backend did after its case was judged counts too.
+///
+/// A case ends when a later event has taken effect and it has been quiet for a moment; a second push
+/// may still come, of a backend that works in parallel or on a busy machine. The journal holds it.
+struct LateLook {
+    let executor: RunExecutor
+    let calibration: Calibration
+    let cases: CaseRunner
+
+    /// So long after the last case stragglers are waited for, beside ten times what is usual.
+    private static let straggleMin: Duration = .milliseconds(50)
+
+    /// Judges those again that more has become known about.
+    func revise(_ results: inout [CaseResult?]) async {
+        let passed = cases.passed
+        guard !passed.isEmpty else { return }
+        let patience = executor.patience(max(Self.straggleMin, cases.sight.latency * 10))
+        while !patience.isOver, !Task.isCancelled { await patience.pause(.milliseconds(20)) }
+        let last = executor.world.journal.read { $0.lastCalls() }
+        for case let item in passed where results.contains(where: { $0?.isPassed(item) == true }) {
+            guard var result = await revised(item, last),
+                let index = results.firstIndex(where: { $0?.isPassed(item) == true })
+            else { continue }
+            result.seconds = results[index]?.seconds ?? 0
+            result.runCount = results[index]?.runCount
+            results[index] = result
+        }
+    }
+
+    /// The result that replaces one of before; nil when nothing has changed.
+    private func revised(
+        _ item: CaseRunner.Passed,
+        _ last: [String: Int64]
+    ) async -> CaseResult? {
+        let records = [item.evidence.subject] + item.evidence.twins
+        let isLate = records.contains { record in
+            let known = record.exchanges.last { $0.from == .backend }.map(\.lastMoment) ?? -1
+            return last[record.namespace.name] ?? -1 > known
+        }
+        if isLate {
+            let subject = await executor.lookAgain(item.evidence.subject, probes: false)
+            var twins: [RunRecord] = []
+            for twin in item.evidence.twins {
+                twins.append(await executor.lookAgain(twin, probes: false))
+            }
+            let evidence = item.evidence.replacing(subject: subject, twins: twins)
+            let (verdict, findings) = Judge.judge(evidence)
+            if verdict != .passed {
+                return result(evidence, verdict, findings, "it came after the case was over")
+            }
+        }
+        return lateSight(item.evidence)
+    }
+
+    /// Calibration took the backend for one that sends no pushes, and then one came.
+    private func lateSight(_ evidence: CaseEvidence) -> CaseResult? {
+        guard !evidence.sight.seesEffects, let late = calibration.lateness(),
+            evidence.expectation.restsOnEffects
+        else { return nil }
+        let finding = Finding(
+            .unobservable,
+            expected: "what the backend sends is seen in time",
+            actual:
+                "its pushes come after \(late.milliseconds) ms, later than they were looked for",
+            location: evidence.plan.contract.location
+        )
+        return result(evidence, .inconclusive, [finding], finding.actual)
+    }
+
+    private func result(
+        _ evidence: CaseEvidence,
+        _ verdict: Verdict,
+        _ findings: [Finding],
+        _ note: String
+    ) -> CaseResult {
+        var result = CaseResult(
+            contract: evidence.plan.contract,
+            verdict: verdict,
+            findings: findings,
+            note: note,
+            overlap: OverlapRule.overlap(in: evidence.subject),
+            volatile: StateComparison(evidence).volatile,
+            settling: evidence.subject.settling,
+            timeline: evidence.subject.exchanges.map(\.shortened),
+            base: evidence.subject.base
+        )
+        if cases.options.keepsEvidence { result.evidence = evidence }
+        return result
+    }
+}
+
+extension CaseResult {
+    fileprivate func isPassed(_ item: CaseRunner.Passed) -> Bool {
+        verdict == .passed && contract.caseID == item.caseID
+    }
+}
+
+extension Exchange {
+    fileprivate var lastMoment: Int64 { max(invoked, completed ?? invoked) }
+}
+
+extension Conformance.Expectation {
+    fileprivate var restsOnEffects: Bool {
+        !effects.isEmpty || relation != nil && compared.contains(.effects)
+    }
+}

@@ -1,0 +1,71 @@
+package import Conformance
+
+/// The way to the backend under test: HTTP outside, a simulated network in tests.
+package protocol Transport: Sendable {
+    /// Where the backend is, for people.
+    var base: String { get }
+
+    /// Sends one request and brings back its end.
+    ///
+    /// Each lane has connections of its own, so that a repeated delivery comes over another
+    /// connection and copies can be released together.
+    func send(
+        _ request: HTTPMessage.Request,
+        lane: Int,
+        within: Duration,
+        disturbance: Disturbance
+    ) async -> Exchange.Outcome
+
+    /// Opens a connection on each of the first lanes, so that a barrier releases requests and not
+    /// handshakes.
+    func warm(lanes count: Int, path: String) async
+
+    func close() async
+}
+
+extension Transport {
+    package func send(
+        _ request: HTTPMessage.Request,
+        lane: Int = 0,
+        within: Duration
+    ) async -> Exchange.Outcome {
+        await send(request, lane: lane, within: within, disturbance: .none)
+    }
+
+    package func send(
+        _ request: HTTPMessage.Request,
+        within: Duration,
+        disturbance: Disturbance
+    ) async -> Exchange.Outcome {
+        await send(request, lane: 0, within: within, disturbance: disturbance)
+    }
+}
+
+/// A backend that can be started and stopped: a process outside, a model in tests.
+package protocol BackendProgram: AnyObject, Sendable {
+    /// The time zone of the next launch; nil is the one that Assay runs in.
+    var timeZone: String? { get set }
+    /// How it ended, when it has ended by itself; nil while it runs.
+    var exitText: String? { get }
+    /// How much it has written, in bytes.
+    var outputSize: UInt64 { get }
+
+    func launch() throws(BackendProcess.StartError)
+    /// Stops it and waits until it is gone; after the grace it is killed.
+    func stop(_ signal: Restart.Signal, grace: Duration) async
+    /// Ends what is left of it, at once.
+    func killNow()
+    /// Ends what left its group and lives on.
+    func sweep()
+    /// The last lines that it wrote after that many bytes.
+    func output(since start: UInt64, lineCountMax: Int) -> String
+}
+
+extension BackendProgram {
+    package func stop(_ signal: Restart.Signal) async {
+        await stop(signal, grace: .seconds(10))
+    }
+
+    package func output(since start: UInt64) -> String { output(since: start, lineCountMax: 12) }
+    package func outputTail() -> String { output(since: 0, lineCountMax: 12) }
+}
