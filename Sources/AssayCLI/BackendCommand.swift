@@ -53,8 +53,7 @@ struct BackendCommand: AsyncParsableCommand {
             oneSignalBaseURL: environment["ONESIGNAL_API_BASE"] ?? "http://127.0.0.1:9320",
             oneSignalAppID: environment["ONESIGNAL_APP_ID"]
                 ?? "a55a4000-0000-4000-8000-000000000000",
-            oneSignalKey: environment["ONESIGNAL_API_KEY"] ?? "os_v2_app_assay",
-            defects: try defects()
+            oneSignalKey: environment["ONESIGNAL_API_KEY"] ?? "os_v2_app_assay"
         )
         configuration.style = style
         configuration.revenueCatBaseURL =
@@ -64,7 +63,7 @@ struct BackendCommand: AsyncParsableCommand {
         configuration.firebaseProject = environment["FIREBASE_PROJECT_ID"] ?? "assay-project"
         configuration.firebaseKeysURL = environment["FIREBASE_JWKS_URL"]
         configuration.firebaseAuthURL = environment["FIREBASE_AUTH_BASE"]
-        let backend = ReferenceBackend(configuration)
+        let backend = ReferenceBackend(configuration, showing: try defects())
         do {
             try await backend.run { port in
                 Terminal.error("reference backend on http://127.0.0.1:\(port)\n")

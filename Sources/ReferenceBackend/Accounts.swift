@@ -8,15 +8,32 @@ internal import GRDB
 struct Accounts: Sendable {
     let store: Store
 
+    struct Login: Sendable {
+        let accountID: String
+        let password: String
+        /// The id on the device, and what proves that it is the device's own.
+        let currentAppUserID: String?
+        let deviceToken: String?
+    }
+
     enum LoginResult: Sendable {
         case claimed(appUserID: String)
         case recovered(appUserID: String)
         /// Unknown account and wrong password alike, so that nobody learns which accounts exist.
         case refused
-        /// Only a defect tells that there is no such account.
-        case unknown
         /// The id on the device is somebody else's, unknown, or not proven to be the caller's.
         case conflict
+    }
+
+    struct Policy: Sendable {
+        var isPassword = Accounts.isPassword
+        var finish = Accounts.finish
+        var claim = Accounts.claim
+        var mayClaim = Accounts.isProven
+        var bind = Accounts.bind
+        var mayInherit = Accounts.isProven
+        var inherit = Accounts.inherit
+        var erase = Accounts.erase
     }
 
     private static let rounds = 60_000
@@ -34,50 +51,38 @@ struct Accounts: Sendable {
     }
 
     /// Authenticates first; rows are touched only afterwards (S-25 to S-28).
-    func login(
-        _ accountID: String,
-        password: String,
-        currentAppUserID: String?,
-        deviceToken: String?
-    ) async throws -> LoginResult {
+    func login(_ login: Login) async throws -> LoginResult {
         let row = try await store.pool.read { db in
             try Row.fetchOne(
                 db,
                 sql: "SELECT salt, passwordHash FROM accounts WHERE accountID = ?",
-                arguments: [accountID]
+                arguments: [login.accountID]
             ).map { (salt: $0["salt"] as Data, hash: $0["passwordHash"] as Data) }
         }
         // An unknown account costs the same time as a wrong password.
-        let attempt = try Self.hash(password, salt: row?.salt ?? Data(count: 16))
-        // Defect: login-tells-accounts, login-without-password
-        if row == nil, store.defects.contains(.loginTellsAccounts) { return .unknown }
-        guard let row,
-            Authenticity.isEqual(Array(attempt), Array(row.hash))
-                || store.defects.contains(.loginWithoutPassword)
-        else { return .refused }
-        // Defect: claim-two-steps
-        if store.defects.contains(.claimTwoSteps) {
-            return try await claimInTwoSteps(accountID, currentAppUserID)
-        }
-        // Defect: owned-checked-before
-        let isEarly = store.defects.contains(.ownedCheckedBefore)
-        let early = isEarly ? try await store.pool.read { db in try owned(db, by: accountID) } : nil
-        if isEarly { try await Task.sleep(for: .milliseconds(300)) }
-        return try await store.pool.write { db in
-            if let owned = isEarly ? early : try owned(db, by: accountID) {
-                try adopt(db, currentAppUserID, deviceToken, into: owned)
-                // Defect: recover-answers-current
-                let answersCurrent = store.defects.contains(.recoverAnswersCurrent)
-                return .recovered(
-                    appUserID: answersCurrent
-                        ? currentAppUserID ?? owned.appUserID : owned.appUserID
-                )
+        let attempt = try Self.hash(login.password, salt: row?.salt ?? Data(count: 16))
+        let policy = store.policies.accounts
+        guard try policy.isPassword(attempt, row?.hash) else { return .refused }
+        return try await policy.finish(self, login)
+    }
+
+    /// Without a hash there is no such account.
+    static func isPassword(_ attempt: Data, _ hash: Data?) throws -> Bool {
+        guard let hash else { return false }
+        return Authenticity.isEqual(Array(attempt), Array(hash))
+    }
+
+    /// One transaction looks and decides, so of two logins at once the second sees the first (S-27).
+    static func finish(_ accounts: Accounts, _ login: Login) async throws -> LoginResult {
+        try await accounts.store.pool.write { db in
+            if let owned = try accounts.owned(db, by: login.accountID) {
+                return try accounts.recover(db, owned, login)
             }
-            return try claim(db, accountID, currentAppUserID, deviceToken)
+            return try accounts.store.policies.accounts.claim(accounts, db, login)
         }
     }
 
-    private func owned(_ db: Database, by accountID: String) throws -> User? {
+    func owned(_ db: Database, by accountID: String) throws -> User? {
         try User.fetchOne(
             db,
             sql: "SELECT users.* FROM accounts JOIN users ON users.id = accounts.userID "
@@ -86,84 +91,68 @@ struct Accounts: Sendable {
         )
     }
 
-    /// The id must exist, be its device's own, and belong to nobody; the update decides, so of two
-    /// accounts one wins (S-26, S-27).
-    private func claim(
+    /// Whoever shows the token that the registration handed out has the id.
+    static func isProven(_ user: User, by deviceToken: String?) -> Bool {
+        user.deviceToken != nil && user.deviceToken == deviceToken
+    }
+
+    // MARK: Claiming
+
+    /// The id must exist, be its device's own, and belong to nobody (S-26).
+    static func claim(
+        _ accounts: Accounts,
         _ db: Database,
-        _ accountID: String,
-        _ id: String?,
-        _ deviceToken: String?
+        _ login: Login
     ) throws -> LoginResult {
-        // Defect: claim-unknown-id
-        if store.defects.contains(.claimUnknownID), let id, try store.user(db, known: id) == nil {
-            return .claimed(appUserID: id)
-        }
-        // Defect: claim-nothing
-        guard let id, let user = try store.user(db, known: id), let userID = user.id else {
-            return id == nil && store.defects.contains(.claimNothing)
-                ? .claimed(appUserID: "null") : .conflict
-        }
-        // Defect: claim-without-proof
-        let isProven = user.deviceToken != nil && user.deviceToken == deviceToken
-        guard isProven || store.defects.contains(.claimWithoutProof) else { return .conflict }
-        // Defect: claim-owned-id
-        if store.defects.contains(.claimOwnedID) {
-            try db.execute(
-                sql: "UPDATE accounts SET userID = NULL WHERE userID = ?",
-                arguments: [userID]
-            )
-        }
+        let policy = accounts.store.policies.accounts
+        guard let id = login.currentAppUserID, let user = try accounts.store.user(db, known: id),
+            let userID = user.id, policy.mayClaim(user, login.deviceToken),
+            try policy.bind(db, login.accountID, userID)
+        else { return .conflict }
+        return .claimed(appUserID: user.appUserID)
+    }
+
+    /// The update decides, so of two accounts one wins (S-27).
+    static func bind(_ db: Database, _ accountID: String, to userID: Int64) throws -> Bool {
         try db.execute(
             sql: "UPDATE accounts SET userID = ? WHERE accountID = ? "
                 + "AND NOT EXISTS (SELECT 1 FROM accounts WHERE userID = ?)",
             arguments: [userID, accountID, userID]
         )
-        // Defect: claim-answers-new-id
-        let answer =
-            store.defects.contains(.claimAnswersNewID) ? UUID().uuidString : user.appUserID
-        return db.changesCount == 1 ? .claimed(appUserID: answer) : .conflict
+        return db.changesCount == 1
     }
+
+    // MARK: Recovering
 
     /// What the device bought before the login goes with the person (S-28); an id that somebody owns
     /// stays as it is.
-    private func adopt(
-        _ db: Database,
-        _ id: String?,
-        _ deviceToken: String?,
-        into account: User
-    ) throws {
-        // Defect: recover-drops-purchases
-        guard let id, let previous = try store.user(db, known: id), previous.id != account.id,
-            // Defect: recover-takes-unproven
-            previous.deviceToken != nil && previous.deviceToken == deviceToken
-                || store.defects.contains(.recoverTakesUnproven),
+    func recover(_ db: Database, _ account: User, _ login: Login) throws -> LoginResult {
+        let policy = store.policies.accounts
+        if let id = login.currentAppUserID, let previous = try store.user(db, known: id),
+            previous.id != account.id, policy.mayInherit(previous, login.deviceToken),
             let previousID = previous.id, let accountID = account.id,
             !(try isOwned(db, previousID))
-        else { return }
-        if store.defects.contains(.recoverDropsPurchases) {
-            try db.execute(
-                sql: "DELETE FROM subscriptions WHERE userID = ?",
-                arguments: [previousID]
-            )
-            return
+        {
+            try policy.inherit(store, db, previousID, accountID)
         }
-        try store.move(db, from: previousID, to: accountID)
+        return .recovered(appUserID: account.appUserID)
     }
 
-    private func isOwned(_ db: Database, _ userID: Int64) throws -> Bool {
+    static func inherit(
+        _ store: Store,
+        _ db: Database,
+        from previous: Int64,
+        to account: Int64
+    ) throws {
+        try store.move(db, from: previous, to: account)
+    }
+
+    func isOwned(_ db: Database, _ userID: Int64) throws -> Bool {
         try Bool.fetchOne(
             db,
             sql: "SELECT EXISTS(SELECT 1 FROM accounts WHERE userID = ?)",
             arguments: [userID]
         ) ?? false
-    }
-
-    /// Only defects take an id away from its account.
-    func unlink(_ db: Database, _ userID: Int64?) throws {
-        try db.execute(
-            sql: "UPDATE accounts SET userID = NULL WHERE userID = ?",
-            arguments: [userID]
-        )
     }
 
     /// The account that owns a user; whoever has none is anonymous (S-29).
@@ -175,22 +164,24 @@ struct Accounts: Sendable {
         )
     }
 
-    /// Looks, waits and writes; only a defect does.
-    private func claimInTwoSteps(_ accountID: String, _ id: String?) async throws -> LoginResult {
-        let user = try await store.pool.read { db in
-            try id.flatMap { try store.user(db, known: $0) }
-        }
-        guard let user, let userID = user.id,
-            !(try await store.pool.read { db in try isOwned(db, userID) })
-        else { return .conflict }
-        try await Task.sleep(for: .milliseconds(300))
-        try await store.pool.write { db in
-            try db.execute(
-                sql: "UPDATE accounts SET userID = ? WHERE accountID = ?",
-                arguments: [userID, accountID]
-            )
-        }
-        return .claimed(appUserID: user.appUserID)
+    // MARK: Leaving
+
+    /// Erases what names the person or the phone; what was bought stays, because stores and
+    /// RevenueCat keep it too.
+    static func erase(_ db: Database, _ user: User) throws {
+        var user = user
+        user.deviceID = nil
+        user.platform = nil
+        user.deviceToken = nil
+        try user.update(db)
+        try unlink(db, user.id)
+    }
+
+    static func unlink(_ db: Database, _ userID: Int64?) throws {
+        try db.execute(
+            sql: "UPDATE accounts SET userID = NULL WHERE userID = ?",
+            arguments: [userID]
+        )
     }
 
     private static func hash(_ password: String, salt: Data) throws -> Data {

@@ -1,77 +1,56 @@
 internal import Crypto
 internal import Foundation
-internal import NIOConcurrencyHelpers
 
 /// Who may deliver: the configured Authorization value, and the signature when one is configured.
 struct Authenticity: Sendable {
     let authorization: String?
     let signingKey: String?
-    let defects: Set<Defect>
-    /// Only a defect remembers signatures.
-    private let seen = NIOLockedValueBox<[Data: String]>([:])
+    let policy: Policy
 
-    init(authorization: String?, signingKey: String?, defects: Set<Defect>) {
-        self.authorization = authorization
-        self.signingKey = signingKey
-        self.defects = defects
+    struct Policy: Sendable {
+        var isAuthorized = Authenticity.isAuthorized
+        var isSigned = Authenticity.isSigned
+        /// How far a signature's time may be from ours, in seconds; the documented example.
+        var ageMax: Int64 = 300
     }
-
-    /// How far a signature's time may be from ours, in seconds; the documented example.
-    private static let ageMax: Int64 = 300
 
     func accepts(authorization value: String?, signature: String?, body: Data) -> Bool {
-        isAuthorized(value) && isSigned(signature, body)
+        if let authorization, !policy.isAuthorized(value, authorization) { return false }
+        if let signingKey, !policy.isSigned(signature, body, signingKey, policy.ageMax) {
+            return false
+        }
+        return true
     }
 
-    private func isAuthorized(_ value: String?) -> Bool {
-        guard let authorization else { return true }
-        // Defect: no-authorization-check and its relatives
-        if defects.contains(.noAuthorizationCheck) { return true }
-        if defects.contains(.authorizationMissingAllowed), value == nil { return true }
+    /// The whole value decides.
+    static func isAuthorized(_ value: String?, by secret: String) -> Bool {
         guard let value else { return false }
-        if defects.contains(.authorizationPrefix), !value.isEmpty, authorization.hasPrefix(value),
-            value.count > authorization.count / 2
-        {
-            return true
-        }
-        if defects.contains(.authorizationExtra), value.hasPrefix(authorization) { return true }
-        if defects.contains(.authorizationAnyCase), value.lowercased() == authorization.lowercased()
-        {
-            return true
-        }
-        if defects.contains(.authorizationSchemeOnly), value == "Bearer" { return true }
-        return Self.isEqual(Array(value.utf8), Array(authorization.utf8))
+        return isEqual(value, secret)
     }
 
-    /// HMAC-SHA256 over `t`, a full stop and the raw bytes, compared in constant time.
-    private func isSigned(_ header: String?, _ body: Data) -> Bool {
-        guard let signingKey else { return true }
-        // Defect: signature-ignored, signature-missing-allowed, signature-age-ignored
-        if defects.contains(.signatureIgnored) { return true }
-        if defects.contains(.signatureMissingAllowed), header == nil { return true }
+    /// HMAC-SHA256 over `t`, a full stop and the raw bytes; an old signature proves nothing.
+    static func isSigned(_ header: String?, body: Data, key: String, ageMax: Int64) -> Bool {
         var parts: [Substring: Substring] = [:]
         for part in (header ?? "").split(separator: ",") {
             let pair = part.split(separator: "=", maxSplits: 1)
             if pair.count == 2 { parts[pair[0]] = pair[1] }
         }
-        guard let timestampText = parts["t"], let timestamp = Int64(timestampText),
-            let code = parts["v1"]
+        guard let time = parts["t"], let seconds = Int64(time), let code = parts["v1"],
+            abs(Store.now() / 1000 - seconds) <= ageMax
         else { return false }
-        let age = abs(Int64(Date().timeIntervalSince1970) - timestamp)
-        guard age <= Self.ageMax || defects.contains(.signatureAgeIgnored) else { return false }
-        let mac = HMAC<SHA256>.authenticationCode(
-            for: Data("\(timestampText).".utf8) + body,
-            using: SymmetricKey(data: Data(signingKey.utf8))
-        )
-        let hex = mac.map { String(format: "%02x", $0) }.joined()
-        // Defect: signature-once
-        if defects.contains(.signatureOnce),
-            seen.withLockedValue({ $0.updateValue(String(code), forKey: body) })
-                .map({ $0 != code }) ?? false
-        {
-            return false
-        }
-        return Self.isEqual(Array(hex.utf8), Array(code.utf8))
+        return isEqual(String(code), self.code(of: Data("\(time).".utf8) + body, key: key))
+    }
+
+    /// HMAC-SHA256, in hexadecimal.
+    static func code(of message: Data, key: String) -> String {
+        HMAC<SHA256>.authenticationCode(
+            for: message,
+            using: SymmetricKey(data: Data(key.utf8))
+        ).map { String(format: "%02x", $0) }.joined()
+    }
+
+    static func isEqual(_ left: String, _ right: String) -> Bool {
+        isEqual(Array(left.utf8), Array(right.utf8))
     }
 
     /// Takes the same time wherever the difference is.

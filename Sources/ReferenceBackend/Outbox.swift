@@ -17,20 +17,41 @@ final class Outbox: Sendable {
         var attemptCount: Int
     }
 
+    /// A message that is not in the database yet.
+    struct Draft: Sendable {
+        var key: String
+        var recipient: String
+        var text: String
+        /// Milliseconds since 1970.
+        var dueAt: Int64
+    }
+
     struct Service: Sendable {
         let baseURL: String
         let appID: String
         let apiKey: String
     }
 
-    private let store: Store
-    private let service: Service
-    private let client: HTTPClient
+    struct Policy: Sendable {
+        var key = Outbox.key
+        var keep = Outbox.keep
+        var waiting = Outbox.waiting
+        var attempt = Outbox.attempt
+        var authorization = Outbox.authorization
+        var body = Outbox.body
+        var result = Outbox.result
+        var next = Outbox.next
+    }
+
+    let store: Store
+    let service: Service
+    let client: HTTPClient
     private let wakeUps: AsyncStream<Void>
     private let wakeUp: AsyncStream<Void>.Continuation
     private let inFlight = NIOLockedValueBox<Set<Int64>>([])
 
     private static let attemptCountMax = 12
+    private var policy: Policy { store.policies.outbox }
 
     init(store: Store, service: Service, client: HTTPClient) {
         self.store = store
@@ -40,22 +61,29 @@ final class Outbox: Sendable {
         wakeUp.yield()
     }
 
-    /// Puts a message into the transaction that changes the state.
+    /// Puts a message into the transaction that changes the state, under the key of its event.
     static func enqueue(
+        _ store: Store,
         _ db: Database,
         _ eventID: String,
         recipient: String,
-        text: String,
-        defects: Set<Defect>
+        text: String
     ) throws {
-        // Defect: no-dedupe and its relatives
-        let isOwn = !defects.isDisjoint(with: Defect.withOwnKeys)
-        let key = isOwn ? UUID().uuidString.lowercased() : key(for: eventID)
-        // Defect: outbox-in-memory, which also collects for a moment, as such queues do
-        let batchWait: Int64 = defects.contains(.outboxInMemory) ? 400 : 0
+        let policy = store.policies.outbox
+        let draft = Draft(
+            key: policy.key(eventID),
+            recipient: recipient,
+            text: text,
+            dueAt: Store.now()
+        )
+        try policy.keep(db, draft)
+    }
+
+    /// In the database, because what waits in memory is lost with the process (S-05).
+    static func keep(_ db: Database, _ draft: Draft) throws {
         try db.execute(
             sql: "INSERT INTO outbox (key, recipient, text, dueAt) VALUES (?, ?, ?, ?)",
-            arguments: [key, recipient, text, Store.now() + batchWait]
+            arguments: [draft.key, draft.recipient, draft.text, draft.dueAt]
         )
     }
 
@@ -73,23 +101,8 @@ final class Outbox: Sendable {
 
     func wake() { wakeUp.yield() }
 
-    /// Sends everything that waits and comes back when it is sent; only a defect does.
-    func sendAll() async {
-        for (message, _) in (try? await waiting()) ?? [] {
-            if case .accepted = await attempt(message, timeout: .seconds(12)) {
-                await finish(message, "sent")
-            }
-        }
-    }
-
     /// Sends what is due, for ever.
     func run() async {
-        // Defect: outbox-in-memory
-        if store.defects.contains(.outboxInMemory) {
-            try? await store.pool.write { db in
-                try db.execute(sql: "UPDATE outbox SET state = 'lost' WHERE state = 'waiting'")
-            }
-        }
         await withDiscardingTaskGroup { group in
             for await _ in wakeUps {
                 guard let messages = try? await waiting() else { continue }
@@ -104,10 +117,14 @@ final class Outbox: Sendable {
     }
 
     private func waiting() async throws -> [(Message, Int64)] {
-        try await store.pool.read { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM outbox WHERE state = 'waiting' ORDER BY id")
-                .map { row in (try Message(row: row), row["dueAt"]) }
-        }
+        let policy = policy
+        return try await store.pool.read { db in try policy.waiting(db) }
+    }
+
+    /// Whatever was left, by this process or one before it, with the time when it is due.
+    static func waiting(_ db: Database) throws -> [(Message, Int64)] {
+        try Row.fetchAll(db, sql: "SELECT * FROM outbox WHERE state = 'waiting' ORDER BY id")
+            .map { row in (try Message(row: row), row["dueAt"]) }
     }
 
     private func send(_ message: Message, dueAt: Int64) async {
@@ -118,35 +135,35 @@ final class Outbox: Sendable {
         var wait = dueAt - Store.now()
         while !Task.isCancelled {
             if wait > 0 { try? await Task.sleep(for: .milliseconds(wait)) }
-            let result = await attempt(message)
+            let result = await policy.attempt(self, message, .seconds(2))
             message.attemptCount += 1
-            switch result {
-            case .accepted:
-                await finish(message, "sent")
+            switch policy.next(result, message.attemptCount) {
+            case .finish(let state):
+                await finish(message, state)
                 return
-            case .refused:
-                // Defect: push-retries-for-ever
-                if store.defects.contains(.pushRetriesForEver) {
-                    wait = 100
-                    continue
-                }
-                await finish(message, "refused")
-                return
-            case .failed(let retryAfter):
-                // Defect: push-result-ignored
-                if store.defects.contains(.pushResultIgnored) {
-                    await finish(message, "ignored")
-                    return
-                }
-                guard message.attemptCount < Self.attemptCountMax else {
-                    await finish(message, "given up")
-                    return
-                }
-                // Defect: push-ignores-retry-after
-                let named = store.defects.contains(.pushIgnoresRetryAfter) ? nil : retryAfter
-                wait = named ?? Int64(100) << min(message.attemptCount, 10)
+            case .again(let pause):
+                wait = pause
                 await postpone(message, by: wait)
             }
+        }
+    }
+
+    /// What comes after an attempt.
+    enum Next: Sendable {
+        /// Nothing; the text says how it ended.
+        case finish(String)
+        /// The same message once more, after so many milliseconds.
+        case again(after: Int64)
+    }
+
+    /// Tried again until it is accepted, refused for good, or tired of it; never sooner than the
+    /// provider asked for (S-30, O-04).
+    static func next(_ result: Result, attemptCount: Int) -> Next {
+        switch result {
+        case .accepted: .finish("sent")
+        case .refused: .finish("refused")
+        case .failed where attemptCount >= attemptCountMax: .finish("given up")
+        case .failed(let retryAfter): .again(after: retryAfter ?? 100 << min(attemptCount, 10))
         }
     }
 
@@ -157,7 +174,7 @@ final class Outbox: Sendable {
         return state == "waiting"
     }
 
-    private func finish(_ message: Message, _ state: String) async {
+    func finish(_ message: Message, _ state: String) async {
         try? await store.pool.write { db in
             try db.execute(
                 sql: "UPDATE outbox SET state = ?, attemptCount = ? WHERE id = ?",
@@ -183,72 +200,67 @@ final class Outbox: Sendable {
         case failed(retryAfter: Int64?)
     }
 
-    /// One call of `POST /notifications`; it counts only when the answer carries an id.
-    func attempt(_ message: Message, timeout: TimeAmount = .seconds(2)) async -> Result {
-        var request = HTTPClientRequest(url: service.baseURL + "/notifications")
+    /// One call of `POST /notifications`.
+    static func attempt(
+        _ outbox: Outbox,
+        _ message: Message,
+        timeout: TimeAmount
+    ) async -> Result {
+        let policy = outbox.policy
+        var request = HTTPClientRequest(url: outbox.service.baseURL + "/notifications")
         request.method = .POST
         request.headers.add(name: "content-type", value: "application/json")
-        // Defect: push-unauthorised
-        let isUnauthorised = store.defects.contains(.pushUnauthorised)
-        request.headers.add(
-            name: "authorization",
-            value: isUnauthorised ? "Key of-another-app" : "Key " + service.apiKey
+        request.headers.add(name: "authorization", value: policy.authorization(outbox.service))
+        let body = policy.body(message, outbox.service)
+        guard let data = try? JSONSerialization.data(withJSONObject: body) else { return .refused }
+        request.body = .bytes(ByteBuffer(bytes: data))
+        guard let response = try? await outbox.client.execute(request, timeout: timeout),
+            let answer = try? await response.body.collect(upTo: 1 << 20)
+        else { return .failed(retryAfter: nil) }
+        let seconds = response.headers.first(name: "retry-after").flatMap { Int64($0) }
+        return policy.result(
+            message,
+            Answer(
+                status: response.status.code,
+                retryAfter: seconds.map { $0 * 1000 },
+                body: Data(answer.readableBytesView)
+            )
         )
-        var body: [String: Any] = [
+    }
+
+    static func authorization(_ service: Service) -> String { "Key " + service.apiKey }
+
+    /// For one person, by the id under which the app logs in, under one key for every attempt.
+    static func body(_ message: Message, _ service: Service) -> [String: Any] {
+        [
             "app_id": service.appID,
             "target_channel": "push",
             "include_aliases": ["external_id": [message.recipient]],
             "contents": ["en": message.text],
             "idempotency_key": message.key,
         ]
-        // Defect: push-without-key, push-new-key
-        if store.defects.contains(.pushWithoutKey) { body["idempotency_key"] = nil }
-        if store.defects.contains(.pushNewKey) { body["idempotency_key"] = UUID().uuidString }
-        // Defect: push-to-everyone, push-without-channel
-        if store.defects.contains(.pushToEveryone) { body["included_segments"] = ["All"] }
-        if store.defects.contains(.pushWithoutChannel) { body["target_channel"] = nil }
-        guard let data = try? JSONSerialization.data(withJSONObject: body) else { return .refused }
-        request.body = .bytes(ByteBuffer(bytes: data))
-        guard let response = try? await client.execute(request, timeout: timeout),
-            let answer = try? await response.body.collect(upTo: 1 << 20)
-        else { return .failed(retryAfter: nil) }
-        switch response.status.code {
-        case 200..<300:
-            let json =
-                try? JSONSerialization.jsonObject(with: Data(answer.readableBytesView))
-                as? [String: Any]
-            // Defect: push-empty-id-accepted, push-errors-taken-for-failure
-            if store.defects.contains(.pushEmptyIDAccepted) { return .accepted }
-            if store.defects.contains(.pushErrorsTakenForFailure), json?["errors"] != nil {
-                var again = message
-                again.key = UUID().uuidString.lowercased()
-                return await attempt(again)
-            }
-            let id = json?["id"] as? String ?? ""
-            // Defect: overwrites-tags
-            if store.defects.contains(.overwritesTags) { await writeTags(message) }
-            return id.isEmpty ? .failed(retryAfter: nil) : .accepted
-        case 408, 409, 425, 429, 500...:
-            let seconds = response.headers.first(name: "retry-after").flatMap { Int64($0) }
-            return .failed(retryAfter: seconds.map { $0 * 1000 })
-        default:
-            return .refused
+    }
+
+    /// What OneSignal answered.
+    struct Answer: Sendable {
+        let status: UInt
+        /// Milliseconds, when it named them.
+        let retryAfter: Int64?
+        let body: Data
+
+        var json: [String: Any] {
+            (try? JSONSerialization.jsonObject(with: body)) as? [String: Any] ?? [:]
         }
     }
 
-    /// Writes tags that RevenueCat keeps itself; only a defect does.
-    private func writeTags(_ message: Message) async {
-        let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
-        let id = message.recipient.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
-        var request = HTTPClientRequest(
-            url: "\(service.baseURL)/apps/\(service.appID)/users/by/external_id/\(id)"
-        )
-        request.method = .PATCH
-        request.headers.add(name: "content-type", value: "application/json")
-        request.headers.add(name: "authorization", value: "Key " + service.apiKey)
-        let tags: [String: Any] = ["properties": ["tags": ["subscription_status": "active"]]]
-        let data = (try? JSONSerialization.data(withJSONObject: tags)) ?? Data()
-        request.body = .bytes(ByteBuffer(bytes: data))
-        _ = try? await client.execute(request, timeout: .seconds(2))
+    /// A 200 counts only when it carries an id: without one nobody was reached (S-30).
+    static func result(_ message: Message, _ answer: Answer) -> Result {
+        switch answer.status {
+        case 200..<300:
+            let id = answer.json["id"] as? String ?? ""
+            return id.isEmpty ? .failed(retryAfter: nil) : .accepted
+        case 408, 409, 425, 429, 500...: return .failed(retryAfter: answer.retryAfter)
+        default: return .refused
+        }
     }
 }

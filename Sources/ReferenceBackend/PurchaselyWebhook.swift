@@ -1,4 +1,3 @@
-internal import Crypto
 internal import Foundation
 internal import GRDB
 internal import HTTPTypes
@@ -12,215 +11,176 @@ struct PurchaselyWebhook: Sendable {
     let store: Store
     let outbox: Outbox
     let secret: String?
-    let defects: Set<Defect>
 
-    /// How far a signature's time may be from ours, in seconds.
-    private static let ageMax: Int64 = 900
+    struct Policy: Sendable {
+        var isSigned = PurchaselyWebhook.isSigned
+        /// How far a signature's time may be from ours, in seconds.
+        var ageMax: Int64 = 900
+        var read = PurchaselyWebhook.read
+        var unreadable = PurchaselyWebhook.unreadable
+        var answer = PurchaselyWebhook.answer
+        var mark = PurchaselyWebhook.mark
+        var effect = PurchaselyWebhook.effect
+        var welcome = PurchaselyWebhook.welcome
+        var isStale = PurchaselyWebhook.isStale
+        var write = PurchaselyWebhook.write
+    }
+
+    private var policy: Policy { store.policies.purchasely }
 
     func respond(to request: Request) async -> Response {
         do {
             let body = Data(try await request.body.collect(upTo: JSON.bodyMax).readableBytesView)
-            guard accepts(request, body) else {
+            let signature = Signature { name in
+                HTTPField.Name(name).flatMap { request.headers[$0] }
+            }
+            if let secret, !policy.isSigned(signature, body, secret, policy.ageMax) {
                 return JSON.response(.unauthorized, ["error": "unauthorized"])
             }
-            guard let event = PurchaselyEvent(body, defects) else {
-                return JSON.response(.badRequest, ["error": "not_an_event"])
-            }
-            // Defect: purchasely-unknown-rejected, purchasely-age-of-event
-            if defects.contains(.purchaselyUnknownRejected), event.name.hasPrefix("FUTURE_") {
-                return JSON.response(.badRequest, ["error": "unknown_event"])
-            }
-            let age = Store.now() - event.timestamp
-            if defects.contains(.purchaselyAgeOfEvent), age > 86_400_000 {
-                return JSON.response(.unauthorized, ["error": "too_old"])
-            }
-            if let refusal = refusal(body) { return refusal }
+            let event: PurchaselyEvent
+            do { event = try policy.read(body) } catch { return policy.unreadable(error) }
             let isNew = try await store.pool.write { db in try take(db, event) }
-            // Defect: purchasely-waits-for-push
-            if isNew, defects.contains(.purchaselyWaitsForPush) { await outbox.sendAll() }
-            outbox.wake()
-            // Defect: purchasely-answers-created
-            let isCreated = isNew && defects.contains(.purchaselyAnswersCreated)
-            return JSON.response(isCreated ? .created : .ok, ["received": true])
+            return await policy.answer(isNew, outbox)
         } catch {
             return JSON.response(.internalServerError, ["error": "try_again"])
         }
     }
 
-    /// What a correct backend never refuses.
-    ///
-    /// Defect: purchasely-null-rejected, purchasely-numbers-rejected, purchasely-unicode-rejected,
-    /// purchasely-fields-rejected
-    private func refusal(_ body: Data) -> Response? {
-        guard !defects.isEmpty,
-            let event = try? JSONSerialization.jsonObject(with: body) as? [String: Any]
-        else { return nil }
-        let price = (event["plan_price_in_customer_currency"] as? NSNumber)?.doubleValue ?? 0
-        let isRefused =
-            defects.contains(.purchaselyNullRejected) && event.values.contains { $0 is NSNull }
-            || defects.contains(.purchaselyNumbersRejected) && !(0...1_000_000).contains(price)
-            || defects.contains(.purchaselyUnicodeRejected)
-                && event.values.contains { ($0 as? String)?.contains { !$0.isASCII } ?? false }
-            || defects.contains(.purchaselyFieldsRejected)
-                && event.keys.contains { $0.hasPrefix("future_") }
-        return isRefused ? JSON.response(.unprocessableContent, ["error": "strict"]) : nil
+    /// The header fields that prove who sent a body.
+    struct Signature: Sendable {
+        let time: String?
+        let code: String?
+        /// The signature of old, which covers the time and not the body, and so proves nothing.
+        let deprecated: String?
+
+        init(_ field: (String) -> String?) {
+            time = field("X-PURCHASELY-TIMESTAMP")
+            code = field("X-PURCHASELY-REQUEST-SIGNATURE")
+            deprecated = field("X-PURCHASELY-SIGNATURE")
+        }
     }
 
-    /// HMAC-SHA256 over the timestamp's text and the raw body, compared in constant time.
-    private func accepts(_ request: Request, _ body: Data) -> Bool {
-        guard let secret else { return true }
-        func field(_ name: String) -> String? {
-            HTTPField.Name(name).flatMap { request.headers[$0] }
-        }
-        // Defect: purchasely-signature-ignored, purchasely-deprecated-accepted
-        if defects.contains(.purchaselySignatureIgnored) { return true }
-        guard let timestamp = field("X-PURCHASELY-TIMESTAMP") else { return false }
-        if defects.contains(.purchaselyDeprecatedAccepted),
-            let code = field("X-PURCHASELY-SIGNATURE")
-        {
-            return code == Self.code(Data((secret + timestamp).utf8), secret)
-        }
-        guard let code = field("X-PURCHASELY-REQUEST-SIGNATURE"), let seconds = Int64(timestamp),
-            Authenticity.isEqual(
-                Array(code.utf8),
-                Array(Self.code(Data(timestamp.utf8) + body, secret).utf8)
-            )
+    /// HMAC-SHA256 over the timestamp's text and the raw body; the request is young, whatever the
+    /// event's own time (P-01, P-02).
+    static func isSigned(
+        _ signature: Signature,
+        body: Data,
+        secret: String,
+        ageMax: Int64
+    ) -> Bool {
+        guard let time = signature.time, let code = signature.code, let seconds = Int64(time),
+            abs(Store.now() / 1000 - seconds) <= ageMax
         else { return false }
-        // Defect: purchasely-age-ignored
-        return abs(Store.now() / 1000 - seconds) <= Self.ageMax
-            || defects.contains(.purchaselyAgeIgnored)
+        return Authenticity.isEqual(
+            code,
+            Authenticity.code(of: Data(time.utf8) + body, key: secret)
+        )
     }
 
-    private static func code(_ message: Data, _ secret: String) -> String {
-        HMAC<SHA256>.authenticationCode(
-            for: message,
-            using: SymmetricKey(data: Data(secret.utf8))
-        ).map { String(format: "%02x", $0) }.joined()
+    static func read(_ body: Data) throws -> PurchaselyEvent { try PurchaselyEvent(body: body) }
+
+    static func unreadable(_ error: any Error) -> Response {
+        JSON.response(.badRequest, ["error": "not_an_event"])
+    }
+
+    /// Exactly 200, new or not; messages leave by themselves (P-04).
+    static func answer(isNew: Bool, _ outbox: Outbox) async -> Response {
+        outbox.wake()
+        return JSON.response(.ok, ["received": true])
+    }
+
+    // MARK: Applying
+
+    /// What an event does to the holder's access.
+    enum Effect: Sendable {
+        case grant
+        case revoke
+        case nothing
     }
 
     /// Applies the event in one transaction with its mark and its message; false for a duplicate.
     private func take(_ db: Database, _ event: PurchaselyEvent) throws -> Bool {
-        // Defect: purchasely-no-dedupe
-        if !defects.contains(.purchaselyNoDedupe) {
-            try db.execute(
-                sql: "INSERT INTO events (id, type, receivedAt) VALUES (?, ?, ?) "
-                    + "ON CONFLICT DO NOTHING",
-                arguments: ["purchasely/" + event.id, event.name, Store.now()]
-            )
-            guard db.changesCount > 0 else { return false }
-        }
-        // Defect: purchasely-cancellation-revokes
-        let revokes =
-            event.name == "DEACTIVATE"
-            || event.name == "RENEWAL_DISABLED" && defects.contains(.purchaselyCancellationRevokes)
-        // Defect: purchasely-any-event-grants
-        let grants = event.name == "ACTIVATE" || defects.contains(.purchaselyAnyEventGrants)
-        guard grants || revokes, store.isValid(event.holder) else { return true }
-        let known = try store.user(db, known: event.holder)
-        // Defect: purchasely-unknown-skipped
-        if known == nil, defects.contains(.purchaselyUnknownSkipped) { return true }
-        let user = try known ?? store.insert(db, event.holder, source: User.safetyNet)
-        guard let userID = user.id else { return true }
-        try grant(db, event, userID, isActive: !revokes)
-        let text = revokes ? "Your access has ended." : "Your access is active."
-        let isTold = !event.isSandbox
-        guard isTold else { return true }
-        try Outbox.enqueue(db, event.id, recipient: user.appUserID, text: text, defects: defects)
+        guard try policy.mark(db, event) else { return false }
+        let effect = policy.effect(event)
+        guard effect != .nothing, store.isValid(event.holder),
+            let user = try store.user(db, known: event.holder)
+                ?? policy.welcome(store, db, event.holder),
+            let userID = user.id
+        else { return true }
+        try policy.write(
+            store,
+            db,
+            GrantChange(event: event, userID: userID, isActive: effect == .grant)
+        )
+        guard !event.isSandbox else { return true }
+        let text = effect == .revoke ? "Your access has ended." : "Your access is active."
+        try Outbox.enqueue(store, db, event.id, recipient: user.appUserID, text: text)
         return true
     }
 
-    private func grant(
-        _ db: Database,
-        _ event: PurchaselyEvent,
-        _ userID: Int64,
-        isActive: Bool
-    ) throws {
-        // Defect: purchasely-holder-ignored, purchasely-deactivate-ends-all
-        if defects.contains(.purchaselyHolderIgnored), !isActive {
-            try db.execute(
-                sql: "UPDATE grants SET isActive = 0 WHERE subscriptionID = ?",
-                arguments: [event.subscriptionID]
-            )
-        }
-        if defects.contains(.purchaselyDeactivateEndsAll), !isActive {
-            try db.execute(
-                sql: "UPDATE grants SET isActive = 0 WHERE userID = ?",
-                arguments: [userID]
-            )
-        }
-        // Defect: purchasely-last-write-wins, purchasely-status-believed
-        let newest = defects.contains(.purchaselyLastWriteWins) ? Int64.max : event.timestamp
-        let active =
-            isActive
-            || defects.contains(.purchaselyStatusBelieved) && event.status == "AUTO_RENEWING"
+    /// Remembers the event; false when it had been seen (P-03).
+    static func mark(_ db: Database, _ event: PurchaselyEvent) throws -> Bool {
         try db.execute(
-            sql: """
-                INSERT INTO grants
-                    (subscriptionID, plan, userID, isActive, expiresAt, isSandbox, asOf)
-                VALUES (?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT (subscriptionID, plan, userID) DO UPDATE SET
-                    isActive = excluded.isActive, expiresAt = excluded.expiresAt,
-                    isSandbox = excluded.isSandbox, asOf = excluded.asOf
-                WHERE ? >= grants.asOf
-                """,
-            arguments: [
-                event.subscriptionID, event.plan, userID, active, event.expiresAt,
-                event.isSandbox && !defects.contains(.purchaselySandboxCounts), event.timestamp,
-                newest,
-            ]
+            sql: "INSERT INTO events (id, type, receivedAt) VALUES (?, ?, ?) "
+                + "ON CONFLICT DO NOTHING",
+            arguments: ["purchasely/" + event.id, event.name, Store.now()]
         )
-        // Defect: purchasely-consumables-move
-        if defects.contains(.purchaselyConsumablesMove), isActive, event.userID != nil,
-            event.subscriptionID.hasPrefix("subs_")
-        {
-            try db.execute(
-                sql: """
-                    UPDATE grants SET userID = ? WHERE subscriptionID LIKE 'otp_%' AND userID IN
-                        (SELECT userID FROM grants WHERE subscriptionID = ?)
-                    """,
-                arguments: [userID, event.subscriptionID]
-            )
+        return db.changesCount > 0
+    }
+
+    /// ACTIVATE and DEACTIVATE alone; the others tell why, and may come in any order (P-05).
+    static func effect(of event: PurchaselyEvent) -> Effect {
+        switch event.name {
+        case "ACTIVATE": .grant
+        case "DEACTIVATE": .revoke
+        default: .nothing
         }
     }
-}
 
-/// A Purchasely event, reduced to what this backend uses.
-struct PurchaselyEvent: Sendable {
-    let id: String
-    let name: String
-    let timestamp: Int64
-    let userID: String?
-    let holder: String
-    let subscriptionID: String
-    let plan: String
-    let status: String?
-    let isSandbox: Bool
-    let expiresAt: Int64?
+    /// Who is unknown may have bought before the app could register (P-06).
+    static func welcome(_ store: Store, _ db: Database, _ id: String) throws -> User? {
+        try store.insert(db, id, source: User.safetyNet)
+    }
 
-    init?(_ body: Data, _ defects: Set<Defect>) {
-        guard let event = try? JSONSerialization.jsonObject(with: body) as? [String: Any],
-            let id = event["event_id"] as? String, let name = event["event_name"] as? String
-        else { return nil }
-        func text(_ key: String) -> String? { event[key] as? String }
-        func milliseconds(_ key: String) -> Int64? { (event[key] as? NSNumber)?.int64Value }
-        // Defect: purchasely-needs-user-id
-        let anonymous =
-            defects.contains(.purchaselyNeedsUserID) ? nil : text("anonymous_user_id")
-        userID = text("user_id")
-        guard let holder = text("user_id") ?? anonymous else { return nil }
-        self.id = id
-        self.name = name
-        self.holder = holder
-        timestamp = milliseconds("event_created_at_ms") ?? 0
-        subscriptionID =
-            text("purchasely_subscription_id") ?? text("purchasely_one_time_purchase_id") ?? ""
-        plan = text("plan") ?? ""
-        status = text("subscription_status")
-        isSandbox = text("environment") == "SANDBOX"
-        // Defect: purchasely-next-renewal
-        expiresAt = milliseconds(
-            defects.contains(.purchaselyNextRenewal)
-                ? "next_renewal_at_ms" : "effective_next_renewal_at_ms"
+    /// What becomes of one holder's grant.
+    struct GrantChange: Sendable {
+        let event: PurchaselyEvent
+        let userID: Int64
+        var isActive: Bool
+        var isSandbox: Bool
+
+        init(event: PurchaselyEvent, userID: Int64, isActive: Bool) {
+            self.event = event
+            self.userID = userID
+            self.isActive = isActive
+            isSandbox = event.isSandbox
+        }
+    }
+
+    /// An event that is older than the one that wrote what is there says nothing new (P-08).
+    static func isStale(_ event: PurchaselyEvent, known: Int64?) -> Bool {
+        known.map { event.timestamp < $0 } ?? false
+    }
+
+    /// Touches this subscription, this plan and this holder, and nothing else (P-07, P-08).
+    static func write(_ store: Store, _ db: Database, _ change: GrantChange) throws {
+        let event = change.event
+        let known = try Int64.fetchOne(
+            db,
+            sql: "SELECT asOf FROM grants WHERE subscriptionID = ? AND plan = ? AND userID = ?",
+            arguments: [event.subscriptionID, event.plan, change.userID]
+        )
+        guard !store.policies.purchasely.isStale(event, known) else { return }
+        try db.execute(
+            sql: """
+                INSERT OR REPLACE INTO grants
+                    (subscriptionID, plan, userID, isActive, expiresAt, isSandbox, asOf)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
+                """,
+            arguments: [
+                event.subscriptionID, event.plan, change.userID, change.isActive,
+                event.expiresAt, change.isSandbox, event.timestamp,
+            ]
         )
     }
 }

@@ -4,13 +4,13 @@ internal import GRDB
 /// The database: users and their ids, subscriptions, seen events and the outbox.
 struct Store: Sendable {
     let pool: DatabasePool
-    let defects: Set<Defect>
+    let policies: Policies
 
-    init(path: String, defects: Set<Defect>) throws {
+    init(path: String, policies: Policies) throws {
         var configuration = Configuration()
         configuration.busyMode = .timeout(10)
         pool = try DatabasePool(path: path, configuration: configuration)
-        self.defects = defects
+        self.policies = policies
         try Self.migrator.migrate(pool)
     }
 
@@ -44,7 +44,6 @@ struct Store: Sendable {
                 table.column("refunded", .boolean).notNull()
                 table.column("pendingProductID", .text)
                 table.column("store", .text)
-                table.column("lastType", .text)
                 table.column("asOf", .integer).notNull()
                 table.primaryKey(["userID", "productID", "isSandbox"])
             }
@@ -124,39 +123,7 @@ extension Store {
         )
     }
 
-    /// The person whom an event names under any of its ids, made when nobody is known (S-20, S-21).
-    ///
-    /// When the ids lead to several records, they are one person: what a safety net had collected
-    /// moves to the registered record.
-    func resolve(_ db: Database, _ event: WebhookEvent) throws -> User? {
-        // Defect: aliases-ignored, original-id-ignored
-        let original = defects.contains(.originalIDIgnored) ? nil : event.originalAppUserID
-        let aliases = defects.contains(.aliasesIgnored) ? [] : event.aliases
-        let ids = ([event.appUserID, original] + aliases).compactMap { $0 }.filter(isValid)
-        guard let first = ids.first(where: { !$0.hasPrefix("$RCAnonymousID:") }) ?? ids.first
-        else { return nil }
-        var found: [User] = []
-        for id in ids {
-            guard let user = try user(db, known: id), !found.contains(where: { $0.id == user.id })
-            else { continue }
-            found.append(user)
-        }
-        // The registered record is the person; a safety net only held their place.
-        found.sort { ($0.source == User.safetyNet ? 1 : 0) < ($1.source == User.safetyNet ? 1 : 0) }
-        // Defect: unknown-user-skipped, unknown-user-rejected
-        if found.isEmpty, defects.contains(.unknownUserSkipped) { return nil }
-        if found.isEmpty, defects.contains(.unknownUserRejected) { throw UnknownUser() }
-        let user = try found.first ?? insert(db, first, source: User.safetyNet)
-        guard let userID = user.id else { return nil }
-        // Defect: no-merge
-        for other in found.dropFirst() where !defects.contains(.noMerge) {
-            try merge(db, other, into: userID)
-        }
-        for id in ids { try link(db, id, to: userID) }
-        return user
-    }
-
-    struct UnknownUser: Error {}
+    func isValid(_ id: String) -> Bool { policies.identity.isValid(id) }
 
     func insert(_ db: Database, _ appUserID: String, source: String) throws -> User {
         let now = Self.now()
@@ -190,9 +157,7 @@ extension Store {
             if let existing, existing.asOf >= subscription.asOf { continue }
             try subscription.save(db, onConflict: .replace)
         }
-        // Defect: transfer-keeps-source
-        guard !defects.contains(.transferKeepsSource) else { return }
-        try db.execute(sql: "DELETE FROM subscriptions WHERE userID = ?", arguments: [source])
+        try policies.identity.leave(db, source)
     }
 
     func fetch(
@@ -207,22 +172,4 @@ extension Store {
             arguments: [userID, productID, isSandbox]
         )
     }
-
-    /// Ids that RevenueCat blocks or that only a programming error produces, and over-long ones
-    /// (S-21, S-23; RevenueCat fact sheet, section 5.1).
-    ///
-    /// Defect: blocked-ids-allowed, long-ids-allowed
-    func isValid(_ id: String) -> Bool {
-        if defects.contains(.blockedIDsAllowed), Self.blocked.contains(id.lowercased()) {
-            return true
-        }
-        if defects.contains(.longIDsAllowed), id.count > 100 { return true }
-        return !id.isEmpty && id.count <= 100 && !id.contains("/")
-            && !Self.blocked.contains(id.lowercased())
-    }
-
-    private static let blocked: Set<String> = [
-        "no_user", "null", "none", "nil", "(null)", "nan", "unidentified", "undefined",
-        "unknown", "anonymous", "guest", "-1", "0", "[]", "{}", "[object object]", "n/a",
-    ]
 }

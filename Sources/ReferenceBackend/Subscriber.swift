@@ -17,6 +17,10 @@ struct Subscriber: Sendable {
         var refunded: Bool
         var willRenew: Bool
         var billingIssue: Bool
+
+        func describes(_ subscription: Subscription) -> Bool {
+            productID == subscription.productID && isSandbox == subscription.isSandbox
+        }
     }
 
     let items: [Item]

@@ -18,7 +18,68 @@ struct TokenVerifier: Sendable {
         case unavailable
     }
 
-    private struct Keys: Sendable {
+    struct Policy: Sendable {
+        var isAudience = TokenVerifier.isAudience
+        var isIssuer = TokenVerifier.isIssuer
+        var hasExpired = TokenVerifier.hasExpired
+        var isOfTheFuture = TokenVerifier.isOfTheFuture
+        var subject = TokenVerifier.subject
+        var isSigned = TokenVerifier.isSigned
+        var mayRefetch = TokenVerifier.mayRefetch
+        var isStanding = TokenVerifier.isStanding
+    }
+
+    /// A token taken apart, with nothing checked.
+    struct Token: Sendable {
+        let algorithm: String?
+        let keyID: String?
+        let claims: Claims
+        /// What is signed, and the signature.
+        let message: String
+        let signature: Data
+
+        init?(_ text: String) {
+            let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+                .map(String.init)
+            guard parts.count == 3, let header = TokenVerifier.object(parts[0]),
+                let claims = TokenVerifier.object(parts[1]),
+                let signature = TokenVerifier.bytes(parts[2])
+            else { return nil }
+            algorithm = header["alg"] as? String
+            keyID = header["kid"] as? String
+            self.claims = Claims(claims)
+            message = parts[0] + "." + parts[1]
+            self.signature = signature
+        }
+    }
+
+    /// Times are seconds since 1970.
+    struct Claims: Sendable {
+        let audience: String?
+        let issuer: String?
+        let subject: String?
+        let email: String?
+        let expiry: Double?
+        let issued: Double?
+        let signedIn: Double?
+        let isAnonymous: Bool
+
+        init(_ claims: [String: Any]) {
+            func time(_ name: String) -> Double? { (claims[name] as? NSNumber)?.doubleValue }
+            audience = claims["aud"] as? String
+            issuer = claims["iss"] as? String
+            subject = claims["sub"] as? String
+            email = claims["email"] as? String
+            expiry = time("exp")
+            issued = time("iat")
+            signedIn = time("auth_time")
+            let firebase = claims["firebase"] as? [String: Any]
+            isAnonymous = firebase?["sign_in_provider"] as? String == "anonymous"
+        }
+    }
+
+    /// Firebase's published keys, with the time until which they may be used.
+    struct Keys: Sendable {
         var keys: [String: _RSA.Signing.PublicKey] = [:]
         var validUntil: Date = .distantPast
         /// When an unknown key id last made us look again.
@@ -30,7 +91,7 @@ struct TokenVerifier: Sendable {
     let keysURL: String?
     let authURL: String?
     let client: HTTPClient
-    let defects: Set<Defect>
+    let policy: Policy
     private let cache = NIOLockedValueBox(Keys())
 
     /// Clocks tick apart; a minute is what the official libraries allow at most.
@@ -43,98 +104,82 @@ struct TokenVerifier: Sendable {
         keysURL: String?,
         authURL: String?,
         client: HTTPClient,
-        defects: Set<Defect>
+        policy: Policy
     ) {
         self.project = project
         self.keysURL = keysURL
         self.authURL = authURL
         self.client = client
-        self.defects = defects
+        self.policy = policy
     }
 
-    func verify(_ token: String) async -> Result {
-        let parts = token.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 3, let header = Self.object(parts[0]),
-            let claims = Self.object(parts[1]), let signature = Self.bytes(parts[2])
-        else { return .refused }
-        guard let identity = identity(claims) else { return .refused }
-        let message = parts[0] + "." + parts[1]
-        switch await isSigned(header, message, signature) {
-        case .accepted: break
-        case .refused: return .refused
-        case .unavailable: return .unavailable
+    func verify(_ text: String) async -> Result {
+        guard let token = Token(text), let subject = subject(of: token.claims) else {
+            return .refused
         }
-        // Defect: token-revocation-ignored, token-keys-down-accepts
-        if !defects.contains(.tokenKeysDownAccepts), !defects.contains(.tokenRevocationIgnored) {
-            switch await isStanding(identity.subject, claims) {
-            case true?: break
-            case false?: return .refused
-            case nil: return .unavailable
-            }
+        switch await policy.isSigned(self, token) {
+        case true?: break
+        case false?: return .refused
+        case nil: return .unavailable
         }
-        return .accepted(subject: identity.subject, isAnonymous: identity.isAnonymous)
+        switch await policy.isStanding(self, subject, token.claims) {
+        case true?: return .accepted(subject: subject, isAnonymous: token.claims.isAnonymous)
+        case false?: return .refused
+        case nil: return .unavailable
+        }
     }
 
     // MARK: Claims
 
-    private func identity(_ claims: [String: Any]) -> (subject: String, isAnonymous: Bool)? {
-        func time(_ name: String) -> Double? { (claims[name] as? NSNumber)?.doubleValue }
+    /// Whom the claims name; nil when one of them is not as it has to be.
+    private func subject(of claims: Claims) -> String? {
         let now = Date().timeIntervalSince1970
-        // Defect: token-audience-ignored, token-issuer-ignored
-        // Defect: token-claims-ignored
-        let ignoresBoth = defects.contains(.tokenClaimsIgnored)
-        guard
-            claims["aud"] as? String == project || ignoresBoth
-                || defects.contains(.tokenAudienceIgnored),
-            claims["iss"] as? String == "https://securetoken.google.com/" + project || ignoresBoth
-                || defects.contains(.tokenIssuerIgnored)
+        guard policy.isAudience(claims, project), policy.isIssuer(claims, project),
+            !policy.hasExpired(claims, now), !policy.isOfTheFuture(claims, now)
         else { return nil }
-        // Defect: token-expiry-ignored, token-future-accepted
-        guard let expiry = time("exp"), expiry > now || defects.contains(.tokenExpiryIgnored),
-            let issued = time("iat"), let signedIn = time("auth_time"),
-            max(issued, signedIn) <= now + Self.skew || defects.contains(.tokenFutureAccepted)
-        else { return nil }
-        // Defect: token-subject-unchecked, token-email-identity
-        guard let subject = claims["sub"] as? String,
-            (1...128).contains(subject.count) || defects.contains(.tokenSubjectUnchecked)
-        else { return nil }
-        let firebase = claims["firebase"] as? [String: Any]
-        let isAnonymous = firebase?["sign_in_provider"] as? String == "anonymous"
-        if defects.contains(.tokenEmailIdentity), let email = claims["email"] as? String {
-            return (email, isAnonymous)
-        }
-        return (subject, isAnonymous)
+        return policy.subject(claims)
+    }
+
+    static func isAudience(_ claims: Claims, _ project: String) -> Bool {
+        claims.audience == project
+    }
+
+    static func isIssuer(_ claims: Claims, _ project: String) -> Bool {
+        claims.issuer == "https://securetoken.google.com/" + project
+    }
+
+    static func hasExpired(_ claims: Claims, now: Double) -> Bool {
+        claims.expiry.map { $0 <= now } ?? true
+    }
+
+    /// Issued or signed in later than now; a token that does not say when might be.
+    static func isOfTheFuture(_ claims: Claims, now: Double) -> Bool {
+        guard let issued = claims.issued, let signedIn = claims.signedIn else { return true }
+        return max(issued, signedIn) > now + skew
+    }
+
+    /// The subject and nothing else is the identity: an email changes hands (F-08, F-09).
+    static func subject(_ claims: Claims) -> String? {
+        claims.subject.flatMap { (1...128).contains($0.count) ? $0 : nil }
     }
 
     // MARK: Signature
 
-    private func isSigned(
-        _ header: [String: Any],
-        _ message: String,
-        _ signature: Data
-    ) async -> Result {
-        let accepted = Result.accepted(subject: "", isAnonymous: false)
-        let algorithm = header["alg"] as? String
-        guard keysURL != nil else {
-            return algorithm == "none" && signature.isEmpty ? accepted : .refused
+    /// RS256 by a published key, whatever the token says of itself; nil when the keys cannot be had.
+    static func isSigned(_ verifier: TokenVerifier, _ token: Token) async -> Bool? {
+        guard verifier.keysURL != nil else {
+            return token.algorithm == "none" && token.signature.isEmpty
         }
-        // Defect: token-signature-ignored, token-none-accepted
-        if defects.contains(.tokenSignatureIgnored) { return accepted }
-        if defects.contains(.tokenNoneAccepted), algorithm == "none" { return accepted }
-        // Defect: token-algorithm-believed
-        if defects.contains(.tokenAlgorithmBelieved), algorithm == "HS256" { return accepted }
-        guard algorithm == "RS256", let keyID = header["kid"] as? String else { return .refused }
-        switch await key(keyID) {
+        guard token.algorithm == "RS256", let keyID = token.keyID else { return false }
+        switch await verifier.key(keyID) {
         case .success(let key?):
-            let isValid = key.isValidSignature(
-                _RSA.Signing.RSASignature(rawRepresentation: signature),
-                for: Data(message.utf8),
+            return key.isValidSignature(
+                _RSA.Signing.RSASignature(rawRepresentation: token.signature),
+                for: Data(token.message.utf8),
                 padding: .insecurePKCS1v1_5
             )
-            return isValid ? accepted : .refused
-        case .success(nil): return .refused
-        // Defect: token-keys-down-accepts
-        case .failure: return defects.contains(.tokenKeysDownAccepts) ? accepted : .unavailable
+        case .success(nil): return false
+        case .failure: return nil
         }
     }
 
@@ -144,13 +189,7 @@ struct TokenVerifier: Sendable {
         let now = Date()
         let known = cache.withLockedValue { $0 }
         if now < known.validUntil, let key = known.keys[id] { return .success(key) }
-        // Defect: token-refetch-always, token-never-refetched
-        let mayRefetch =
-            now >= known.validUntil
-            || (now.timeIntervalSince(known.refetched) > Self.refetchInterval
-                || defects.contains(.tokenRefetchAlways))
-                && !defects.contains(.tokenNeverRefetched)
-        guard mayRefetch else { return .success(nil) }
+        guard policy.mayRefetch(now, known) else { return .success(nil) }
         if now < known.validUntil { cache.withLockedValue { $0.refetched = now } }
         guard let fresh = await fetch() else {
             // What is known stays usable until its time is over.
@@ -162,6 +201,11 @@ struct TokenVerifier: Sendable {
             cache.validUntil = fresh.validUntil
         }
         return .success(fresh.keys[id])
+    }
+
+    /// When the keys are over, and now and then for a key id that is new (F-05).
+    static func mayRefetch(_ now: Date, _ known: Keys) -> Bool {
+        now >= known.validUntil || now.timeIntervalSince(known.refetched) > refetchInterval
     }
 
     private func fetch() async -> Keys? {
@@ -193,8 +237,13 @@ struct TokenVerifier: Sendable {
     // MARK: Revocation
 
     /// Whether the session still stands; nil when Firebase cannot be asked, true without an address.
-    private func isStanding(_ subject: String, _ claims: [String: Any]) async -> Bool? {
-        guard let authURL else { return true }
+    static func isStanding(
+        _ verifier: TokenVerifier,
+        _ subject: String,
+        _ claims: Claims
+    ) async -> Bool? {
+        guard let authURL = verifier.authURL else { return true }
+        let project = verifier.project
         var request = HTTPClientRequest(
             url: "\(authURL)/identitytoolkit.googleapis.com/v1/projects/\(project)/accounts:lookup"
         )
@@ -203,15 +252,15 @@ struct TokenVerifier: Sendable {
         request.headers.add(name: "content-type", value: "application/json")
         let data = try? JSONSerialization.data(withJSONObject: ["localId": [subject]])
         request.body = .bytes(ByteBuffer(bytes: data ?? Data()))
-        guard let response = try? await client.execute(request, timeout: .seconds(3)),
+        guard let response = try? await verifier.client.execute(request, timeout: .seconds(3)),
             response.status == .ok, let body = try? await response.body.collect(upTo: 1 << 20)
         else { return nil }
-        let users = Self.object(Data(body.readableBytesView))?["users"] as? [[String: Any]]
+        let users = object(Data(body.readableBytesView))?["users"] as? [[String: Any]]
         // A user whom nobody knows has no session; the route says so.
         guard let user = users?.first else { return true }
         if user["disabled"] as? Bool == true { return false }
         let since = (user["validSince"] as? String).flatMap(Double.init) ?? 0
-        return ((claims["iat"] as? NSNumber)?.doubleValue ?? 0) >= since
+        return (claims.issued ?? 0) >= since
     }
 
     // MARK: Parts

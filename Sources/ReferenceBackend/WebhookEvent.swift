@@ -2,36 +2,24 @@ internal import Foundation
 
 /// A RevenueCat event, reduced to what this backend uses.
 ///
-/// Everything that is not used is not
-/// looked at, so unknown fields, types and values pass through.
+/// Everything that is not used is not looked at, so unknown fields, types and values pass through.
 struct WebhookEvent: Sendable {
-    let id: String
-    let type: String
-    let timestamp: Int64
-    let appUserID: String?
-    let originalAppUserID: String?
-    let aliases: [String]
-    let productID: String?
-    let newProductID: String?
-    let store: String?
-    let isSandbox: Bool
-    let purchasedAt: Int64?
-    let expiresAt: Int64?
-    let graceEndsAt: Int64?
-    let cancelReason: String?
-    let transactionID: String?
-    let hasEntitlements: Bool
-    /// What only defects look at.
-    let period: String?
-    let offerCode: String?
-    let renewalNumber: Double?
-    /// The members of each subscriber attribute, in the order in which they stand in the body.
-    let attributeKeys: [[String]]
-    let transferredFrom: [String]
-    let transferredTo: [String]
-    /// Keys and nulls of the raw event, for the defects that trip over them.
-    let keys: Set<String>
-    let nullKeys: Set<String>
+    var id: String
+    var type: String
+    var timestamp: Int64
+    var appUserID: String?
+    var originalAppUserID: String?
+    var aliases: [String]
+    var productID: String?
+    var newProductID: String?
+    var store: String?
+    var isSandbox: Bool
+    var expiresAt: Int64?
+    var graceEndsAt: Int64?
+    var cancelReason: String?
+    var hasEntitlements: Bool
+    var transferredFrom: [String]
+    var transferredTo: [String]
 
     /// The body is no event: not JSON, or without `event`, `id` or `type`.
     struct Malformed: Error {}
@@ -55,20 +43,12 @@ struct WebhookEvent: Sendable {
         newProductID = text("new_product_id")
         store = text("store")
         isSandbox = text("environment") == "SANDBOX"
-        purchasedAt = milliseconds("purchased_at_ms")
         expiresAt = milliseconds("expiration_at_ms")
         graceEndsAt = milliseconds("grace_period_expiration_at_ms")
         cancelReason = text("cancel_reason")
-        transactionID = text("transaction_id")
-        period = text("period_type")
-        offerCode = text("offer_code")
-        renewalNumber = (event["renewal_number"] as? NSNumber)?.doubleValue
-        attributeKeys = Self.attributeKeys(String(decoding: body, as: UTF8.self))
         hasEntitlements = !texts("entitlement_ids").isEmpty
         transferredFrom = texts("transferred_from")
         transferredTo = texts("transferred_to")
-        keys = Set(event.keys).union(root.keys)
-        nullKeys = Set(event.filter { $0.value is NSNull }.keys)
     }
 
     /// A grant of the team's own.
@@ -82,15 +62,5 @@ struct WebhookEvent: Sendable {
             "BILLING_ISSUE", "PRODUCT_CHANGE", "SUBSCRIPTION_PAUSED", "SUBSCRIPTION_EXTENDED",
             "NON_RENEWING_PURCHASE", "REFUND_REVERSED", "TEMPORARY_ENTITLEMENT_GRANT",
         ].contains(type)
-    }
-
-    private static func attributeKeys(_ body: String) -> [[String]] {
-        guard let start = body.range(of: "\"updated_at_ms\""),
-            let value = body.range(of: "\"value\"")
-        else { return [] }
-        return [
-            value.lowerBound < start.lowerBound
-                ? ["value", "updated_at_ms"] : ["updated_at_ms", "value"]
-        ]
     }
 }

@@ -135,15 +135,15 @@ struct LayoutTests {
         }
     }
 
-    @Test func `every defect stands in the code where it deviates`() {
-        let code = Self.files(below: "Sources/ReferenceBackend")
-            .filter { !$0.0.hasSuffix("/Defect.swift") }.map(\.1).joined()
+    @Test func `every defect says what goes wrong and which clauses it breaks`() {
         #expect(Defect.allCases.count >= 25)
         for defect in Defect.allCases {
-            #expect(code.contains(".\(defect)"), "\(defect.rawValue) deviates nowhere")
             #expect(!defect.summary.isEmpty)
+            #expect(!defect.clauses.isEmpty)
+            #expect(Defect(rawValue: defect.rawValue) == defect)
         }
-        #expect(Set(Defect.allCases.map(\.rawValue)).count == Defect.allCases.count)
+        #expect(Set(Defect.allCases).count == Defect.allCases.count)
+        #expect(Defect.guide.count == 25, "a name of the guide's list is spelt wrong")
         let phone = Self.files(below: "Sources/Phone")
         let app = phone.filter { $0.0.hasSuffix("/ScriptedApp.swift") }.map(\.1).joined()
         for defect in ClientDefect.allCases {
@@ -157,6 +157,16 @@ struct LayoutTests {
             Defect.allCases.map(\.rawValue) + ClientDefect.allCases.map(\.rawValue)
             + AccountApp.Defect.allCases.map(\.rawValue)
         #expect(Set(names).count == names.count, "a defect is selected by its name")
+    }
+
+    /// What people read along is a correct program; what goes wrong stands beside it.
+    @Test func `the reference backend reads as if no defect existed`() {
+        let files = Self.files(below: "Sources/ReferenceBackend")
+            .filter { !$0.0.contains("/Defects/") }
+        #expect(files.count >= 15)
+        for (path, text) in files {
+            #expect(!text.lowercased().contains("defect"), "\(path): let Defects/ override it")
+        }
     }
 
     /// The tables of mistakes in the documentation name what is there, and leave no row out.

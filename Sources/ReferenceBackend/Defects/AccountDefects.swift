@@ -1,0 +1,264 @@
+internal import Foundation
+internal import GRDB
+internal import HTTPTypes
+internal import Hummingbird
+
+/// Registration, login and sessions of people: defects of who has which id.
+extension Defect {
+    static let accounts: [Defect] = [
+        Defect(
+            "register-resets",
+            "a late register wipes what an event had stored",
+            breaks: "S-21",
+            "S-22",
+            "A-03",
+            "A-06",
+            "A-08"
+        ) {
+            $0.beforeUpsert { store, db, registration, id in
+                guard let userID = try store.user(db, known: id)?.id else { return }
+                try db.execute(
+                    sql: "DELETE FROM subscriptions WHERE userID = ?",
+                    arguments: [userID]
+                )
+            }
+        },
+        Defect(
+            "register-forgets-owner",
+            "a second registration unlinks the account",
+            breaks: "S-22"
+        ) {
+            $0.beforeUpsert { store, db, _, id in
+                if let user = try store.user(db, known: id) { try Accounts.unlink(db, user.id) }
+            }
+        },
+        Defect(
+            "phone-has-one-user",
+            "a new user of a phone ends what the one before had",
+            breaks: "A-05"
+        ) {
+            $0.beforeUpsert { store, db, registration, id in
+                guard try store.user(db, known: id) == nil else { return }
+                try db.execute(
+                    sql: "DELETE FROM subscriptions WHERE userID IN "
+                        + "(SELECT id FROM users WHERE deviceID = ?)",
+                    arguments: [registration.deviceId]
+                )
+            }
+        },
+        Defect("device-is-identity", "whoever uses a phone is who used it before", breaks: "A-05") {
+            let correct = $0.registration.upsert
+            $0.registration.upsert = { store, db, registration, id in
+                let owner = try User.fetchOne(
+                    db,
+                    sql: "SELECT * FROM users WHERE deviceID = ? ORDER BY id DESC",
+                    arguments: [registration.deviceId]
+                )
+                guard try store.user(db, known: id) == nil, let ownerID = owner?.id else {
+                    return try correct(store, db, registration, id)
+                }
+                try store.link(db, id, to: ownerID)
+                return nil
+            }
+        },
+        Defect(
+            "invalid-registration-500",
+            "an invalid registration is answered 500",
+            breaks: "S-23"
+        ) {
+            $0.registration.invalid = {
+                JSON.response(.internalServerError, ["error": "invalid_registration"])
+            }
+        },
+        Defect("register-nulls", "a registration without a platform erases it", breaks: "S-22") {
+            $0.changeUpdate { user, registration in user.platform = registration.platform }
+        },
+        Defect(
+            "register-believes-clock",
+            "the client's clock sets the time of the last visit",
+            breaks: "S-22"
+        ) {
+            $0.changeUpdate { user, registration in
+                let claimed = registration.timestamp.flatMap { try? Date($0, strategy: .iso8601) }
+                user.lastSeenAt =
+                    claimed.map { Int64($0.timeIntervalSince1970 * 1000) } ?? Store.now()
+            }
+        },
+        Defect(
+            "register-loses-source",
+            "a later registration overwrites the source",
+            breaks: "S-21",
+            "S-24"
+        ) {
+            $0.changeUpdate { user, registration in user.source = registration.source ?? user.source
+            }
+        },
+        Defect("register-takes-device", "whoever registers last owns the device", breaks: "S-24") {
+            $0.changeUpdate { user, registration in user.deviceID = registration.deviceId }
+        },
+        Defect(
+            "register-hands-out-token",
+            "every registration hands out the proof of ownership",
+            breaks: "S-24"
+        ) {
+            $0.registration.token = { _, user in user.deviceToken }
+        },
+        Defect(
+            "register-check-then-insert",
+            "a registration looks first and inserts later",
+            breaks: "S-22"
+        ) {
+            let correct = $0.registration.perform
+            let others = Rendezvous()
+            $0.registration.perform = { store, registration, id in
+                let isKnown = try await store.pool.read { db in try store.user(db, known: id) != nil
+                }
+                if !isKnown {
+                    await others.meet(id)
+                    try await store.pool.write { db in
+                        _ = try store.insert(db, id, source: registration.source ?? "new")
+                    }
+                }
+                return try await correct(store, registration, id)
+            }
+        },
+        Defect("login-without-password", "any password signs in", breaks: "S-25") {
+            $0.accounts.isPassword = { _, hash in hash != nil }
+        },
+        Defect("login-tells-accounts", "an unknown account is answered 404", breaks: "S-25") {
+            let correct = $0.accounts.isPassword
+            $0.accounts.isPassword = { attempt, hash in
+                guard hash != nil else { throw HTTPError(.notFound, message: "unknown account") }
+                return try correct(attempt, hash)
+            }
+        },
+        Defect(
+            "login-missing-password-500",
+            "a login without a password is answered 500",
+            breaks: "S-25"
+        ) {
+            $0.session.incomplete = {
+                JSON.response(.internalServerError, ["error": "invalid_credentials"])
+            }
+        },
+        Defect("claim-without-proof", "an id can be claimed by naming it", breaks: "S-26") {
+            $0.accounts.mayClaim = { _, _ in true }
+        },
+        Defect("claim-owned-id", "an id that somebody owns changes hands", breaks: "S-26") {
+            let correct = $0.accounts.bind
+            $0.accounts.bind = { db, accountID, userID in
+                try Accounts.unlink(db, userID)
+                return try correct(db, accountID, userID)
+            }
+        },
+        Defect("claim-nothing", "a login without an id claims null", breaks: "S-26") {
+            let correct = $0.accounts.claim
+            $0.accounts.claim = { accounts, db, login in
+                login.currentAppUserID == nil
+                    ? .claimed(appUserID: "null") : try correct(accounts, db, login)
+            }
+        },
+        Defect("claim-unknown-id", "an id that nobody registered is claimed", breaks: "S-26") {
+            let correct = $0.accounts.claim
+            $0.accounts.claim = { accounts, db, login in
+                guard let id = login.currentAppUserID, try accounts.store.user(db, known: id) == nil
+                else {
+                    return try correct(accounts, db, login)
+                }
+                return .claimed(appUserID: id)
+            }
+        },
+        Defect("claim-answers-new-id", "a claim answers an id that it made up", breaks: "S-26") {
+            let correct = $0.accounts.claim
+            $0.accounts.claim = { accounts, db, login in
+                let result = try correct(accounts, db, login)
+                guard case .claimed = result else { return result }
+                return .claimed(appUserID: UUID().uuidString)
+            }
+        },
+        Defect("claim-two-steps", "the check and the claim are two steps", breaks: "S-27") {
+            let others = Rendezvous()
+            $0.accounts.finish = { accounts, login in
+                guard let id = login.currentAppUserID, let user = try await accounts.free(id) else {
+                    return .conflict
+                }
+                await others.meet(id)
+                try await accounts.store.pool.write { db in
+                    try db.execute(
+                        sql: "UPDATE accounts SET userID = ? WHERE accountID = ?",
+                        arguments: [user.id, login.accountID]
+                    )
+                }
+                return .claimed(appUserID: user.appUserID)
+            }
+        },
+        Defect(
+            "owned-checked-before",
+            "what an account owns is read before the lock",
+            breaks: "S-27"
+        ) {
+            let others = Rendezvous()
+            $0.accounts.finish = { accounts, login in
+                let store = accounts.store
+                let owned = try await store.pool.read { db in
+                    try accounts.owned(db, by: login.accountID)
+                }
+                await others.meet(login.accountID)
+                return try await store.pool.write { db in
+                    if let owned { return try accounts.recover(db, owned, login) }
+                    return try store.policies.accounts.claim(accounts, db, login)
+                }
+            }
+        },
+        Defect(
+            "recover-drops-purchases",
+            "a recovery deletes what the device had bought",
+            breaks: "S-28"
+        ) {
+            $0.accounts.inherit = { _, db, previous, _ in
+                try db.execute(
+                    sql: "DELETE FROM subscriptions WHERE userID = ?",
+                    arguments: [previous]
+                )
+            }
+        },
+        Defect("recover-answers-current", "a recovery answers the device's id", breaks: "S-28") {
+            let correct = $0.accounts.finish
+            $0.accounts.finish = { accounts, login in
+                let result = try await correct(accounts, login)
+                guard case .recovered(let id) = result else { return result }
+                return .recovered(appUserID: login.currentAppUserID ?? id)
+            }
+        },
+        Defect(
+            "recover-takes-unproven",
+            "a recovery takes the purchases of any id it names",
+            breaks: "S-28"
+        ) {
+            $0.accounts.mayInherit = { _, _ in true }
+        },
+        Defect("anonymous-by-source", "who is anonymous is stored twice", breaks: "S-29") {
+            $0.probes.isAnonymous = { user, _ in user.source != "login" }
+        },
+        Defect(
+            "registered-counts-as-account",
+            "whoever registered counts as having an account",
+            breaks: "S-29"
+        ) {
+            $0.probes.isAnonymous = { user, _ in user.source == User.safetyNet }
+        },
+        Defect("webhook-clears-owner", "an event unlinks the account", breaks: "S-29") {
+            $0.afterApplying { db, event in
+                guard event.concernsPurchase else { return }
+                try db.execute(
+                    sql: "UPDATE accounts SET userID = NULL WHERE userID = "
+                        + "(SELECT userID FROM aliases WHERE alias = ?)",
+                    arguments: [event.appUserID]
+                )
+            }
+        },
+        Defect("deletion-keeps-phone", "a deleted account keeps its phone", breaks: "A-11") {
+            $0.accounts.erase = { _, _ in }
+        },
+    ]
+}

@@ -1,0 +1,177 @@
+internal import Crypto
+internal import Foundation
+internal import GRDB
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOConcurrencyHelpers
+
+/// Exactly once, all or nothing, and one answer: defects of how a delivery is taken.
+extension Defect {
+    static let delivery: [Defect] = [
+        Defect("no-dedupe", "event ids are not remembered", breaks: "S-03", "S-07", "A-01") {
+            $0.delivery.perform = { steps in
+                let subscribers = try await steps.read()
+                try await steps.store.pool.write { db in try steps.apply(db, subscribers) }
+                return .applied
+            }
+            $0.outbox.key = Defect.ownKey
+        },
+        Defect(
+            "dedupe-check-then-write",
+            "the check for duplicates runs before the transaction",
+            breaks: "S-03"
+        ) {
+            $0.delivery.perform = { steps in
+                if try await steps.isMarked() { return .duplicate }
+                let subscribers = try await steps.read()
+                try await steps.store.pool.write { db in try steps.apply(db, subscribers) }
+                _ = try await steps.store.pool.write { db in try steps.mark(db) }
+                return .applied
+            }
+            $0.outbox.key = Defect.ownKey
+        },
+        Defect("dedupe-in-memory", "event ids are forgotten on restart", breaks: "S-03", "S-04") {
+            let seen = NIOLockedValueBox<Set<String>>([])
+            $0.delivery.perform = { steps in
+                guard seen.withLockedValue({ $0.insert(steps.key).inserted }) else {
+                    return .duplicate
+                }
+                let subscribers = try await steps.read()
+                try await steps.store.pool.write { db in try steps.apply(db, subscribers) }
+                return .applied
+            }
+            $0.outbox.key = Defect.ownKey
+        },
+        Defect(
+            "dedupe-by-content",
+            "the whole body, not the event id, tells duplicates",
+            breaks: "S-03"
+        ) {
+            $0.delivery.key = { _, body in
+                SHA256.hash(data: body).map { String(format: "%02x", $0) }.joined()
+            }
+            $0.outbox.key = Defect.ownKey
+        },
+        Defect("dedupe-by-transaction", "the transaction id tells duplicates", breaks: "S-03") {
+            let correct = $0.delivery.key
+            $0.delivery.key = { event, body in
+                RawEvent(body).text("transaction_id") ?? correct(event, body)
+            }
+        },
+        Defect(
+            "broken-body-marked",
+            "an event is marked as seen although its request broke off",
+            breaks: "S-07",
+            "S-04",
+            "A-01"
+        ) {
+            let correct = $0.route.brokenOff
+            $0.route.brokenOff = { arrived, store in
+                await Defect.markStump(arrived, store)
+                return await correct(arrived, store)
+            }
+        },
+        Defect("duplicate-rejected", "a duplicate is answered 409", breaks: "S-03") {
+            let correct = $0.route.answer
+            $0.route.answer = { outcome, event, outbox in
+                guard outcome == .duplicate else { return await correct(outcome, event, outbox) }
+                return JSON.response(.conflict, ["error": "duplicate"])
+            }
+        },
+        Defect("duplicate-drops-connection", "a duplicate gets no answer at all", breaks: "S-33") {
+            let correct = $0.route.answer
+            $0.route.answer = { outcome, event, outbox in
+                guard outcome == .duplicate else { return await correct(outcome, event, outbox) }
+                return Response(status: .ok, body: ResponseBody { _ in throw CancellationError() })
+            }
+        },
+        Defect("last-write-wins", "an older event overwrites newer state", breaks: "S-09", "S-15") {
+            $0.delivery.isStale = { _, _ in false }
+        },
+        Defect(
+            "marked-before-work",
+            "an event is marked as seen before its work is done",
+            breaks: "S-07",
+            style: .sync
+        ) {
+            $0.delivery.perform = { steps in try await steps.markThenApply(pause: .zero) }
+        },
+        Defect(
+            "two-transactions",
+            "mark and state are committed one after the other",
+            breaks: "S-04"
+        ) {
+            // Nothing that could be waited for happens between the two; the pause makes room for a crash.
+            $0.delivery.perform = { steps in
+                try await steps.markThenApply(pause: .milliseconds(400))
+            }
+        },
+        Defect("answer-before-store", "200 is answered before anything is stored", breaks: "S-04") {
+            // Nor here: the next thing to happen is the crash, or nothing.
+            $0.route.inOrder = { store, answer in
+                Task {
+                    try await Task.sleep(for: .milliseconds(300))
+                    _ = await answer(try await store())
+                }
+                return JSON.response(.ok, ["received": true])
+            }
+        },
+        Defect("failure-acknowledged", "an error is answered 200", breaks: "S-07", style: .sync) {
+            $0.route.failed = { _ in JSON.response(.ok, [:]) }
+        },
+        Defect(
+            "read-failure-swallowed",
+            "a customer that cannot be read is skipped",
+            breaks: "S-07",
+            style: .sync
+        ) {
+            $0.delivery.unread = { _ in }
+        },
+        Defect(
+            "ignored-answers-204",
+            "an event that changes nothing is answered 204",
+            breaks: "S-07"
+        ) {
+            let correct = $0.route.answer
+            $0.route.answer = { outcome, event, outbox in
+                let answer = await correct(outcome, event, outbox)
+                return event.concernsPurchase ? answer : Response(status: .noContent)
+            }
+        },
+        Defect("push-before-answer", "the webhook waits for the push", breaks: "S-06", "S-04") {
+            let correct = $0.route.answer
+            $0.route.answer = { outcome, event, outbox in
+                guard let message = Defect.message(outcome, event, outbox) else {
+                    return JSON.response(.ok, ["received": true])
+                }
+                _ = await outbox.store.policies.outbox.attempt(outbox, message, .seconds(90))
+                return JSON.response(.ok, ["received": true])
+            }
+        },
+        Defect(
+            "push-failure-fails-webhook",
+            "a failed push fails the webhook after the event was stored",
+            breaks: "S-06",
+            "S-04"
+        ) {
+            $0.route.answer = { outcome, event, outbox in
+                let received = JSON.response(.ok, ["received": true])
+                guard let message = Defect.message(outcome, event, outbox) else { return received }
+                let result = await outbox.store.policies.outbox.attempt(
+                    outbox,
+                    message,
+                    .seconds(2)
+                )
+                if case .accepted = result { return received }
+                return JSON.response(.internalServerError, ["error": "push_failed"])
+            }
+        },
+        Defect("secret-shown", "an answer holds the provider's key", breaks: "O-02") {
+            let correct = $0.route.answer
+            $0.route.answer = { outcome, event, outbox in
+                _ = await correct(outcome, event, outbox)
+                return JSON.response(.ok, ["received": true, "notifier": outbox.service.apiKey])
+            }
+        },
+    ]
+}

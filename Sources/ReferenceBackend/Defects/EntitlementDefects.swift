@@ -1,0 +1,271 @@
+internal import Foundation
+internal import NIOConcurrencyHelpers
+
+/// What an event means: defects of the effect table.
+extension Defect {
+    static let entitlement: [Defect] = [
+        Defect(
+            "status-from-type",
+            "access follows from the name of the last event",
+            breaks: "S-10"
+        ) {
+            let begin: Set = ["INITIAL_PURCHASE", "RENEWAL", "UNCANCELLATION"]
+            let last = NIOLockedValueBox<[String: String]>([:])
+            $0.afterApplying { db, event in
+                guard event.concernsPurchase, let productID = event.productID,
+                    let userID = try Defect.userID(db, event)
+                else { return }
+                last.withLockedValue { $0["\(userID)/\(productID)"] = event.type }
+            }
+            let correct = $0.entitlement.givesAccess
+            $0.entitlement.givesAccess = { subscription, now in
+                let key = "\(subscription.userID)/\(subscription.productID)"
+                return last.withLockedValue { $0[key] }.map(begin.contains)
+                    ?? correct(subscription, now)
+            }
+        },
+        Defect("expiry-ignored", "access ends only when an event says so", breaks: "S-10", "S-12") {
+            $0.entitlement.givesAccess = { subscription, _ in !subscription.hasEnded }
+        },
+        Defect("cancellation-revokes", "CANCELLATION ends access at once", breaks: "S-11") {
+            let correct = $0.entitlement.cancel
+            $0.entitlement.cancel = { subscription, event in
+                correct(&subscription, event)
+                subscription.hasEnded = true
+            }
+        },
+        Defect("refund-keeps-access", "a refund changes nothing", breaks: "S-11") {
+            let correct = $0.entitlement.cancel
+            $0.entitlement.cancel = { subscription, event in
+                let before = subscription
+                correct(&subscription, event)
+                guard event.cancelReason == "CUSTOMER_SUPPORT" else { return }
+                subscription.expiresAt = before.expiresAt
+                subscription.graceEndsAt = before.graceEndsAt
+            }
+        },
+        Defect("billing-issue-revokes", "BILLING_ISSUE ends access", breaks: "S-12") {
+            let correct = $0.entitlement.failPayment
+            $0.entitlement.failPayment = { subscription, event in
+                correct(&subscription, event)
+                subscription.hasEnded = true
+            }
+        },
+        Defect("grace-ignored", "the grace period is not kept", breaks: "S-12") {
+            $0.entitlement.failPayment = { subscription, _ in
+                subscription.billingIssue = true
+                subscription.graceEndsAt = nil
+            }
+        },
+        Defect(
+            "billing-flag-recomputed",
+            "the paired CANCELLATION clears the billing flag",
+            breaks: "S-12"
+        ) {
+            let correct = $0.entitlement.cancel
+            $0.entitlement.cancel = { subscription, event in
+                correct(&subscription, event)
+                subscription.billingIssue = false
+            }
+        },
+        Defect(
+            "renewal-keeps-flags",
+            "RENEWAL clears neither the cancel nor the billing flag",
+            breaks: "S-13"
+        ) {
+            let correct = $0.entitlement.begin
+            $0.entitlement.begin = { subscription, event in
+                let before = subscription
+                correct(&subscription, event)
+                subscription.willRenew = before.willRenew
+                subscription.billingIssue = before.billingIssue
+                subscription.pendingProductID = before.pendingProductID
+            }
+        },
+        Defect("uncancellation-ignored", "UNCANCELLATION changes nothing", breaks: "S-13") {
+            $0.entitlement.uncancel = { _, _ in }
+        },
+        Defect(
+            "recovery-clears-all",
+            "a recovery clears the flags of every subscription",
+            breaks: "S-13"
+        ) {
+            $0.afterApplying { db, event in
+                guard ["RENEWAL", "UNCANCELLATION"].contains(event.type) else { return }
+                try Defect.updateAll("billingIssue = 0, willRenew = 1", db, event)
+            }
+        },
+        Defect(
+            "product-change-at-once",
+            "PRODUCT_CHANGE changes the product at once",
+            breaks: "S-14"
+        ) {
+            let correct = $0.entitlement.changeProduct
+            $0.entitlement.changeProduct = { subscription, event in
+                correct(&subscription, event)
+                subscription.productID = event.newProductID ?? subscription.productID
+            }
+        },
+        Defect(
+            "pending-product-forgotten",
+            "the product of a deferred change is not kept",
+            breaks: "S-14"
+        ) {
+            $0.entitlement.changeProduct = { subscription, _ in subscription.pendingProductID = nil
+            }
+        },
+        Defect(
+            "new-product-ignored",
+            "the renewal of a product that is new is ignored",
+            breaks: "S-14"
+        ) {
+            let correct = $0.delivery.isStale
+            $0.delivery.isStale = { event, known in
+                known == nil && event.type == "RENEWAL" || correct(event, known)
+            }
+        },
+        Defect(
+            "expiration-ends-all",
+            "EXPIRATION ends every subscription of the user",
+            breaks: "S-15"
+        ) {
+            $0.afterApplying { db, event in
+                guard event.type == "EXPIRATION" else { return }
+                try Defect.updateAll("hasEnded = 1", db, event)
+            }
+        },
+        Defect(
+            "expiration-by-date",
+            "EXPIRATION only copies the date it carries",
+            breaks: "S-15",
+            "S-12"
+        ) {
+            $0.entitlement.end = { subscription, event in
+                subscription.hasEnded = false
+                subscription.expiresAt = event.expiresAt
+                subscription.willRenew = false
+            }
+        },
+        Defect("expiration-ignored", "EXPIRATION changes nothing", breaks: "S-15", "S-10") {
+            $0.entitlement.end = { _, _ in }
+        },
+        Defect(
+            "consumable-overwrites",
+            "a one-time purchase ends the subscriptions",
+            breaks: "S-16"
+        ) {
+            $0.afterApplying { db, event in
+                guard event.type == "NON_RENEWING_PURCHASE", let productID = event.productID else {
+                    return
+                }
+                try Defect.updateAll("expiresAt = 0", db, event, except: productID)
+            }
+        },
+        Defect("consumable-grants", "coins unlock the subscription", breaks: "S-16") {
+            $0.delivery.unlocks = { _ in true }
+        },
+        Defect("lifetime-expires", "an expiry of null counts as 1970", breaks: "S-16") {
+            let correct = $0.entitlement.begin
+            $0.entitlement.begin = { subscription, event in
+                correct(&subscription, event)
+                subscription.expiresAt = subscription.expiresAt ?? 0
+            }
+        },
+        Defect("promotion-for-ever", "a promotion never ends", breaks: "S-16") {
+            let correct = $0.entitlement.begin
+            $0.entitlement.begin = { subscription, event in
+                correct(&subscription, event)
+                if event.isPromotion { subscription.expiresAt = nil }
+            }
+        },
+        Defect("promotion-not-revoked", "a promotion cannot be taken back", breaks: "S-11") {
+            let (cancel, end) = ($0.entitlement.cancel, $0.entitlement.end)
+            $0.entitlement.cancel = { if !$1.isPromotion { cancel(&$0, $1) } }
+            $0.entitlement.end = { if !$1.isPromotion { end(&$0, $1) } }
+        },
+        Defect("pause-revokes", "SUBSCRIPTION_PAUSED ends access at once", breaks: "S-10") {
+            $0.entitlement.pause = { subscription, _ in subscription.hasEnded = true }
+        },
+        Defect("extension-ignored", "SUBSCRIPTION_EXTENDED changes nothing", breaks: "S-10") {
+            $0.ignoreBeginning("SUBSCRIPTION_EXTENDED")
+        },
+        Defect("refund-reversed-ignored", "REFUND_REVERSED changes nothing", breaks: "S-11") {
+            $0.ignoreBeginning("REFUND_REVERSED")
+        },
+        Defect(
+            "temporary-grant-ignored",
+            "TEMPORARY_ENTITLEMENT_GRANT changes nothing",
+            breaks: "S-10"
+        ) {
+            $0.ignoreBeginning("TEMPORARY_ENTITLEMENT_GRANT")
+        },
+        Defect("refund-is-final", "after a refund nothing grants again", breaks: "S-11") {
+            let correct = $0.entitlement.begin
+            $0.entitlement.begin = { if !$0.refunded { correct(&$0, $1) } }
+        },
+        Defect("renewal-keeps-expiry", "RENEWAL keeps the old expiry", breaks: "S-10") {
+            let correct = $0.entitlement.begin
+            $0.entitlement.begin = { subscription, event in
+                guard event.type == "RENEWAL" else { return correct(&subscription, event) }
+                subscription.willRenew = true
+            }
+        },
+        Defect("sandbox-counts", "SANDBOX counts as PRODUCTION", breaks: "S-19") {
+            $0.delivery.isApart = { _ in false }
+        },
+        Defect(
+            "expiry-by-day",
+            "the expiry is kept as a date without a time",
+            breaks: "S-32",
+            "S-10"
+        ) {
+            let correct = $0.entitlement.begin
+            $0.entitlement.begin = { subscription, event in
+                correct(&subscription, event)
+                subscription.expiresAt = subscription.expiresAt.map { $0 / 86_400_000 * 86_400_000 }
+            }
+        },
+        Defect("local-time", "times are read in the server's time zone", breaks: "S-32") {
+            let correct = $0.probes.describe
+            $0.probes.describe = { subscription, givesAccess in
+                var answer = correct(subscription, givesAccess)
+                if let moment = subscription.expiresAt {
+                    let date = Date(timeIntervalSince1970: Double(moment) / 1000)
+                    answer["expiration_at_ms"] =
+                        moment + Int64(TimeZone.current.secondsFromGMT(for: date)) * 1000
+                }
+                return answer
+            }
+        },
+        Defect(
+            "reconcile-ignored",
+            "reconciliation does nothing",
+            breaks: "S-34",
+            "A-10",
+            style: .sync
+        ) {
+            $0.reconciliation.repair = { _, _, _, _ in }
+        },
+        Defect(
+            "reconcile-adds-only",
+            "reconciliation never removes",
+            breaks: "S-34",
+            style: .sync
+        ) {
+            $0.reconciliation.remove = { _, _ in }
+        },
+        Defect(
+            "reconcile-announces",
+            "reconciliation tells everybody",
+            breaks: "S-34",
+            style: .sync
+        ) {
+            let correct = $0.reconciliation.repair
+            $0.reconciliation.repair = { store, db, subscriber, id in
+                try correct(store, db, subscriber, id)
+                let text = "Your subscription was checked."
+                try Outbox.enqueue(store, db, UUID().uuidString, recipient: id, text: text)
+            }
+        },
+    ]
+}

@@ -1,0 +1,90 @@
+internal import HTTPTypes
+internal import Hummingbird
+
+/// Who is meant: defects of aliases, unknown users and transfers.
+extension Defect {
+    static let identity: [Defect] = [
+        Defect(
+            "transfer-fails",
+            "TRANSFER needs an app_user_id and is answered 500",
+            breaks: "S-17"
+        ) {
+            $0.refuse(.internalServerError) { event, _ in
+                event.type == "TRANSFER" && event.appUserID == nil
+            }
+        },
+        Defect(
+            "transfer-ignored",
+            "TRANSFER is acknowledged and nothing moves",
+            breaks: "S-17",
+            "A-07"
+        ) {
+            $0.onReading { event, _ in
+                if event.type == "TRANSFER" { event.type = "IGNORED" }
+            }
+        },
+        Defect(
+            "transfer-keeps-source",
+            "TRANSFER copies instead of moving",
+            breaks: "S-17",
+            "A-07"
+        ) {
+            $0.identity.leave = { _, _ in }
+        },
+        Defect("transfer-first-only", "TRANSFER moves from the first id only", breaks: "S-17") {
+            $0.onReading { event, _ in
+                event.transferredFrom = Array(event.transferredFrom.prefix(1))
+            }
+        },
+        Defect("aliases-ignored", "users are not looked up by aliases", breaks: "S-20") {
+            $0.onReading { event, _ in event.aliases = [] }
+        },
+        Defect(
+            "original-id-ignored",
+            "users are not looked up by original_app_user_id",
+            breaks: "S-20"
+        ) {
+            $0.onReading { event, _ in event.originalAppUserID = nil }
+        },
+        Defect(
+            "no-merge",
+            "two records of one person stay two",
+            breaks: "S-20",
+            "A-02",
+            "A-04",
+            "A-06"
+        ) {
+            $0.identity.unite = { _, _, _, _ in }
+        },
+        Defect(
+            "unknown-user-skipped",
+            "an event for an unknown user is dropped with 200",
+            breaks: "S-21"
+        ) {
+            $0.identity.welcome = { _, _, _ in nil }
+        },
+        Defect(
+            "unknown-user-rejected",
+            "an event for an unknown user is answered 404",
+            breaks: "S-21"
+        ) {
+            $0.identity.welcome = { _, _, _ in throw Strictness(.notFound) }
+            let correct = $0.route.failed
+            $0.route.failed = { ($0 as? Strictness)?.response ?? correct($0) }
+        },
+        Defect("anonymous-ignored", "events of anonymous customers are dropped", breaks: "A-01") {
+            $0.onReading { event, _ in
+                if event.appUserID?.hasPrefix("$RCAnon") == true { event.type = "IGNORED" }
+            }
+        },
+        Defect("blocked-ids-allowed", "blocked ids become users", breaks: "S-23", "S-21") {
+            let correct = $0.identity.isValid
+            $0.identity.isValid = { id in Identity.blocked.contains(id.lowercased()) || correct(id)
+            }
+        },
+        Defect("long-ids-allowed", "ids beyond 100 characters become users", breaks: "S-23") {
+            let correct = $0.identity.isValid
+            $0.identity.isValid = { id in id.count > 100 || correct(id) }
+        },
+    ]
+}

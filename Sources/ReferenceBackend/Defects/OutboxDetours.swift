@@ -1,0 +1,35 @@
+internal import AsyncHTTPClient
+internal import Foundation
+internal import GRDB
+internal import NIOCore
+internal import NIOHTTP1
+
+/// What no outbox should do, for the defects that do it.
+extension Outbox {
+    /// Sends everything that waits and comes back when it is sent.
+    func sendAll() async {
+        let policy = store.policies.outbox
+        let messages = try? await store.pool.read { db in try policy.waiting(db) }
+        for (message, _) in messages ?? [] {
+            if case .accepted = await policy.attempt(self, message, .seconds(12)) {
+                await finish(message, "sent")
+            }
+        }
+    }
+
+    /// Writes tags that RevenueCat keeps itself.
+    func writeTags(_ message: Message) async {
+        let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
+        let id = message.recipient.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
+        var request = HTTPClientRequest(
+            url: "\(service.baseURL)/apps/\(service.appID)/users/by/external_id/\(id)"
+        )
+        request.method = .PATCH
+        request.headers.add(name: "content-type", value: "application/json")
+        request.headers.add(name: "authorization", value: "Key " + service.apiKey)
+        let tags: [String: Any] = ["properties": ["tags": ["subscription_status": "active"]]]
+        let data = (try? JSONSerialization.data(withJSONObject: tags)) ?? Data()
+        request.body = .bytes(ByteBuffer(bytes: data))
+        _ = try? await client.execute(request, timeout: .seconds(2))
+    }
+}

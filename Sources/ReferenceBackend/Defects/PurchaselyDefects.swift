@@ -1,0 +1,223 @@
+internal import Foundation
+internal import GRDB
+internal import HTTPTypes
+internal import Hummingbird
+
+/// Purchasely's webhook: defects of what is accepted, and of what it does.
+extension Defect {
+    static let purchasely: [Defect] = [
+        Defect(
+            "purchasely-signature-ignored",
+            "Purchasely's signature is not checked",
+            breaks: "P-01"
+        ) {
+            $0.purchasely.isSigned = { _, _, _, _ in true }
+        },
+        Defect(
+            "purchasely-deprecated-accepted",
+            "the signature of old, which covers no body, passes",
+            breaks: "P-01"
+        ) {
+            let correct = $0.purchasely.isSigned
+            $0.purchasely.isSigned = { signature, body, secret, ageMax in
+                guard let time = signature.time, let code = signature.deprecated else {
+                    return correct(signature, body, secret, ageMax)
+                }
+                return code == Authenticity.code(of: Data((secret + time).utf8), key: secret)
+            }
+        },
+        Defect(
+            "purchasely-age-ignored",
+            "an old Purchasely signature passes for ever",
+            breaks: "P-02"
+        ) {
+            $0.purchasely.ageMax = .max
+        },
+        Defect(
+            "purchasely-age-of-event",
+            "the age of the event, not of the request, is checked",
+            breaks: "P-02"
+        ) {
+            $0.refusePurchasely(.unauthorized) { event, _ in
+                Store.now() - event.timestamp > 86_400_000
+            }
+        },
+        Defect(
+            "purchasely-no-dedupe",
+            "Purchasely's event ids are not remembered",
+            breaks: "P-03",
+            "P-04"
+        ) {
+            $0.purchasely.mark = { _, _ in true }
+            $0.outbox.key = Defect.ownKey
+        },
+        Defect("purchasely-answers-201", "a new Purchasely event is answered 201", breaks: "P-04") {
+            let correct = $0.purchasely.answer
+            $0.purchasely.answer = { isNew, outbox in
+                let answer = await correct(isNew, outbox)
+                return isNew ? JSON.response(.created, ["received": true]) : answer
+            }
+        },
+        Defect("purchasely-waits-for-push", "Purchasely waits for the push", breaks: "P-04") {
+            let correct = $0.purchasely.answer
+            $0.purchasely.answer = { isNew, outbox in
+                if isNew { await outbox.sendAll() }
+                return await correct(isNew, outbox)
+            }
+        },
+        Defect(
+            "purchasely-unknown-rejected",
+            "an unknown Purchasely event is answered 400",
+            breaks: "P-05"
+        ) {
+            $0.refusePurchasely(.badRequest) { event, _ in event.name.hasPrefix("FUTURE_") }
+        },
+        Defect("purchasely-cancellation-revokes", "RENEWAL_DISABLED ends access", breaks: "P-05") {
+            let correct = $0.purchasely.effect
+            $0.purchasely.effect = { $0.name == "RENEWAL_DISABLED" ? .revoke : correct($0) }
+        },
+        Defect(
+            "purchasely-any-event-grants",
+            "every Purchasely event but DEACTIVATE grants",
+            breaks: "P-05"
+        ) {
+            let correct = $0.purchasely.effect
+            $0.purchasely.effect = { correct($0) == .revoke ? .revoke : .grant }
+        },
+        Defect(
+            "purchasely-null-rejected",
+            "a null from Purchasely is answered 422",
+            breaks: "P-05"
+        ) {
+            $0.refusePurchasely(.unprocessableContent) { _, body in
+                body.values.contains { $0 is NSNull }
+            }
+        },
+        Defect(
+            "purchasely-numbers-rejected",
+            "a price beyond a million is answered 422",
+            breaks: "P-05"
+        ) {
+            $0.refusePurchasely(.unprocessableContent) { _, body in
+                let price = (body["plan_price_in_customer_currency"] as? NSNumber)?.doubleValue ?? 0
+                return !(0...1_000_000).contains(price)
+            }
+        },
+        Defect(
+            "purchasely-unicode-rejected",
+            "a text beyond ASCII from Purchasely is answered 422",
+            breaks: "P-05"
+        ) {
+            $0.refusePurchasely(.unprocessableContent) { _, body in
+                body.values.contains { ($0 as? String)?.contains { !$0.isASCII } ?? false }
+            }
+        },
+        Defect(
+            "purchasely-fields-rejected",
+            "an unknown field of Purchasely's is answered 422",
+            breaks: "P-05"
+        ) {
+            $0.refusePurchasely(.unprocessableContent) { _, body in
+                body.keys.contains { $0.hasPrefix("future_") }
+            }
+        },
+        Defect(
+            "purchasely-needs-user-id",
+            "events of anonymous users are answered 400",
+            breaks: "P-06"
+        ) {
+            $0.refusePurchasely(.badRequest) { event, _ in event.userID == nil }
+        },
+        Defect(
+            "purchasely-unknown-skipped",
+            "events for unknown users are dropped",
+            breaks: "P-06"
+        ) {
+            $0.purchasely.welcome = { _, _, _ in nil }
+        },
+        Defect(
+            "purchasely-holder-ignored",
+            "DEACTIVATE ends the subscription for whoever has it",
+            breaks: "P-07"
+        ) {
+            $0.beforeWriting { db, change in
+                guard !change.isActive else { return }
+                try db.execute(
+                    sql: "UPDATE grants SET isActive = 0 WHERE subscriptionID = ?",
+                    arguments: [change.event.subscriptionID]
+                )
+            }
+        },
+        Defect(
+            "purchasely-deactivate-ends-all",
+            "DEACTIVATE ends everything of its user",
+            breaks: "P-08",
+            "P-09"
+        ) {
+            $0.beforeWriting { db, change in
+                guard !change.isActive else { return }
+                try db.execute(
+                    sql: "UPDATE grants SET isActive = 0 WHERE userID = ?",
+                    arguments: [change.userID]
+                )
+            }
+        },
+        Defect(
+            "purchasely-status-believed",
+            "subscription_status wins over DEACTIVATE",
+            breaks: "P-07"
+        ) {
+            $0.beforeWriting { _, change in
+                if change.event.status == "AUTO_RENEWING" { change.isActive = true }
+            }
+        },
+        Defect(
+            "purchasely-last-write-wins",
+            "an older Purchasely event overwrites newer state",
+            breaks: "P-08"
+        ) {
+            $0.purchasely.isStale = { _, _ in false }
+        },
+        Defect(
+            "purchasely-next-renewal",
+            "access ends at the theoretical renewal",
+            breaks: "P-09"
+        ) {
+            let correct = $0.purchasely.read
+            $0.purchasely.read = { body in
+                var event = try correct(body)
+                let raw = try JSONSerialization.jsonObject(with: body) as? [String: Any]
+                event.expiresAt = (raw?["next_renewal_at_ms"] as? NSNumber)?.int64Value
+                return event
+            }
+        },
+        Defect(
+            "purchasely-sandbox-counts",
+            "Purchasely's SANDBOX counts as PRODUCTION",
+            breaks: "P-09"
+        ) {
+            $0.beforeWriting { _, change in change.isSandbox = false }
+        },
+        Defect(
+            "purchasely-consumables-move",
+            "one-time purchases move with the subscription",
+            breaks: "P-10"
+        ) {
+            let correct = $0.purchasely.write
+            $0.purchasely.write = { store, db, change in
+                try correct(store, db, change)
+                let id = change.event.subscriptionID
+                guard change.isActive, change.event.userID != nil, id.hasPrefix("subs_") else {
+                    return
+                }
+                try db.execute(
+                    sql: """
+                        UPDATE grants SET userID = ? WHERE subscriptionID LIKE 'otp_%' AND userID IN
+                            (SELECT userID FROM grants WHERE subscriptionID = ?)
+                        """,
+                    arguments: [change.userID, id]
+                )
+            }
+        },
+    ]
+}

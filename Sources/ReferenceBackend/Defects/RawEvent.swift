@@ -1,0 +1,56 @@
+internal import Foundation
+
+/// Everything that stands in a body of RevenueCat's, for those who look at more than they need.
+struct RawEvent {
+    private let event: [String: Any]
+    /// Keys of the event and beside it.
+    let keys: Set<String>
+
+    init(_ body: Data) {
+        let root = (try? JSONSerialization.jsonObject(with: body)) as? [String: Any] ?? [:]
+        event = root["event"] as? [String: Any] ?? [:]
+        keys = Set(event.keys).union(root.keys)
+    }
+
+    func text(_ key: String) -> String? { event[key] as? String }
+    func number(_ key: String) -> Double? { (event[key] as? NSNumber)?.doubleValue }
+    func isNull(_ key: String) -> Bool { event[key] is NSNull }
+
+    /// Whether the documentation knows the type, or the keys that come with it.
+    func isDocumented(_ event: WebhookEvent) -> Bool {
+        event.type.hasPrefix("PAYWALL_") || event.type.hasPrefix("PRICE_INCREASE")
+            || keys.contains("transferred_to")
+            || [
+                "TEST", "INVOICE_ISSUANCE", "VIRTUAL_CURRENCY_TRANSACTION",
+                "EXPERIMENT_ENROLLMENT", "PURCHASE_REDEEMED", "SUBSCRIBER_ALIAS",
+            ].contains(event.type)
+    }
+
+    static let stores: Set = [
+        "APP_STORE", "PLAY_STORE", "AMAZON", "STRIPE", "PROMOTIONAL", "ROKU", "RC_BILLING",
+        "MAC_APP_STORE", "PADDLE", "TEST_STORE",
+    ]
+    static let reasons: Set = [
+        "UNSUBSCRIBE", "BILLING_ERROR", "DEVELOPER_INITIATED", "PRICE_INCREASE",
+        "CUSTOMER_SUPPORT", "UNKNOWN",
+    ]
+    static let periods: Set = ["NORMAL", "TRIAL", "INTRO", "PROMOTIONAL", "PREPAID"]
+
+    /// Whether the first subscriber attribute says its value before its time, or there is none.
+    static func isInUsualOrder(_ body: Data) -> Bool {
+        let text = String(decoding: body, as: UTF8.self)
+        guard let time = text.range(of: "\"updated_at_ms\""),
+            let value = text.range(of: "\"value\"")
+        else { return true }
+        return value.lowerBound < time.lowerBound
+    }
+
+    /// How deep the lists are nested.
+    static func depth(_ body: Data) -> Int {
+        body.reduce(into: (level: 0, peak: 0)) { count, byte in
+            if byte == UInt8(ascii: "[") { count.level += 1 }
+            if byte == UInt8(ascii: "]") { count.level -= 1 }
+            count.peak = max(count.peak, count.level)
+        }.peak
+    }
+}

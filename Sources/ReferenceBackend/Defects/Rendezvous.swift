@@ -1,0 +1,28 @@
+/// Where requests that are about to do the same wait for each other, so that a race is one however
+/// fast or busy the machine is.
+actor Rendezvous {
+    /// How long one waits that comes alone.
+    private static let patience = Duration.seconds(1)
+
+    private var waiting: [String: (ticket: Int, CheckedContinuation<Void, Never>)] = [:]
+    private var ticket = 0
+
+    /// Comes back when another one has come with the same key, or when none does.
+    func meet(_ key: String) async {
+        if let (_, other) = waiting.removeValue(forKey: key) { return other.resume() }
+        ticket += 1
+        let mine = ticket
+        let alarm = Task {
+            try? await Task.sleep(for: Self.patience)
+            leave(key, mine)
+        }
+        await withCheckedContinuation { waiting[key] = (mine, $0) }
+        alarm.cancel()
+    }
+
+    private func leave(_ key: String, _ ticket: Int) {
+        guard let (known, alone) = waiting[key], known == ticket else { return }
+        waiting[key] = nil
+        alone.resume()
+    }
+}

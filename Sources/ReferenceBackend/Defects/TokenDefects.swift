@@ -1,0 +1,83 @@
+internal import HTTPTypes
+internal import Hummingbird
+
+/// Whose token it is: defects of what is checked, and of what is done without keys.
+extension Defect {
+    static let tokens: [Defect] = [
+        Defect("token-missing-500", "a request without a token is answered 500", breaks: "F-01") {
+            let correct = $0.session.identify
+            $0.session.identify = { routes, authorization in
+                guard authorization.isEmpty else { return await correct(routes, authorization) }
+                return JSON.response(.internalServerError, ["error": "internal"])
+            }
+        },
+        Defect("token-malformed-500", "what is no token is answered 500", breaks: "F-01") {
+            let correct = $0.session.identify
+            $0.session.identify = { routes, authorization in
+                let isBroken =
+                    authorization.hasPrefix("Bearer ")
+                    && authorization.count(where: { $0 == "." }) != 2
+                guard isBroken else { return await correct(routes, authorization) }
+                return JSON.response(.internalServerError, ["error": "internal"])
+            }
+        },
+        Defect("token-expiry-ignored", "tokens never expire", breaks: "F-02") {
+            $0.tokens.hasExpired = { claims, _ in claims.expiry == nil }
+        },
+        Defect("token-audience-ignored", "tokens of other projects pass", breaks: "F-03") {
+            $0.tokens.isAudience = { _, _ in true }
+        },
+        Defect("token-issuer-ignored", "tokens of other issuers pass", breaks: "F-03") {
+            $0.tokens.isIssuer = { _, _ in true }
+        },
+        Defect("token-claims-ignored", "neither audience nor issuer is checked", breaks: "F-03") {
+            $0.tokens.isAudience = { _, _ in true }
+            $0.tokens.isIssuer = { _, _ in true }
+        },
+        Defect("token-signature-ignored", "tokens are decoded and not verified", breaks: "F-04") {
+            $0.believe { _ in true }
+        },
+        Defect("token-none-accepted", "unsigned tokens pass", breaks: "F-04") {
+            $0.believe { $0.algorithm == "none" }
+        },
+        Defect("token-algorithm-believed", "HS256 passes", breaks: "F-04") {
+            $0.believe { $0.algorithm == "HS256" }
+        },
+        Defect("token-never-refetched", "a rotated key is not fetched", breaks: "F-05") {
+            $0.tokens.mayRefetch = { now, known in now >= known.validUntil }
+        },
+        Defect("token-refetch-always", "every unknown key id fetches the keys", breaks: "F-05") {
+            $0.tokens.mayRefetch = { _, _ in true }
+        },
+        Defect("token-keys-down-accepts", "without keys every token passes", breaks: "F-06") {
+            let correct = $0.tokens.isSigned
+            $0.tokens.isSigned = { verifier, token in await correct(verifier, token) ?? true }
+            $0.tokens.isStanding = { _, _, _ in true }
+        },
+        Defect("token-revocation-ignored", "revoked and disabled users pass", breaks: "F-07") {
+            $0.tokens.isStanding = { _, _, _ in true }
+        },
+        Defect(
+            "token-email-identity",
+            "the email, not the subject, is the identity",
+            breaks: "F-08"
+        ) {
+            let correct = $0.tokens.subject
+            $0.tokens.subject = { claims in correct(claims).map { claims.email ?? $0 } }
+        },
+        Defect("token-future-accepted", "tokens from the future pass", breaks: "F-09") {
+            $0.tokens.isOfTheFuture = { claims, _ in claims.issued == nil || claims.signedIn == nil
+            }
+        },
+        Defect("token-subject-unchecked", "an empty or over-long subject passes", breaks: "F-09") {
+            $0.tokens.subject = { $0.subject }
+        },
+        Defect("token-anonymous-accepted", "anonymous sessions pass", breaks: "F-10") {
+            let correct = $0.session.answer
+            $0.session.answer = { result in
+                guard case .accepted(let subject, _) = result else { return correct(result) }
+                return JSON.response(.ok, ["appUserId": subject])
+            }
+        },
+    ]
+}

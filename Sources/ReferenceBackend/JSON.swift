@@ -1,0 +1,30 @@
+internal import Foundation
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+
+/// JSON in and out of Hummingbird's types.
+enum JSON {
+    /// The largest body that is read; RevenueCat's are a few kilobytes.
+    static let bodyMax = 10 << 20
+
+    /// Nil when the body is not JSON of that shape.
+    static func decode<Body: Decodable>(_ request: Request) async throws -> Body? {
+        let buffer = try await request.body.collect(upTo: bodyMax)
+        return try? JSONDecoder().decode(Body.self, from: Data(buffer.readableBytesView))
+    }
+
+    static func response(_ status: HTTPResponse.Status, _ value: [String: Any]) -> Response {
+        let data = (try? JSONSerialization.data(withJSONObject: value)) ?? Data()
+        return Response(
+            status: status,
+            headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: data))
+        )
+    }
+
+    static func pathID(_ context: BasicRequestContext) -> String {
+        let raw = context.parameters.get("id") ?? ""
+        return raw.removingPercentEncoding ?? raw
+    }
+}

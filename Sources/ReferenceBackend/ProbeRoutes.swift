@@ -1,0 +1,124 @@
+internal import Foundation
+internal import GRDB
+internal import HTTPTypes
+internal import Hummingbird
+
+/// What only a test environment has: accounts made on request, and read-only views of the state.
+struct ProbeRoutes: Sendable {
+    let store: Store
+    let accounts: Accounts
+
+    struct Policy: Sendable {
+        var isAnonymous = ProbeRoutes.isAnonymous
+        var describe = ProbeRoutes.describe
+    }
+
+    func add(to router: Router<BasicRequestContext>) {
+        router.post("test/accounts") { request, _ in try await createAccount(request) }
+        router.get("test/users/:id") { _, context in try await user(context) }
+        router.get("test/subscriptions/:id") { _, context in try await subscription(context) }
+    }
+
+    private func createAccount(_ request: Request) async throws -> Response {
+        struct Body: Decodable {
+            var accountId: String
+            var password: String
+        }
+        guard let body: Body = try await JSON.decode(request) else {
+            return JSON.response(.badRequest, ["error": "invalid_account"])
+        }
+        try await accounts.create(body.accountId, password: body.password)
+        return JSON.response(.created, ["accountId": body.accountId])
+    }
+
+    private func user(_ context: BasicRequestContext) async throws -> Response {
+        let id = JSON.pathID(context)
+        let found = try await store.pool.read { db -> (User, String?)? in
+            guard let user = try store.user(db, known: id) else { return nil }
+            return (user, try accounts.owner(db, of: user.id))
+        }
+        guard let (user, owner) = found else {
+            return JSON.response(.notFound, ["error": "unknown_user"])
+        }
+        return JSON.response(
+            .ok,
+            [
+                "appUserId": user.appUserID, "source": user.source,
+                "platform": user.platform ?? NSNull(), "deviceId": user.deviceID ?? NSNull(),
+                "createdAt": user.createdAt, "lastSeenAt": user.lastSeenAt,
+                "isAnonymous": store.policies.probes.isAnonymous(user, owner),
+                "accountId": owner ?? NSNull(),
+            ]
+        )
+    }
+
+    /// Derived from the account, so that no two fields can disagree (S-29).
+    static func isAnonymous(_ user: User, owner: String?) -> Bool { owner == nil }
+
+    /// The best production subscription, one that gives access before one that ended last; what
+    /// Purchasely granted counts as well.
+    private func subscription(_ context: BasicRequestContext) async throws -> Response {
+        let id = JSON.pathID(context)
+        let now = Store.now()
+        let found = try await store.pool.read { db -> ([Subscription], [Grant])? in
+            guard let userID = try store.user(db, known: id)?.id else { return nil }
+            let subscriptions = try Subscription.fetchAll(
+                db,
+                sql: "SELECT * FROM subscriptions WHERE userID = ? AND NOT isSandbox",
+                arguments: [userID]
+            )
+            let grants = try Grant.fetchAll(
+                db,
+                sql: "SELECT * FROM grants WHERE userID = ? AND NOT isSandbox ORDER BY asOf, plan",
+                arguments: [userID]
+            )
+            return (subscriptions, grants)
+        }
+        guard let (subscriptions, grants) = found, !(subscriptions.isEmpty && grants.isEmpty) else {
+            return JSON.response(.notFound, ["error": "no_subscription"])
+        }
+        let best = best(subscriptions, at: now)
+        let grant = grants.last { $0.givesAccess(at: now) } ?? grants.last
+        let hasGrant = grant?.givesAccess(at: now) ?? false
+        guard let best, givesAccess(best, now) || !hasGrant else {
+            return JSON.response(.ok, Self.answer(grant, givesAccess: hasGrant))
+        }
+        return JSON.response(
+            .ok,
+            store.policies.probes.describe(best, givesAccess(best, now))
+        )
+    }
+
+    private func givesAccess(_ subscription: Subscription, _ now: Int64) -> Bool {
+        store.policies.entitlement.givesAccess(subscription, now)
+    }
+
+    private func best(_ subscriptions: [Subscription], at now: Int64) -> Subscription? {
+        subscriptions.max { left, right in
+            let mine = givesAccess(left, now)
+            let theirs = givesAccess(right, now)
+            guard mine == theirs else { return theirs }
+            return (left.expiresAt ?? .max, left.asOf) < (right.expiresAt ?? .max, right.asOf)
+        }
+    }
+
+    private static func answer(_ grant: Grant?, givesAccess: Bool) -> [String: Any] {
+        [
+            "access": givesAccess, "product_id": grant?.plan ?? "",
+            "expiration_at_ms": grant?.expiresAt ?? NSNull(), "billing_issue": false,
+            "will_renew": givesAccess, "refunded": false, "environment": "PRODUCTION",
+        ]
+    }
+
+    /// Times are milliseconds since 1970, which have no time zone (S-32).
+    static func describe(_ best: Subscription, givesAccess: Bool) -> [String: Any] {
+        [
+            "access": givesAccess, "product_id": best.productID,
+            "expiration_at_ms": best.expiresAt ?? NSNull(),
+            "grace_period_expiration_at_ms": best.graceEndsAt ?? NSNull(),
+            "billing_issue": best.billingIssue, "will_renew": best.willRenew,
+            "refunded": best.refunded, "pending_product_id": best.pendingProductID ?? NSNull(),
+            "environment": "PRODUCTION",
+        ]
+    }
+}

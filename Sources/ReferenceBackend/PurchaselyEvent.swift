@@ -1,0 +1,41 @@
+internal import Foundation
+
+/// A Purchasely event, reduced to what this backend uses.
+struct PurchaselyEvent: Sendable {
+    let id: String
+    let name: String
+    let timestamp: Int64
+    let userID: String?
+    /// Whoever has the subscription, under an account or without one (P-06).
+    let holder: String
+    let subscriptionID: String
+    let plan: String
+    /// What the event says about its subscription, which is not what has happened to it (P-07).
+    let status: String?
+    let isSandbox: Bool
+    /// When access really ends; the theoretical renewal is another field (P-09).
+    var expiresAt: Int64?
+
+    /// The body is no event: not JSON, or without `event_id`, `event_name` or a user.
+    struct Malformed: Error {}
+
+    init(body: Data) throws(Malformed) {
+        guard let event = try? JSONSerialization.jsonObject(with: body) as? [String: Any],
+            let id = event["event_id"] as? String, let name = event["event_name"] as? String
+        else { throw Malformed() }
+        func text(_ key: String) -> String? { event[key] as? String }
+        func milliseconds(_ key: String) -> Int64? { (event[key] as? NSNumber)?.int64Value }
+        userID = text("user_id")
+        guard let holder = text("user_id") ?? text("anonymous_user_id") else { throw Malformed() }
+        self.id = id
+        self.name = name
+        self.holder = holder
+        timestamp = milliseconds("event_created_at_ms") ?? 0
+        subscriptionID =
+            text("purchasely_subscription_id") ?? text("purchasely_one_time_purchase_id") ?? ""
+        plan = text("plan") ?? ""
+        status = text("subscription_status")
+        isSandbox = text("environment") == "SANDBOX"
+        expiresAt = milliseconds("effective_next_renewal_at_ms")
+    }
+}

@@ -1,0 +1,93 @@
+internal import GRDB
+internal import HTTPTypes
+internal import Hummingbird
+
+/// Login, the protected route, and the end of an account.
+struct SessionRoutes: Sendable {
+    let accounts: Accounts
+    let verifier: TokenVerifier
+
+    struct Policy: Sendable {
+        var incomplete = SessionRoutes.incomplete
+        var identify = SessionRoutes.identify
+        var answer = SessionRoutes.answer
+    }
+
+    private var policy: Policy { accounts.store.policies.session }
+
+    func add(to router: Router<BasicRequestContext>) {
+        router.post("api/user/login") { request, _ in try await login(request) }
+        router.get("api/me") { request, _ in
+            await policy.identify(self, request.headers[.authorization] ?? "")
+        }
+        router.delete("api/me") { request, _ in try await deleteAccount(request) }
+    }
+
+    private func login(_ request: Request) async throws -> Response {
+        struct Body: Decodable {
+            struct Credentials: Decodable {
+                var password: String?
+            }
+            var accountId: String?
+            var currentAppUserId: String?
+            var deviceToken: String?
+            var credentials: Credentials?
+        }
+        guard let body: Body = try await JSON.decode(request), let account = body.accountId,
+            let password = body.credentials?.password
+        else { return policy.incomplete() }
+        let result = try await accounts.login(
+            Accounts.Login(
+                accountID: account,
+                password: password,
+                currentAppUserID: body.currentAppUserId,
+                deviceToken: body.deviceToken
+            )
+        )
+        return switch result {
+        case .claimed(let id): JSON.response(.ok, ["action": "claimed", "appUserId": id])
+        case .recovered(let id): JSON.response(.ok, ["action": "recovered", "appUserId": id])
+        case .refused: Self.incomplete()
+        case .conflict: JSON.response(.conflict, ["error": "id_not_claimable"])
+        }
+    }
+
+    /// The same as for a wrong password, for it tells as little (S-25).
+    static func incomplete() -> Response {
+        JSON.response(.unauthorized, ["error": "invalid_credentials"])
+    }
+
+    /// Who the caller is, by the ID token in `Authorization` (F-01 to F-10).
+    static func identify(_ routes: SessionRoutes, _ authorization: String) async -> Response {
+        guard authorization.hasPrefix("Bearer ") else {
+            return JSON.response(.unauthorized, ["error": "no_token"])
+        }
+        return routes.policy.answer(
+            await routes.verifier.verify(String(authorization.dropFirst(7)))
+        )
+    }
+
+    /// An anonymous session is somebody, but nobody with an account (F-10).
+    static func answer(_ result: TokenVerifier.Result) -> Response {
+        switch result {
+        case .accepted(_, isAnonymous: true):
+            JSON.response(.forbidden, ["error": "account_required"])
+        case .accepted(let subject, _): JSON.response(.ok, ["appUserId": subject])
+        case .refused: JSON.response(.unauthorized, ["error": "invalid_token"])
+        case .unavailable: JSON.response(.serviceUnavailable, ["error": "keys_unavailable"])
+        }
+    }
+
+    private func deleteAccount(_ request: Request) async throws -> Response {
+        let value = request.headers[.authorization] ?? ""
+        guard value.hasPrefix("Bearer "),
+            case .accepted(let subject, _) = await verifier.verify(String(value.dropFirst(7)))
+        else { return JSON.response(.unauthorized, ["error": "invalid_token"]) }
+        let store = accounts.store
+        try await store.pool.write { db in
+            guard let user = try store.user(db, known: subject) else { return }
+            try store.policies.accounts.erase(db, user)
+        }
+        return JSON.response(.ok, ["deleted": true])
+    }
+}
