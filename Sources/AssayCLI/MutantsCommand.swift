@@ -158,40 +158,65 @@ struct MutantsCommand: AsyncParsableCommand {
                 return outcomes
             }
         }
-        let missed = outcomes.filter { $0.caught.isEmpty && !$0.isVoid }
-        let void = outcomes.filter(\.isVoid)
-        let proven = outcomes.reduce(into: Set<String>()) { $0.formUnion($1.failed) }
-        // A contract is unproven when every defect that could fail it has had its turn.
-        let names = Set(mutants.map(\.name))
-        let complete = [Mutant.all.filter(\.isOfApp), Mutant.all.filter { !$0.isOfApp }].filter {
-            names.isSuperset(of: $0.map(\.name))
-        }
-        let provable = selected.filter { contract in
-            complete.contains { $0.contains { $0.concerns(contract) } }
-        }
-        let unproven = Set(provable.map(\.id)).subtracting(proven).subtracting(smokes).sorted()
-        Terminal.output(
-            "\ncaught \(outcomes.count - missed.count - void.count) of \(total)"
-                + "   missed \(missed.count)   void \(void.count)\n"
-        )
-        for outcome in missed { Terminal.output("  missed  \(outcome.defect.name)\n") }
-        for outcome in void { Terminal.output("  void    \(outcome.defect.name)\n") }
+        let proof = Proof(outcomes, of: mutants, selected)
+        proof.show(total)
         if interruption.isRaised { throw ExitCode(ExitStatus.interrupted.rawValue) }
-        if !provable.isEmpty {
+        proof.showContracts()
+        if !proof.isComplete { throw ExitCode(ExitStatus.failures.rawValue) }
+    }
+
+    /// What the outcomes say about defects and contracts.
+    private struct Proof {
+        let caughtCount: Int
+        let missed: [Outcome]
+        let void: [Outcome]
+        /// The contracts and the cases that some defect has failed.
+        let proven: Set<String>
+        /// The contracts of which every defect that could fail them has had its turn.
+        let provable: [Contract]
+
+        init(_ outcomes: [Outcome], of mutants: [Mutant], _ selected: [Contract]) {
+            missed = outcomes.filter { $0.caught.isEmpty && !$0.isVoid }
+            void = outcomes.filter(\.isVoid)
+            caughtCount = outcomes.count - missed.count - void.count
+            proven = outcomes.reduce(into: []) { $0.formUnion($1.failed) }
+            let names = Set(mutants.map(\.name))
+            let complete = [Mutant.all.filter(\.isOfApp), Mutant.all.filter { !$0.isOfApp }]
+                .filter { names.isSuperset(of: $0.map(\.name)) }
+            provable = selected.filter { contract in
+                complete.contains { $0.contains { $0.concerns(contract) } }
+            }
+        }
+
+        var unproven: [String] {
+            Set(provable.map(\.id)).subtracting(proven)
+                .subtracting([MutantsCommand.smoke, MutantsCommand.appSmoke]).sorted()
+        }
+
+        var isComplete: Bool { missed.isEmpty && void.isEmpty && unproven.isEmpty }
+
+        func show(_ total: Int) {
+            Terminal.output(
+                "\ncaught \(caughtCount) of \(total)"
+                    + "   missed \(missed.count)   void \(void.count)\n"
+            )
+            for outcome in missed { Terminal.output("  missed  \(outcome.defect.name)\n") }
+            for outcome in void { Terminal.output("  void    \(outcome.defect.name)\n") }
+        }
+
+        func showContracts() {
+            guard !provable.isEmpty else { return }
             for id in unproven { Terminal.output("  unproven: no defect fails \(id)\n") }
-            let cases = Set(provable.map(Self.provenBy))
+            let cases = Set(provable.map(MutantsCommand.provenBy))
             Terminal.output(
                 "\(cases.intersection(proven).count) of \(cases.count) cases fail by themselves\n"
             )
             if unproven.isEmpty { Terminal.output("every contract is proven by a defect\n") }
         }
-        if !missed.isEmpty || !void.isEmpty || !unproven.isEmpty {
-            throw ExitCode(ExitStatus.failures.rawValue)
-        }
     }
 
     /// What has to fail once for a case: the case itself, or for a search any of the runs it makes.
-    private static func provenBy(_ contract: Contract) -> String {
+    fileprivate static func provenBy(_ contract: Contract) -> String {
         contract.search == nil ? contract.caseID : contract.id
     }
 

@@ -121,6 +121,31 @@ package struct ReferenceBackend: Sendable {
                 baseURL: configuration.revenueCatBaseURL,
                 apiKey: configuration.revenueCatKey
             ) : nil
+        let accounts = Accounts(store: store)
+        let router = Router()
+        router.get("healthz") { _, _ in Response(status: .ok) }
+        addWebhooks(to: router, store, outbox, reader)
+        router.post("api/user/register") { request, _ in
+            try await Registration.respond(to: request, store)
+        }
+        let verifier = TokenVerifier(
+            project: configuration.firebaseProject,
+            keysURL: configuration.firebaseKeysURL,
+            authURL: configuration.firebaseAuthURL,
+            client: client,
+            policy: policies.tokens
+        )
+        SessionRoutes(accounts: accounts, verifier: verifier).add(to: router)
+        ProbeRoutes(store: store, accounts: accounts).add(to: router)
+        return router
+    }
+
+    private func addWebhooks(
+        to router: Router<BasicRequestContext>,
+        _ store: Store,
+        _ outbox: Outbox,
+        _ reader: SubscriberReader?
+    ) {
         let webhook = WebhookRoute(
             authenticity: Authenticity(
                 authorization: configuration.authorization,
@@ -135,30 +160,14 @@ package struct ReferenceBackend: Sendable {
             outbox: outbox,
             secret: configuration.purchaselySecret
         )
-        let verifier = TokenVerifier(
-            project: configuration.firebaseProject,
-            keysURL: configuration.firebaseKeysURL,
-            authURL: configuration.firebaseAuthURL,
-            client: client,
-            policy: policies.tokens
-        )
-        let accounts = Accounts(store: store)
         let reconciliation = Reconciliation(store: store, reader: reader)
-        let router = Router()
-        router.get("healthz") { _, _ in Response(status: .ok) }
         router.post("api/webhooks/revenuecat") { request, _ in await webhook.respond(to: request) }
         router.post("api/webhooks/purchasely") { request, _ in
             await purchasely.respond(to: request)
-        }
-        router.post("api/user/register") { request, _ in
-            try await Registration.respond(to: request, store)
         }
         router.post("admin/reconcile") { _, _ in
             try await reconciliation.run()
             return JSON.response(.ok, ["reconciled": true])
         }
-        SessionRoutes(accounts: accounts, verifier: verifier).add(to: router)
-        ProbeRoutes(store: store, accounts: accounts).add(to: router)
-        return router
     }
 }

@@ -110,6 +110,14 @@ struct WebhookProcessor: Sendable {
             return
         }
         guard event.concernsPurchase else { return try policy.ignore(store, db, event) }
+        try applyPurchase(db, event, subscribers)
+    }
+
+    private func applyPurchase(
+        _ db: Database,
+        _ event: WebhookEvent,
+        _ subscribers: [String: Subscriber]
+    ) throws {
         guard let user = try Identity.resolve(store, db, event), let userID = user.id,
             let productID = event.productID
         else { return }

@@ -145,9 +145,9 @@ struct LayoutTests {
         #expect(Set(Defect.allCases).count == Defect.allCases.count)
         #expect(Defect.guide.count == 25, "a name of the guide's list is spelt wrong")
         let phone = Self.files(below: "Sources/Phone")
-        let app = phone.filter { $0.0.hasSuffix("/ScriptedApp.swift") }.map(\.1).joined()
+        let app = phone.filter { $0.0.contains("/ClientDefects/") }.map(\.1).joined()
         for defect in ClientDefect.allCases {
-            #expect(app.contains(".\(defect)"), "\(defect.rawValue) deviates nowhere")
+            #expect(app.contains("        .\(defect): {"), "\(defect.rawValue) deviates nowhere")
         }
         let accounts = phone.filter { $0.0.hasSuffix("/AccountApp.swift") }.map(\.1).joined()
         for defect in AccountApp.Defect.allCases {
@@ -160,12 +160,19 @@ struct LayoutTests {
     }
 
     /// What people read along is a correct program; what goes wrong stands beside it.
-    @Test func `the reference backend reads as if no defect existed`() {
-        let files = Self.files(below: "Sources/ReferenceBackend")
-            .filter { !$0.0.contains("/Defects/") }
-        #expect(files.count >= 15)
+    @Test(
+        "correct programs read as if no defect existed",
+        arguments: [
+            ("Sources/ReferenceBackend/", "/Defects/", 15),
+            ("Sources/Phone/Scripted", "/ClientDefects/", 6),
+        ]
+    )
+    func readsCorrect(prefix: String, beside: String, countMin: Int) {
+        let files = Self.files(below: "Sources")
+            .filter { $0.0.hasPrefix(prefix) && !$0.0.contains(beside) }
+        #expect(files.count >= countMin)
         for (path, text) in files {
-            #expect(!text.lowercased().contains("defect"), "\(path): let Defects/ override it")
+            #expect(!text.lowercased().contains("defect"), "\(path): override it in \(beside)")
         }
     }
 

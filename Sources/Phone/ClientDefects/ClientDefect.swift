@@ -1,8 +1,8 @@
 /// A deviation that breaks exactly one promise of the scripted app.
 ///
-/// Each stands at a place marked `Defect:` in `ScriptedApp`. `assay mutants` runs the device
-/// scenarios against every one of them and expects it to be caught. Those with an `X-` number are
-/// mistakes of the published guide's client (identity rules, D.3).
+/// It exchanges one of the app's decisions for a wrong one, as `deviations` says. `assay mutants`
+/// runs the device scenarios against every one of them and expects it to be caught. Those with an
+/// `X-` number are mistakes of the published guide's client (identity rules, D.3).
 package enum ClientDefect: String, Sendable, CaseIterable {
     case commandsInBrowser = "commands-in-browser"
     case asksEverything = "asks-everything"

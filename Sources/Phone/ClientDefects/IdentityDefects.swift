@@ -1,0 +1,41 @@
+internal import Conformance
+internal import Providers
+
+/// Login, logout and restore: defects of how one identity becomes another.
+extension ClientDefect {
+    static let identity: [ClientDefect: ClientDeviation] = [
+        .loginNamesInstall: { $0.loginID = { $0.installID() } },
+        .loginAppliesFailure: {
+            let correct = $0.refused
+            $0.refused = { app, flow, returned in
+                guard returned == nil else { return correct(&app, &flow, returned) }
+                flow.id = app.ids.uuid()
+            }
+        },
+        .loginForgotten: { $0.remember = { _, _ in } },
+        .lockUnread: { $0.login.removeAll { $0 == .readLock } },
+        .lockIsFinal: { $0.mayReplace = { _ in false } },
+        .logoutByTime: { $0.freshID = { app, now in "\(app.installID())-\(now)" } },
+        .logoutToInstall: { $0.freshID = { app, _ in app.installID() } },
+        .keepsLock: { $0.unlock = { _, _ in } },
+        .logoutHalf: {
+            let correct = $0.take
+            $0.take = { app, flow in
+                guard app.registeredID != flow.id else { return correct(&app, flow) }
+                app.registeredID = app.id
+                app.storage.switchingTo = nil
+            }
+        },
+        .restoreClears: { $0.foundNothing = { app, flow in flow.id = app.ids.uuid() } },
+        .restoreReplacesAccount: { $0.mayTakeOver = { _, _ in true } },
+        .emailInVault: {
+            let correct = $0.write
+            $0.write = { app, flow, now in
+                correct(&app, flow, now)
+                guard let account = flow.account else { return }
+                let value = app.policy.encoded(account)
+                app.send("setvault://?key=mail&value=\(value)&locked=false", at: now)
+            }
+        },
+    ]
+}

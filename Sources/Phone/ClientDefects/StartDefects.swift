@@ -1,0 +1,173 @@
+internal import Conformance
+internal import Providers
+
+/// The start, the bridge and registrations: defects of how the app learns who its user is.
+extension ClientDefect {
+    static let start: [ClientDefect: ClientDeviation] = [
+        .commandsInBrowser: {
+            $0.isNative = { _ in true }
+            let correct = $0.mayOpen
+            $0.mayOpen = { app in app.globals["uuid"] == nil || correct(app) }
+        },
+        .asksEverything: { $0.needsHistory = { _ in true } },
+        .historyFirst: { $0.start.swapAt(1, 2) },
+        .historyIgnored: { $0.needsHistory = { _ in false } },
+        .believesVault: {
+            let correct = $0.learnVault
+            $0.learnVault = { app, flow, value in
+                if let text = value?.string {
+                    flow.id = text
+                    flow.vaultID = text
+                }
+                correct(&app, &flow, value)
+            }
+        },
+        .throwsOnNull: {
+            let correct = $0.learnVault
+            $0.learnVault = { app, flow, value in
+                guard value == .null else { return correct(&app, &flow, value) }
+                app.output.append(.error("TypeError: value is null"))
+                app.isLoading = false
+                flow.acts = [.readVault]
+            }
+        },
+        .waitsForBridge: {
+            $0.readTime = 30_000
+            $0.installTime = 30_000
+        },
+        .firstEntry: { $0.ordered = { entries, _ in entries } },
+        .restoreFirstEntry: {
+            let correct = $0.ordered
+            $0.ordered = { entries, isButton in isButton ? entries : correct(entries, isButton) }
+        },
+        .adoptsAnonymous: { $0.isNamed = { _, _ in true } },
+        .adoptsSandbox: { $0.isReal = { _ in true } },
+        .noLock: { $0.locks = { _ in false } },
+        .lockAfterRegister: {
+            $0.start.removeAll { $0 == .lock }
+            $0.start.insert(.lock, at: $0.start.count - 1)
+        },
+        .registerBeforeWrite: {
+            $0.start = [
+                .install, .readVault, .readHistory, .resolve, .lock, .register, .write, .alias,
+                .ready,
+            ]
+        },
+        .writeUnconfirmed: { $0.isWritten = { _ in true } },
+        .aliasAtLaunchOnly: {
+            let correct = $0.alias
+            $0.alias = { app, flow, now in if !app.isStarted { correct(&app, flow, now) } }
+        },
+        .aliasOfBefore: { $0.alias = { app, flow, now in app.alias(app.id ?? flow.id, at: now) } },
+        .pageOverVault: {
+            let correct = $0.learnVault
+            $0.learnVault = { app, flow, value in
+                correct(&app, &flow, value)
+                flow.id = app.storage.currentID ?? flow.id
+            }
+        },
+        .installAfterLogout: {
+            $0.keptID = { _ in nil }
+            $0.newID = { $0.installID() }
+        },
+        .eachPageItsOwn: { $0.newID = { $0.ids.uuid() } },
+        .stuckAfterReload: {
+            let (mayStart, ready) = ($0.mayStart, $0.ready)
+            $0.mayStart = { app, now in
+                app.storage.notes.insert("starting").inserted && mayStart(&app, now)
+            }
+            $0.ready = { app, flow in
+                app.storage.notes.remove("starting")
+                ready(&app, flow)
+            }
+        },
+        .readsAtOnce: {
+            let correct = $0.mayStart
+            $0.mayStart = { app, now in
+                let read = app.read(.id)
+                _ = app.watch(read, app.key(.id), at: now, for: app.policy.readTime)
+                return correct(&app, now)
+            }
+        },
+        .lateReplyAdopted: {
+            $0.unexpected = { app, name, value, now in
+                guard name == app.key(.id), let text = value.string,
+                    ClientTimeline.isUsable(text), app.isStarted, text != app.id,
+                    !app.waits(for: name)
+                else { return }
+                var flow = ScriptedApp.Flow([.write, .alias, .register, .take], at: now)
+                flow.id = text
+                flow.source = "vault"
+                app.flows.append(flow)
+            }
+        },
+        .keyOfWindow: {
+            let correct = $0.key
+            $0.key = { role, keys in role == .lock ? "status" : correct(role, keys) }
+        },
+        .unencoded: { $0.encoded = { $0 } },
+        .encodedTwice: { $0.encoded = { $0.percentEncoded.percentEncoded } },
+        .readsRaw: { $0.decoded = { $0 } },
+        .spinsForEver: { $0.callTime = 1 << 40 },
+        .missingIDWritten: { $0.hasInstallID = { _ in true } },
+        .noRegisterOnLogin: { $0.skipRegistration(of: "login") },
+        .noRegisterOnRestore: { $0.skipRegistration(of: "restore_button") },
+        .registersNewOnly: {
+            $0.needsRegistration = { app, flow in app.storage.currentID != flow.id }
+        },
+        .statusIgnored: {
+            let correct = $0.isConfirmed
+            $0.isConfirmed = { status, named, id in status != nil || correct(status, named, id) }
+        },
+        .answerUnread: {
+            $0.isConfirmed = { status, _, _ in (200..<300).contains(status ?? 0) }
+        },
+        .failureCounts: { $0.isConfirmed = { _, _, _ in true } },
+        .neverRetries: { $0.tryAgain = { _, _ in } },
+        .queueReplayed: {
+            $0.keepPending = { app, id in app.storage.pending.append(id) }
+            $0.isWanted = { _, _ in true }
+            let correct = $0.concludeRetry
+            $0.concludeRetry = { app, number, id, now in
+                let waiting = app.storage.pending.count
+                correct(&app, number, id, now)
+                guard app.registeredID == id else { return }
+                for _ in 0..<waiting {
+                    let values = app.policy.registration(app, id, "retry")
+                    _ = app.call("register", values, at: now)
+                }
+            }
+        },
+        .noPlatform: {
+            $0.changeRegistration { values, _ in
+                guard ["restore_button", "logout"].contains(values["source"]) else { return }
+                values["platform"] = nil
+            }
+        },
+        .anythingIsIOS: {
+            let correct = $0.platform
+            $0.platform = { correct($0) == "android" ? "android" : "ios" }
+        },
+        .devicePerLaunch: {
+            $0.changeRegistration { values, app in values["device"] = "device-\(app.callCount)" }
+        },
+    ]
+}
+
+extension ScriptedApp.Policy {
+    fileprivate mutating func skipRegistration(of source: String) {
+        let correct = needsRegistration
+        needsRegistration = { app, flow in flow.source != source && correct(app, flow) }
+    }
+
+    fileprivate mutating func changeRegistration(
+        _ change: @escaping @Sendable (inout [String: String], ScriptedApp) -> Void
+    ) {
+        let correct = registration
+        registration = { app, id, source in
+            var values = correct(app, id, source)
+            change(&values, app)
+            return values
+        }
+    }
+}

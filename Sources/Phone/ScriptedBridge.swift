@@ -1,0 +1,64 @@
+internal import Conformance
+internal import Providers
+
+/// What the app says to the bridge and to its backend.
+extension ScriptedApp {
+    func key(_ role: PhoneChange.VaultRole) -> String { policy.key(role, keys) }
+
+    /// Keys of its own, which are no names of the window (C-35).
+    static func key(
+        _ role: PhoneChange.VaultRole,
+        of keys: [PhoneChange.VaultRole: String]
+    ) -> String {
+        keys[role] ?? role.rawValue
+    }
+
+    /// Once, and everything: ids hold what means something in a command (C-21).
+    static func encoded(_ text: String) -> String { text.percentEncoded }
+
+    /// Native sides that do not decode give back what was written (section 5; C-22).
+    static func decoded(_ text: String) -> String {
+        let plain = FormText.decoded(text, plusIsBlank: false)
+        return plain.percentEncoded == text ? plain : text
+    }
+
+    func read(_ role: PhoneChange.VaultRole) -> String {
+        "readvault://?key=" + key(role).percentEncoded
+    }
+
+    mutating func send(_ command: String, at now: Int64) {
+        lastCommandAt = max(now, lastCommandAt &+ 1)
+        output.append(.command(command, at: lastCommandAt))
+    }
+
+    /// Sends, clears the global and begins to look for it, in that order.
+    mutating func watch(
+        _ command: String,
+        _ name: String,
+        at now: Int64,
+        for time: Int64
+    ) -> Wait {
+        send(command, at: now)
+        globals[name] = nil
+        return .global(name, since: now, until: now + time)
+    }
+
+    mutating func write(
+        _ role: PhoneChange.VaultRole,
+        _ value: String,
+        at now: Int64
+    ) {
+        let key = key(role).percentEncoded
+        send("setvault://?key=\(key)&value=\(policy.encoded(value))&locked=false", at: now)
+    }
+
+    mutating func call(
+        _ route: String,
+        _ values: [String: String],
+        at now: Int64
+    ) -> Wait {
+        callCount += 1
+        output.append(.call(callCount, route: route, values: values))
+        return .answer(callCount, until: now + policy.callTime)
+    }
+}
