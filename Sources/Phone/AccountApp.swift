@@ -7,31 +7,14 @@ package import Conformance
 /// catalogue, section A). The calls are those of the Firebase fact sheet, section 12, and of the
 /// RevenueCat fact sheet, section 5.2. An act is a list of calls; each follows from the answer to
 /// the one before.
-package struct AccountApp: Hashable, Sendable {
-    /// A deviation of the app, selected by name; `assay mutants` expects each to be caught.
-    package enum Defect: String, Hashable, Sendable, CaseIterable {
-        case failedSignInSwitches = "failed-sign-in-switches"
-        case logoutKeepsID = "logout-keeps-id"
-        case googleIsAnotherPerson = "google-is-another-person"
-        case resetIsSomebodyNew = "reset-is-somebody-new"
-
-        package var summary: String {
-            switch self {
-            case .failedSignInSwitches: "a sign-in that failed switches the purchaser"
-            case .logoutKeepsID: "after a logout purchases go to who was signed in"
-            case .googleIsAnotherPerson: "Google's id, not Firebase's, names the person"
-            case .resetIsSomebodyNew: "after a password reset the person has a new id"
-            }
+package struct AccountApp: Sendable {
+    /// What the app decides, each a value that holds the right one.
+    struct Policy: Sendable {
+        var refused: @Sendable (inout AccountApp, Stage) -> Void = { $0.refused($1) }
+        var person: @Sendable (AccountApp, Stage, _ localID: String?) -> String? = {
+            $0.person($1, $2)
         }
-
-        package var clauses: [String] {
-            switch self {
-            case .failedSignInSwitches: ["A-09"]
-            case .logoutKeepsID: ["A-05"]
-            case .googleIsAnotherPerson: ["A-04"]
-            case .resetIsSomebodyNew: ["A-12"]
-            }
-        }
+        var forget: @Sendable (inout AccountApp) -> Void = { $0.forget() }
     }
 
     /// What a person does.
@@ -55,7 +38,8 @@ package struct AccountApp: Hashable, Sendable {
         case backend(route: String, values: [String: String], token: String?)
     }
 
-    private enum Stage: Hashable {
+    /// One call of an act, or what leads to it.
+    enum Stage: Hashable {
         case anonymousSession, configure, register, link, password, wrongPassword, lookup, identify
         case google, googleAgain, buy, restore, sendCode, readMail, reset, refresh
         case deleteAtBackend, deleteAtFirebase
@@ -72,29 +56,29 @@ package struct AccountApp: Hashable, Sendable {
     /// The App User ID that RevenueCat's SDK uses.
     package private(set) var revenueCatID = ""
     /// The Firebase uid of who is signed in with an account.
-    package private(set) var uid: String?
+    package internal(set) var uid: String?
     /// Why the last act ended early.
     package private(set) var failure: String?
     private var idToken: String?
     private var refreshToken: String?
-    private var act = Act(.launch)
-    private var stages: [Stage] = []
+    private(set) var act = Act(.launch)
+    var stages: [Stage] = []
     private var code = ""
     private var callCount = 0
     private let installID: String
-    private let seed: String
-    private let defects: Set<Defect>
+    let seed: String
+    private let policy: Policy
 
     /// - Parameters:
     ///   - installID: The install id of the phone.
     ///   - receipts: What its store account has bought already.
     ///   - seed: What anonymous ids and receipts are made of; another for each installation.
-    ///   - defects: How it deviates from a correct app.
-    package init(installID: String, receipts: [Receipt], seed: String, defects: Set<Defect>) {
+    ///   - policy: What it decides.
+    init(installID: String, receipts: [Receipt], seed: String, policy: Policy) {
         self.installID = installID
         self.receipts = receipts
         self.seed = seed
-        self.defects = defects
+        self.policy = policy
     }
 
     // MARK: Acts
@@ -160,29 +144,19 @@ package struct AccountApp: Hashable, Sendable {
         case .register, .deleteAtBackend: return
         default:
             failure = "\(stage): " + (body["error"]?["message"]?.string ?? body.text)
-            stages = []
-            // Defect: failed-sign-in-switches
-            if defects.contains(.failedSignInSwitches), stage == .password {
-                uid = "failed-" + seed
-                stages = [.identify, .register]
-            }
+            policy.refused(&self, stage)
         }
     }
+
+    /// Nothing follows from it: whoever was there is still there.
+    mutating func refused(_ stage: Stage) { stages = [] }
 
     private mutating func learn(_ stage: Stage, _ body: JSONValue) {
         switch stage {
         case .anonymousSession: keepSession(body)
         case .link, .password, .google, .googleAgain:
             keepSession(body)
-            uid = body["localId"]?.string
-            // Defect: google-is-another-person
-            if defects.contains(.googleIsAnotherPerson), stage != .link, stage != .password {
-                uid = "google-" + seed
-            }
-            // Defect: reset-is-somebody-new
-            if defects.contains(.resetIsSomebodyNew), act.name == .forgotPassword {
-                uid = (uid ?? "") + "-new"
-            }
+            uid = policy.person(self, stage, body["localId"]?.string)
         case .wrongPassword: failure = "the old password still works"
         case .identify: revenueCatID = uid ?? revenueCatID
         case .readMail:
@@ -197,6 +171,9 @@ package struct AccountApp: Hashable, Sendable {
             break
         }
     }
+
+    /// Firebase's uid is the person, however they signed in and whatever their password is.
+    func person(_ stage: Stage, _ localID: String?) -> String? { localID }
 
     private mutating func keepSession(_ body: JSONValue) {
         idToken = body["idToken"]?.string
@@ -347,8 +324,12 @@ package struct AccountApp: Hashable, Sendable {
 
     /// The SDK of an app that nobody is signed in to makes up an anonymous id.
     private mutating func configure() -> Call? {
-        // Defect: logout-keeps-id
-        if act.name == .logout, defects.contains(.logoutKeepsID) { return nil }
+        policy.forget(&self)
+        return nil
+    }
+
+    /// At a logout as well: what is bought next is not of who was signed in.
+    mutating func forget() {
         callCount += 1
         var generator = SeededGenerator(seed: 0, text: "\(seed)/\(callCount)")
         var hex = ""
@@ -356,7 +337,6 @@ package struct AccountApp: Hashable, Sendable {
             hex += String(generator.next() | 1 << 63, radix: 16)
         }
         revenueCatID = "$RCAnonymousID:" + hex.prefix(32)
-        return nil
     }
 
     /// A login that is current already calls nobody.
