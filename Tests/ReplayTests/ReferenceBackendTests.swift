@@ -8,7 +8,7 @@ import Testing
 /// The reference backend's own promises that no contract judges yet: accounts and registration.
 @Suite("Reference backend")
 struct ReferenceBackendTests {
-    private func with(_ body: (BackendClient) async throws -> Void) async throws {
+    private func with(_ body: (any Transport) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
         var profile = Profile()
         profile.start = Profile.Start(
@@ -32,7 +32,7 @@ struct ReferenceBackendTests {
     }
 
     private func post(
-        _ client: BackendClient,
+        _ client: any Transport,
         _ path: String,
         _ body: JSONValue
     ) async throws -> (status: Int, body: JSONValue) {
@@ -50,7 +50,7 @@ struct ReferenceBackendTests {
     }
 
     private func register(
-        _ client: BackendClient,
+        _ client: any Transport,
         _ id: String,
         platform: String? = "ios"
     ) async throws -> JSONValue {
@@ -62,7 +62,7 @@ struct ReferenceBackendTests {
     }
 
     private func login(
-        _ client: BackendClient,
+        _ client: any Transport,
         _ account: String,
         _ password: String,
         id: String? = nil,
