@@ -34,10 +34,3 @@ package struct Finding: Hashable, Codable, Sendable {
 
     package var rule: String { code.rule }
 }
-
-/// What became of a variant.
-///
-/// Only `passed` and `knownFailure` are green.
-package enum Verdict: String, Hashable, Codable, Sendable, CaseIterable {
-    case passed, failed, knownFailure, unexpectedPass, inconclusive, notRun
-}

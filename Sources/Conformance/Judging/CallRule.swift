@@ -99,12 +99,3 @@ package struct CallRule: Rule {
         ]
     }
 }
-
-extension RunRecord {
-    /// The exchange of the app's call of that name.
-    package func answer(to call: String) -> Exchange? {
-        exchanges.last {
-            if case .appCall(call) = $0.purpose { true } else { false }
-        }
-    }
-}

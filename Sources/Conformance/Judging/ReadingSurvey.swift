@@ -119,14 +119,20 @@ package struct ReadingSurvey: Sendable {
     /// The place that was probably meant: spelt nearly alike, or of the same name elsewhere.
     package func nearest(to pointer: JSONPointer, in probe: String) -> JSONPointer? {
         let places = places(of: probe)
-        let name = pointer.tokens.last ?? ""
-        let near = Suggestion.nearest(
-            to: pointer.description,
-            among: places.map(\.description)
-        ).flatMap { JSONPointer($0) }
-        return near ?? places.first { $0.tokens.last == name }
-            ?? places.first { place in
-                place.tokens.last.map { Suggestion.nearest(to: name, among: [$0]) != nil } ?? false
+        let name = pointer.tokens.last
+        return places.first { Self.isNear($0.tokens, pointer.tokens) }
+            ?? places.first { $0.tokens.last == name }
+            ?? places.first { Self.isNear($0.tokens.suffix(1), pointer.tokens.suffix(1)) }
+    }
+
+    /// Whether two places are as deep, and each step of one is spelt nearly as the other's.
+    private static func isNear(_ left: some Sequence<String>, _ right: some Sequence<String>)
+        -> Bool
+    {
+        let (left, right) = (Array(left), Array(right))
+        return left.count == right.count && !left.isEmpty
+            && zip(left, right).allSatisfy {
+                $0 == $1 || Suggestion.nearest(to: $1, among: [$0]) != nil
             }
     }
 

@@ -1,5 +1,9 @@
 /// The backend does not differ from itself: the judged run ends like its twin.
 ///
+/// Idempotency is `like: once`, order is `like: in-order`, and recovery from failures, losses and
+/// restarts is `like: undisturbed`; that the retries of one push carry one idempotency key is
+/// judged by `EffectRule`.
+///
 /// This oracle knows nothing about the backend. It compares whole probe answers, with ids replaced
 /// by names and with places masked that differ between two runs of the same twin, and the multiset
 /// of effects.

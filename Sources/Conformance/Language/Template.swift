@@ -279,6 +279,11 @@ package struct UnknownTemplateName: Error, Hashable, Sendable, CustomStringConve
     package let name: String
     package let known: [String]
 
+    package init(name: String, known: [String]) {
+        self.name = name
+        self.known = known
+    }
+
     package var description: String {
         "nothing is called {{\(name)}} here; known: "
             + known.map { "{{\($0)}}" }.joined(separator: ", ")

@@ -152,7 +152,7 @@ package struct TemplateWord: Hashable, Sendable {
     }
 
     /// The word as a person would write it, with every name that the contract has.
-    func examples(_ names: TemplateNames) -> [String] {
+    package func examples(_ names: TemplateNames) -> [String] {
         func members(_ list: [String]) -> [String] { list.map { "\(word).\($0)" } }
         return switch form {
         case .exactly, .moment: [word]

@@ -1,4 +1,4 @@
-/// When a provider delivers a webhook again, and what it takes for success.
+/// The retry ladder of a provider: when it delivers a webhook again, and what it takes for success.
 package struct RetrySchedule: Hashable, Sendable {
     /// Wait before each retry, measured from the end of the previous attempt.
     package let delays: [Duration]

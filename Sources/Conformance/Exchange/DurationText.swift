@@ -1,0 +1,59 @@
+extension Duration {
+    /// Whole milliseconds, rounded towards zero.
+    package var milliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+
+    /// Reads what contracts and profiles write: `200ms`, `2s`, `5m`, `1h`, `30d`, with an optional
+    /// sign; nil when the unit is missing or unknown.
+    package init?(contractText text: String) {
+        var rest = Substring(text)
+        var sign: Int64 = 1
+        if rest.hasPrefix("+") {
+            rest.removeFirst()
+        } else if rest.hasPrefix("-") {
+            sign = -1
+            rest.removeFirst()
+        }
+        let digits = rest.prefix { $0.isASCII && $0.isNumber }
+        guard let count = Int64(digits), count < 1_000_000_000 else { return nil }
+        let unit: Int64? =
+            switch rest.dropFirst(digits.count) {
+            case "ms": 1
+            case "s": 1000
+            case "m": 60_000
+            case "h": 3_600_000
+            case "d": 86_400_000
+            default: nil
+            }
+        guard let unit else { return nil }
+        self = .milliseconds(sign * count * unit)
+    }
+
+    /// As contracts write it: the largest unit that divides it.
+    package var contractText: String {
+        let total = milliseconds
+        let units: [(Int64, String)] = [
+            (86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s"), (1, "ms"),
+        ]
+        guard total != 0, let (size, name) = units.first(where: { total % $0.0 == 0 }) else {
+            return "0s"
+        }
+        return "\(total > 0 ? "+" : "")\(total / size)\(name)"
+    }
+
+    /// The same without a sign, for lengths.
+    package var unsignedText: String { String(contractText.drop { $0 == "+" }) }
+
+    /// `+5m00.000`: minutes and seconds, as timelines print offsets.
+    package var offsetText: String {
+        let total = milliseconds
+        let magnitude = total.magnitude
+        func padded(_ number: UInt64, _ width: Int) -> String {
+            let text = String(number)
+            return String(repeating: "0", count: max(0, width - text.count)) + text
+        }
+        return (total < 0 ? "-" : "+") + "\(magnitude / 60_000)m"
+            + padded(magnitude / 1000 % 60, 2) + "." + padded(magnitude % 1000, 3)
+    }
+}

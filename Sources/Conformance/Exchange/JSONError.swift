@@ -1,0 +1,48 @@
+/// Why bytes are not JSON, at the byte where it shows.
+package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Problem: Hashable, Sendable {
+        case unexpectedEnd
+        case unexpectedByte(UInt8, expected: String)
+        case invalidUTF8
+        case invalidNumber
+        case invalidEscape
+        case unpairedSurrogate
+        case controlCharacter(UInt8)
+        case duplicateKey(String)
+        case tooDeep(depthMax: Int)
+        case trailingBytes
+    }
+
+    package let problem: Problem
+    /// Zero-based, counted in bytes.
+    package let offset: Int
+    /// One-based; a column counts bytes.
+    package let line: Int
+    package let column: Int
+
+    package var description: String {
+        "line \(line), column \(column): \(sentence)"
+    }
+
+    private var sentence: String {
+        switch problem {
+        case .unexpectedEnd: "the text ends inside a value"
+        case .unexpectedByte(let byte, let expected):
+            "found \(Self.name(byte)) where \(expected) belongs"
+        case .invalidUTF8: "these bytes are not UTF-8"
+        case .invalidNumber: "this is not a JSON number"
+        case .invalidEscape: "this escape does not exist in JSON"
+        case .unpairedSurrogate: "half of a surrogate pair names no character"
+        case .controlCharacter(let byte):
+            "the control character \(Self.name(byte)) must be escaped in a string"
+        case .duplicateKey(let key): "the key '\(key)' appears twice in one object"
+        case .tooDeep(let depthMax): "nested deeper than \(depthMax) levels"
+        case .trailingBytes: "more text follows the value"
+        }
+    }
+
+    private static func name(_ byte: UInt8) -> String {
+        guard byte > 0x20, byte < 0x7f else { return "byte 0x" + String(byte, radix: 16) }
+        return "'\(Character(Unicode.Scalar(byte)))'"
+    }
+}

@@ -1,0 +1,52 @@
+/// The members of an object in the order they were written; equality ignores that order.
+package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
+    package struct Member: Hashable, Sendable {
+        package var key: String
+        package var value: JSONValue
+
+        package init(key: String, value: JSONValue) {
+            self.key = key
+            self.value = value
+        }
+    }
+
+    package private(set) var members: [Member]
+
+    package init(members: [Member] = []) {
+        self.members = members
+    }
+
+    package init(dictionaryLiteral elements: (String, JSONValue)...) {
+        members = elements.map { Member(key: $0.0, value: $0.1) }
+    }
+
+    package var keys: [String] { members.map(\.key) }
+
+    /// The value of the last member of that name; assigning nil removes the member.
+    package subscript(key: String) -> JSONValue? {
+        get { members.last { $0.key == key }?.value }
+        set {
+            guard let index = members.lastIndex(where: { $0.key == key }) else {
+                if let newValue { members.append(Member(key: key, value: newValue)) }
+                return
+            }
+            if let newValue {
+                members[index].value = newValue
+            } else {
+                members.remove(at: index)
+            }
+        }
+    }
+
+    package static func == (left: JSONObject, right: JSONObject) -> Bool {
+        if left.members == right.members { return true }
+        return left.members.count == right.members.count
+            && left.sorted == right.sorted
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(sorted)
+    }
+
+    private var sorted: [Member] { members.sorted { $0.key < $1.key } }
+}

@@ -1,0 +1,55 @@
+/// What one variant came to, and the evidence a person needs to believe it.
+package struct CaseResult: Hashable, Sendable {
+    package var contract: Contract
+    package var verdict: Verdict
+    package var findings: [Finding]
+    package var seconds: Double
+    /// Why it is inconclusive or did not run, or what the known-failing list says.
+    package var note: String?
+    /// It did not run because the profile says that the backend lacks a feature.
+    package var isDeclaredUnsupported: Bool
+    /// Copies in flight at one moment, when copies were released together.
+    package var overlap: Int?
+    /// Places in the probes' answers that differ by themselves and were not compared.
+    package var volatile: [String]
+    package var settling: RunRecord.Settling
+    /// The exchanges of the judged run, kept for failing cases.
+    package var timeline: [Exchange]
+    package var base: Instant
+    /// What the backend wrote, where that explains a failure.
+    package var backendOutput: String?
+    /// How many runs a search took.
+    package var runCount: Int?
+    /// All that the verdict rests on, when the run is saved.
+    package var evidence: CaseEvidence?
+    /// The smallest event that fails, as a contract ready to be kept.
+    package var found: Contract?
+
+    package init(
+        contract: Contract,
+        verdict: Verdict,
+        findings: [Finding] = [],
+        seconds: Double = 0,
+        note: String? = nil,
+        isDeclaredUnsupported: Bool = false,
+        overlap: Int? = nil,
+        volatile: [String] = [],
+        settling: RunRecord.Settling = .notNeeded,
+        timeline: [Exchange] = [],
+        base: Instant = Instant(milliseconds: 0),
+        backendOutput: String? = nil
+    ) {
+        self.contract = contract
+        self.verdict = verdict
+        self.findings = findings
+        self.seconds = seconds
+        self.note = note
+        self.isDeclaredUnsupported = isDeclaredUnsupported
+        self.overlap = overlap
+        self.volatile = volatile
+        self.settling = settling
+        self.timeline = timeline
+        self.base = base
+        self.backendOutput = backendOutput
+    }
+}
