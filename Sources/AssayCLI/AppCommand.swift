@@ -192,6 +192,13 @@ struct DeviceRun: Sendable {
     enum Performer: Sendable {
         case scripted(Set<ClientDefect>)
         case browser(url: String, executable: String, allowedHosts: Set<String>)
+
+        func cast(_ profile: Profile) -> Cast {
+            switch self {
+            case .scripted: .scripted
+            case .browser: .page(hasOwnBackend: profile.app.usesOwnBackend)
+            }
+        }
     }
 
     let profile: Profile
@@ -211,7 +218,7 @@ struct DeviceRun: Sendable {
     ) async throws -> RunReport {
         let began = SuiteRun.now()
         let base = Instant(milliseconds: (began.milliseconds / 1000 - 3600) * 1000)
-        var suite = DeviceSuite(profile: profile)
+        var suite = DeviceSuite(profile: profile, cast: performer.cast(profile))
         suite.jobs = jobs
         suite.nonce = seed
         suite.knownFailures = knownFailures
@@ -229,7 +236,7 @@ struct DeviceRun: Sendable {
             target = "the built-in app"
             let profile = profile
             cases = await suite.run(contracts) { plan, name, _ in
-                Simulation.run(plan, name: name, profile: profile, base: base, defects: defects)
+                await Simulation.run(plan, name: name, profile: profile, base: base, defects: defects)
             }
         case .browser(let url, let executable, let allowedHosts):
             target = url

@@ -157,8 +157,14 @@ struct VariantParser {
         let needs = (fields["needs"].map { reader.sequence($0) } ?? []).compactMap {
             node -> Feature? in reader.choice(node, "feature")
         }
-        let given = (fields["given"].map { reader.sequence($0) } ?? []).compactMap { step($0) }
-        let steps = (required("steps").map { reader.sequence($0) } ?? []).compactMap { step($0) }
+        var places: [SourceLocation] = []
+        func placed(_ node: LocatedNode) -> Step? {
+            let step = step(node)
+            if step != nil { places.append(node.location) }
+            return step
+        }
+        let given = (fields["given"].map { reader.sequence($0) } ?? []).compactMap { placed($0) }
+        let steps = (required("steps").map { reader.sequence($0) } ?? []).compactMap { placed($0) }
         let search = search(fields)
         let provenance = provenance(fields)
         let expectation = required("expect").map { self.expectation($0) }
@@ -179,6 +185,10 @@ struct VariantParser {
             location: root.location
         )
         contract.provenance = provenance
+        contract.places = StepPlaces(places)
+        for refusal in Cast.refusals(ofAny: contract) {
+            reader.fail(.conflict(refusal.problem, remedy: refusal.remedy), at: refusal.location)
+        }
         for entry in fields["values"].flatMap({ reader.entries($0) }) ?? [] {
             contract.values[entry.key] = entry.value.json
         }

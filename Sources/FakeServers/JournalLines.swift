@@ -25,6 +25,7 @@ package enum JournalLine {
                 "body": body(exchange.request.body),
             ],
         ]
+        if let phone = exchange.phone { line["phone"] = .string(phone.name) }
         switch exchange.outcome {
         case .answered(let response): line["answer"] = answer(response)
         case .answerLost(let response):

@@ -43,13 +43,11 @@ package struct AppBackend: Hashable, Sendable {
     /// The route that a request of the page belongs to; nil: none that the profile names.
     package func route(_ method: String, _ target: String) -> String? {
         AppBackendPlan.routes.first { route in
-            endpoint(route).map { $0.method == method && Self.id(in: target, $0.path) != nil }
+            profile.appEndpoint(route).map {
+                $0.method == method && Self.id(in: target, $0.path) != nil
+            }
                 ?? false
         }
-    }
-
-    private func endpoint(_ route: String) -> Profile.Endpoint? {
-        route == "access" ? profile.app.access : profile.endpoints[route]
     }
 
     /// What stands in the place of `{{id}}`; empty for a template without one; nil when the target

@@ -12,6 +12,8 @@ package struct DeviceSuite: Sendable {
         ) async -> RunRecord
 
     package let profile: Profile
+    /// Who plays; a scenario that it does not play in full does not run.
+    package let cast: Cast
     package var jobs = 1
     /// Makes ids unique on a backend that keeps its data.
     package var nonce = "app"
@@ -20,8 +22,9 @@ package struct DeviceSuite: Sendable {
     package var started: @Sendable (String) -> Void = { _ in }
     package var finished: @Sendable (CaseResult, _ done: Int, _ of: Int) -> Void = { _, _, _ in }
 
-    package init(profile: Profile) {
+    package init(profile: Profile, cast: Cast) {
         self.profile = profile
+        self.cast = cast
     }
 
     /// The results in the order of the contracts; what a cancellation cut short is `notRun`.
@@ -61,6 +64,9 @@ package struct DeviceSuite: Sendable {
         _ perform: Performer
     ) async -> CaseResult {
         started(contract.caseID)
+        if let refusal = cast.refusals(of: contract).first {
+            return CaseResult(contract: contract, verdict: .notRun, note: refusal.note)
+        }
         let clock = ContinuousClock()
         let start = clock.now
         let plan = CasePlan(contract)
@@ -92,13 +98,5 @@ package struct DeviceSuite: Sendable {
         result.verdict = final
         if let note { result.note = note }
         return result
-    }
-}
-
-extension Contract {
-    /// Whether it judges an app on a phone, and not a backend: nothing is delivered to anybody.
-    package var isDeviceScenario: Bool {
-        expectation.app != nil
-            && !(given + steps).contains { if case .deliver = $0 { true } else { false } }
     }
 }

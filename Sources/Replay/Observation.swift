@@ -47,9 +47,14 @@ struct Observation {
     ) async {
         var values = NamedValues(["id": .string(id)])
         let filled = words.map { values.fill($0) }
-        let request = HTTPMessage.Request("RUN", filled.joined(separator: " "))
         let sequence = world.journal.begin(
-            run.exchange(.assay, .probe(name: name, user: user), request, progress)
+            .sighting(
+                of: user,
+                probe: name,
+                byRunning: filled,
+                namespace: progress.namespace.name,
+                at: progress.now
+            )
         )
         do throws(CommandRunner.Failure) {
             let output = try await CommandRunner.output(of: filled, within: .seconds(30))

@@ -8,6 +8,9 @@ struct Obstacle {
 
     /// The result of a case that cannot be run here; nil when it can.
     func result(_ plan: CasePlan) -> CaseResult? {
+        if let refusal = Cast.live.refusals(of: plan.contract).first {
+            return CaseResult(contract: plan.contract, verdict: .notRun, note: refusal.note)
+        }
         let declared =
             unmapped(plan.contract)
             ?? plan.contract.allNeeds.lazy.compactMap { profile.obstacle(to: $0) }.first

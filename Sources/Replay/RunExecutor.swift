@@ -109,7 +109,7 @@ package final class RunExecutor: Sendable {
             if progress.trouble != nil || Task.isCancelled { break }
         }
         progress.killer?.cancel()
-        observePhones(progress)
+        await observePhones(progress)
         let final = progress
         func record(_ settling: RunRecord.Settling) -> RunRecord {
             self.record(plan, final, settling, began)

@@ -51,12 +51,7 @@ struct Stops {
     func restart(_ restart: Restart, _ progress: inout RunExecutor.Progress) async {
         if let zone = restart.timeZone { backend.process?.timeZone = zone }
         let sequence = world.journal.begin(
-            run.exchange(
-                .assay,
-                .restart("SIG\(restart.signal.rawValue), then started again"),
-                HTTPMessage.Request("RESTART", "SIG" + restart.signal.rawValue),
-                progress
-            )
+            .restart(restart.signal, namespace: progress.namespace.name, at: progress.now)
         )
         do throws(BackendUnderTest.UnreachableError) {
             try await backend.restart(restart.signal)

@@ -30,7 +30,7 @@ package struct Timeline: Sendable {
         return exchanges.filter { exchange in
             switch exchange.purpose {
             // Each call of an app on a phone is a step of its own.
-            case .appCall where exchange.request[field: ClientTimeline.phoneField] != nil: true
+            case .appCall where exchange.phone != nil: true
             case .probe, .appCall, .screen: last[exchange.purpose] == exchange.sequence
             default: true
             }
@@ -55,11 +55,11 @@ package struct Timeline: Sendable {
         let line = "\(exchange.request.method) \(exchange.request.target)"
         switch exchange.purpose {
         case .gesture:
-            return [exchange.request[field: ClientTimeline.phoneField], body?["text"]?.string]
+            return [exchange.phone?.name, body?["text"]?.string]
                 .compactMap { $0 }.joined(separator: " ")
         case .screen:
             return exchange.response.map { String(decoding: $0.body, as: UTF8.self) } ?? ""
-        case .appCall where exchange.request[field: ClientTimeline.phoneField] != nil:
+        case .appCall where exchange.phone != nil:
             let fields = body?.object?.members.map { "\($0.value.string ?? $0.value.text)" } ?? []
             return line + " " + fields.joined(separator: " ")
         default: return line

@@ -14,8 +14,11 @@ struct ScriptedAppTests {
         _ defects: Set<ClientDefect> = []
     ) async -> [CaseResult] {
         let profile = Profile()
-        return await DeviceSuite(profile: profile).run(contracts) { plan, name, _ in
-            Simulation.run(plan, name: name, profile: profile, base: base, defects: defects)
+        return await DeviceSuite(profile: profile, cast: .scripted).run(contracts) {
+            plan,
+            name,
+            _ in
+            await Simulation.run(plan, name: name, profile: profile, base: base, defects: defects)
         }
     }
 
@@ -43,23 +46,22 @@ struct ScriptedAppTests {
     }
 
     /// What is judged is the journal alone, so a saved record judges the same.
-    @Test func `the same name gives the same record, to the letter`() throws {
+    @Test func `the same name gives the same record, to the letter`() async throws {
         let contract = try #require(Self.scenarios.first { $0.id == "app/logout/clones" })
         let plan = CasePlan(contract).subject
         let profile = Profile()
-        let records = (0..<2).map { _ in
-            Simulation.run(plan, name: "again", profile: profile, base: Self.base)
-        }
-        #expect(records[0] == records[1])
-        let other = Simulation.run(plan, name: "other", profile: profile, base: Self.base)
-        #expect(other.exchanges.count == records[0].exchanges.count)
-        #expect(other != records[0])
+        let first = await Simulation.run(plan, name: "again", profile: profile, base: Self.base)
+        let second = await Simulation.run(plan, name: "again", profile: profile, base: Self.base)
+        #expect(first == second)
+        let other = await Simulation.run(plan, name: "other", profile: profile, base: Self.base)
+        #expect(other.exchanges.count == first.exchanges.count)
+        #expect(other != first)
     }
 
     /// Thirty silent seconds are in the record's time, and cost none of ours.
-    @Test func `an app that waits for the bridge is late in its own time`() throws {
+    @Test func `an app that waits for the bridge is late in its own time`() async throws {
         let contract = try #require(Self.scenarios.first { $0.id == "app/start/silent-bridge" })
-        let record = Simulation.run(
+        let record = await Simulation.run(
             CasePlan(contract).subject,
             name: "silent",
             profile: Profile(),

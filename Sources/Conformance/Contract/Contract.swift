@@ -29,6 +29,7 @@ package struct Contract: Hashable, Codable, Sendable {
     /// What `{{some.NAME}}` stands for, where the contract says so.
     package var values: [String: JSONValue] = [:]
     package var location: SourceLocation
+    package var places = StepPlaces()
 
     package init(
         id: String,
@@ -90,11 +91,12 @@ package struct Contract: Hashable, Codable, Sendable {
             case .provider(let plan) where plan.provider == "revenuecat":
                 all.append(.subscriberReads)
             case .createAccount: all.append(.login)
-            case .phone(let step) where expectation.app == nil || deliversAnything:
+            case .phone(let step) where !isDeviceScenario:
                 all += [.accountApp, .register]
                 if case .app(let action) = step, action.name == .deleteAccount {
                     all.append(.deletion)
                 }
+                if case .app(let action) = step, action.name == .login { all.append(.login) }
             case .register, .name, .provider, .deliver, .request, .rotateKeys, .account, .phone:
                 break
             }
@@ -109,11 +111,6 @@ package struct Contract: Hashable, Codable, Sendable {
     /// What happens on phones, in order.
     package var phoneSteps: [PhoneStep] {
         (given + steps).compactMap { if case .phone(let step) = $0 { step } else { nil } }
-    }
-
-    /// Whether any event reaches a backend.
-    private var deliversAnything: Bool {
-        (given + steps).contains { if case .deliver = $0 { true } else { false } }
     }
 
     /// Every user that the contract names, in order of appearance.

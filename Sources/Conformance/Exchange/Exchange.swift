@@ -67,6 +67,8 @@ package struct Exchange: Hashable, Codable, Sendable {
     package var invoked: Int64
     package var completed: Int64?
     package var request: HTTPMessage.Request
+    /// The phone that it is about; nil when no phone takes part.
+    package var phone: PhoneRef?
     package var outcome: Outcome
     /// What the called provider did because of it.
     package var effects: [Effect]
@@ -78,6 +80,7 @@ package struct Exchange: Hashable, Codable, Sendable {
         purpose: Purpose,
         at: Instant,
         request: HTTPMessage.Request,
+        phone: PhoneRef? = nil,
         sequence: Int = 0,
         invoked: Int64 = 0,
         completed: Int64? = nil,
@@ -93,6 +96,7 @@ package struct Exchange: Hashable, Codable, Sendable {
         self.invoked = invoked
         self.completed = completed
         self.request = request
+        self.phone = phone
         self.outcome = outcome
         self.effects = effects
     }
@@ -100,6 +104,31 @@ package struct Exchange: Hashable, Codable, Sendable {
     /// The complete answer, when one reached the sender.
     package var response: HTTPMessage.Response? {
         if case .answered(let response) = outcome { response } else { nil }
+    }
+}
+
+extension Exchange {
+    private enum CodingKeys: String, CodingKey {
+        case sequence, from, to, namespace, purpose, at, invoked, completed, request, phone, outcome
+        case effects
+    }
+
+    /// Reads runs of before too, in which a header of the request named the phone.
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        sequence = try container.decode(Int.self, forKey: .sequence)
+        from = try container.decode(Party.self, forKey: .from)
+        to = try container.decode(Party.self, forKey: .to)
+        namespace = try container.decode(String.self, forKey: .namespace)
+        purpose = try container.decode(Purpose.self, forKey: .purpose)
+        at = try container.decode(Instant.self, forKey: .at)
+        invoked = try container.decode(Int64.self, forKey: .invoked)
+        completed = try container.decodeIfPresent(Int64.self, forKey: .completed)
+        request = try container.decode(HTTPMessage.Request.self, forKey: .request)
+        let old = PhoneRef.taken(from: &request.fields)
+        phone = try container.decodeIfPresent(PhoneRef.self, forKey: .phone) ?? old
+        outcome = try container.decode(Outcome.self, forKey: .outcome)
+        effects = try container.decode([Effect].self, forKey: .effects)
     }
 }
 

@@ -207,6 +207,9 @@ private struct PackedExchange: Sendable {
         writer.write(exchange.request.target)
         writer.write(exchange.request.fields)
         writer.write(exchange.request.body)
+        let phone = exchange.phone.map { [$0.name] + ($0.load.map { [$0] } ?? []) } ?? []
+        writer.write(phone.count)
+        for text in phone { writer.write(text) }
         switch exchange.outcome {
         case .pending: outcomeKind = 0
         case .requestCut: outcomeKind = 1
@@ -258,6 +261,7 @@ private struct PackedExchange: Sendable {
             fields: reader.fields(),
             body: reader.data()
         )
+        let phone = (0..<reader.count()).map { _ in reader.text() }
         func response() -> HTTPMessage.Response {
             HTTPMessage.Response(Int(status), fields: reader.fields(), body: reader.data())
         }
@@ -290,6 +294,7 @@ private struct PackedExchange: Sendable {
             purpose: purpose,
             at: Instant(milliseconds: at),
             request: request,
+            phone: phone.first.map { PhoneRef($0, load: phone.count > 1 ? phone[1] : nil) },
             sequence: Int(sequence),
             invoked: invoked,
             completed: completed < 0 ? nil : completed,

@@ -44,6 +44,81 @@ package struct DespiaState: Fake, Hashable, Codable {
         return registrations
     }
 
+    // MARK: In this process
+
+    /// What somebody who holds the device in this process does with it.
+    package enum Operation: Hashable, Sendable {
+        case reinstall
+        /// Another device with the same accounts.
+        case addDevice(String)
+        /// Items of the vault, here and in the cloud; nil removes.
+        case fillVault([String: String?])
+        /// The store account's purchases, newest first, in the shape of section 4.
+        case setHistory([JSONObject])
+        case setPlatform(String, userAgent: String)
+        case setInstallID(String?)
+        /// The sheet that is open ends: `complete`, `cancel` or `fail`.
+        case closeSheet(String, product: String?, environment: String?)
+    }
+
+    /// Carries out what `POST /device/…` and its likes do.
+    ///
+    /// - Returns: What the page is told of it; nothing when the device refuses, for example because
+    ///   no sheet is open.
+    @discardableResult
+    package mutating func carryOut(
+        _ operation: Operation,
+        on name: String,
+        at now: Instant
+    ) -> [JSONValue] {
+        do throws(Refusal) {
+            switch operation {
+            case .reinstall: _ = try operate(["reinstall"], [:], name, at: now)
+            case .addDevice(let second):
+                _ = try operate(["second-device"], ["name": .string(second)], name, at: now)
+            case .fillVault(let items):
+                let members = items.sorted { $0.key < $1.key }.map { key, value in
+                    JSONObject.Member(key: key, value: value.map(JSONValue.string) ?? .null)
+                }
+                let body: JSONObject = ["items": .object(JSONObject(members: members))]
+                _ = try operate(["vault"], body, name, at: now)
+            case .setHistory(let list): history[device(name).storeAccount] = list
+            case .setPlatform(let platform, let userAgent):
+                _ = try patch(["platform": .string(platform)], name)
+                _ = try patch(["uaPreset": .string(userAgent)], name)
+            case .setInstallID(let id):
+                _ = try patch(["installUuid": id.map(JSONValue.string) ?? .null], name)
+            case .closeSheet(let outcome, let product, let environment):
+                let body: JSONObject = .present([
+                    ("product", product.map(JSONValue.string)),
+                    ("environment", environment.map(JSONValue.string)),
+                ])
+                return try operate(["paywall", outcome], body, name, at: now)["replies"]?.array
+                    ?? []
+            }
+        } catch {
+            return []
+        }
+        return []
+    }
+
+    /// What the fake shows of a device, which is made when nobody has used it yet.
+    package mutating func show(_ name: String) -> JSONValue { .object(shown(device(name))) }
+
+    /// A command that a page's setter took, as `POST /bridge` carries it.
+    ///
+    /// - Parameters:
+    ///   - body: `command`, `device`, `load` and `page`.
+    ///   - now: The time.
+    /// - Returns: What the native side answers: `replies`, and perhaps `throws`.
+    package mutating func take(_ body: JSONObject, at now: Instant) -> JSONValue {
+        do throws(Refusal) {
+            return .object(try bridge(body, body["device"]?.string ?? "main", at: now))
+        } catch {
+            return ["replies": []]
+        }
+    }
+
     /// Sets switches and faults as a contract says them.
     ///
     /// - Parameters:

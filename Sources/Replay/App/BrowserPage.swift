@@ -6,8 +6,7 @@ final class BrowserPage: Sendable {
     /// The function by which the shim speaks to us.
     static let binding = "__assaySay"
 
-    let phone: String
-    let load: String
+    let ref: PhoneRef
     let session: String
     private let target: String
     private let devTools: DevTools
@@ -17,18 +16,15 @@ final class BrowserPage: Sendable {
     /// - Parameters:
     ///   - devTools: The browser.
     ///   - context: The browser context.
-    ///   - phone: The phone that it plays.
-    ///   - load: Which load of the app it is.
+    ///   - ref: The phone that it plays, and which load of the app it is.
     /// - Throws: `DevTools.CallError` when the browser does not do as it is told.
     init(
         _ devTools: DevTools,
         context: String,
-        phone: String,
-        load: String
+        ref: PhoneRef
     ) async throws(DevTools.CallError) {
         self.devTools = devTools
-        self.phone = phone
-        self.load = load
+        self.ref = ref
         let made = try await devTools.send(
             "Target.createTarget",
             ["url": "about:blank", "browserContextId": .string(context)]
@@ -40,6 +36,9 @@ final class BrowserPage: Sendable {
         )
         session = attached["sessionId"]?.string ?? ""
     }
+
+    /// The name of the phone that it plays.
+    var phone: String { ref.name }
 
     var events: AsyncStream<DevTools.Event> { devTools.events(of: session) }
 

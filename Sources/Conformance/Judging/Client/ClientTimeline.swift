@@ -46,6 +46,7 @@ package struct ClientTimeline: Sendable {
         package let current: String?
     }
 
+    /// A person's act, with its place in the journal.
     package struct Gesture: Hashable, Sendable {
         package let sequence: Int
         package let phone: String
@@ -87,61 +88,58 @@ package struct ClientTimeline: Sendable {
     package let keys: [PhoneChange.VaultRole: String]
 
     package init(_ record: RunRecord, profile: Profile) {
+        self.init(record.exchanges, profile: profile)
+    }
+
+    package init(_ exchanges: [Exchange], profile: Profile) {
         keys = profile.app.vaultKeys
         let fields = Fields(profile)
-        for exchange in record.exchanges {
-            switch (exchange.from, exchange.to, exchange.purpose) {
-            case (.app, .despia, _): add(command: exchange)
-            case (.app, .backend, .appCall("register")): add(registration: exchange, fields)
-            case (.app, .backend, .appCall("login")): add(login: exchange, fields)
-            case (.assay, .app, .gesture("page-error")):
-                errors.append(
-                    PageError(
-                        sequence: exchange.sequence,
-                        phone: Self.phone(exchange),
-                        text: Self.json(exchange.request)["text"]?.string ?? ""
-                    )
-                )
-            case (.assay, .app, .gesture("page-started")):
-                let phone = Self.phone(exchange)
-                if pageStarts[phone] == nil { pageStarts[phone] = exchange.invoked }
-            case (.assay, .app, .gesture(let name)):
-                gestures.append(
-                    Gesture(
-                        sequence: exchange.sequence,
-                        phone: Self.phone(exchange),
-                        name: name,
-                        time: exchange.invoked,
-                        missing: Self.json(exchange.request)["missing"]?.string
-                    )
-                )
-            case (.assay, .app, .screen):
-                screens[Self.phone(exchange)] = Self.json(exchange.response)
-            case (.assay, .despia, .probe(_, let phone)):
-                phones[phone] = Self.json(exchange.response)
-                if firstPhones[phone] == nil { firstPhones[phone] = phones[phone] }
-            default: break
-            }
-        }
+        for exchange in exchanges { add(exchange, fields) }
     }
 
     // MARK: Reading
 
-    /// The header that tells which phone a call came from.
-    package static let phoneField = "x-assay-phone"
-    /// The header that tells which load of the page it was.
-    package static let loadField = "x-assay-load"
-
-    private static func phone(_ exchange: Exchange) -> String {
-        exchange.request[field: phoneField] ?? "phone"
+    private mutating func add(_ exchange: Exchange, _ fields: Fields) {
+        switch exchange.entry {
+        case .gesture(let gesture, let phone): add(gesture, phone.name, exchange)
+        case .screen(let shown, let phone): screens[phone.name] = shown
+        case .sighting(_, let phone) where exchange.to == .despia:
+            phones[phone] = exchange.answeredJSON
+            if firstPhones[phone] == nil { firstPhones[phone] = phones[phone] }
+        case .exchange where exchange.from == .app && exchange.to == .despia:
+            add(command: exchange)
+        case .exchange where exchange.from == .app && exchange.to == .backend:
+            if exchange.purpose == .appCall("register") { add(registration: exchange, fields) }
+            if exchange.purpose == .appCall("login") { add(login: exchange, fields) }
+        case .exchange, .sighting, .restart: break
+        }
     }
+
+    private mutating func add(_ gesture: Conformance.Gesture, _ phone: String, _ exchange: Exchange)
+    {
+        if gesture.isPageError {
+            errors.append(
+                PageError(sequence: exchange.sequence, phone: phone, text: gesture.text ?? "")
+            )
+        } else if gesture == .pageStarted {
+            if pageStarts[phone] == nil { pageStarts[phone] = exchange.invoked }
+        } else {
+            gestures.append(
+                Gesture(
+                    sequence: exchange.sequence,
+                    phone: phone,
+                    name: gesture.name,
+                    time: exchange.invoked,
+                    missing: gesture.missing
+                )
+            )
+        }
+    }
+
+    private static func phone(_ exchange: Exchange) -> String { exchange.phone?.name ?? "phone" }
 
     private static func json(_ request: HTTPMessage.Request) -> JSONValue {
         (try? JSONValue(parsing: request.body)) ?? .null
-    }
-
-    private static func json(_ response: HTTPMessage.Response?) -> JSONValue? {
-        response.flatMap { try? JSONValue(parsing: $0.body) }
     }
 
     private mutating func add(command exchange: Exchange) {
@@ -150,13 +148,13 @@ package struct ClientTimeline: Sendable {
         commands.append(
             Command(
                 sequence: exchange.sequence,
-                phone: body["device"]?.string ?? "phone",
-                load: body["load"]?.string ?? "",
+                phone: exchange.phone?.name ?? body["device"]?.string ?? "phone",
+                load: exchange.phone?.load ?? body["load"]?.string ?? "",
                 time: exchange.invoked,
                 bridge: BridgeCommand(text)
             )
         )
-        let replies = Self.json(exchange.response)?["replies"]?.array ?? []
+        let replies = exchange.answeredJSON?["replies"]?.array ?? []
         let isResult = replies.contains { reply in
             switch reply["value"] {
             case .string(let text): text != "n/a"
@@ -194,7 +192,7 @@ package struct ClientTimeline: Sendable {
             return value.string ?? (value.isNull ? nil : value.text)
         }
         let status = exchange.response?.status
-        let answered = Self.json(exchange.response)?[fields.registeredID]?.string
+        let answered = exchange.answeredJSON?[fields.registeredID]?.string
         registrations.append(
             Registration(
                 sequence: exchange.sequence,

@@ -1,0 +1,209 @@
+/// One thing that a contract asks of whoever plays a part in its case.
+///
+/// Steps and expectations are taken apart into demands, so that a performer can say of each
+/// whether it carries it out; what nobody carries out is refused before anything runs.
+package enum Demand: Hashable, Sendable {
+    /// A step that the backend, or somebody around it, takes part in.
+    case step(BackendStep)
+    /// A person's act.
+    case gesture(AppAction.Name)
+    /// The way in which that act is done.
+    case manner(Manner, AppAction.Name)
+    /// An act of the phone's owner.
+    case change(PhoneChange.Act)
+    case kind(PhoneChange.Kind)
+    case property(PhoneProperty)
+    /// Switches and faults of the native side.
+    case bridge
+    /// The app's backend answers one of its calls like that.
+    case answer(BackendAnswer)
+    /// The app's backend hears of no purchase.
+    case untoldPurchases
+    /// The store acts by itself.
+    case storeAct
+    case app(AppDemand)
+    case promise(ClientPromise)
+    /// What must follow at the backend.
+    case backend(BackendDemand)
+
+    /// The kinds of steps that no phone takes part in.
+    package enum BackendStep: String, Hashable, Sendable, CaseIterable {
+        case register, name, createAccount = "account", deliver, told, call, request, provider
+        case restart, rotateKeys = "rotate-keys", killAtCall = "crash-points", accountChange
+    }
+
+    /// How an act is done, by the contract's key for it.
+    package enum Manner: String, Hashable, Sendable, CaseIterable {
+        case account, anonymous = "as", wrongPassword = "password", product, agrees
+        case atOnce = "at-once", argument = "with", time = "for", killedAt = "killed-at"
+        /// The launch names an app of another kind than the usual one.
+        case despia = "runs"
+
+        /// The acts for which the key means anything.
+        package func fits(_ act: AppAction.Name) -> Bool {
+            switch self {
+            case .account, .wrongPassword: act == .login || act.needsAccounts
+            case .anonymous: [.launch, .logout].contains(act)
+            case .product: act == .purchase
+            case .agrees: [.login, .logout, .restore].contains(act)
+            case .atOnce: true
+            case .argument: act == .callback
+            case .time: act == .wait
+            case .killedAt: ![.kill, .wait].contains(act)
+            case .despia: act == .launch
+            }
+        }
+    }
+
+    package enum PhoneProperty: String, Hashable, Sendable, CaseIterable {
+        case vault, history, installID = "install-id"
+    }
+
+    /// The kinds of `AppBackendPlan.Answer`.
+    package enum BackendAnswer: String, Hashable, Sendable, CaseIterable {
+        case ok, status, reset, never, slow, otherID = "other-id", claimed, recovered
+
+        init(_ answer: AppBackendPlan.Answer) {
+            self =
+                switch answer {
+                case .ok: .ok
+                case .status: .status
+                case .reset: .reset
+                case .never: .never
+                case .slow: .slow
+                case .otherID: .otherID
+                case .claimed: .claimed
+                case .recovered: .recovered
+                }
+        }
+    }
+
+    /// What is expected of an app beside its promises.
+    package enum AppDemand: String, Hashable, Sendable, CaseIterable {
+        case commands, id, screen, start, registered
+    }
+
+    /// What is expected of a backend, by the contract's key for it.
+    package enum BackendDemand: String, Hashable, Sendable, CaseIterable {
+        case relation = "like", effects, state, overlap, calls = "ids", alike, race
+        case secrets = "hides-secrets", keyFetches = "key-fetches", watch, forgets, search
+    }
+
+    /// Everything that a contract can ask for.
+    package static let all: [Demand] =
+        BackendStep.allCases.map(Demand.step) + AppAction.Name.allCases.map(Demand.gesture)
+        + Manner.allCases.flatMap { manner in
+            AppAction.Name.allCases.map { Demand.manner(manner, $0) }
+        }
+        + PhoneChange.Act.allCases.map(Demand.change) + PhoneChange.Kind.allCases.map(Demand.kind)
+        + PhoneProperty.allCases.map(Demand.property) + [.bridge]
+        + BackendAnswer.allCases.map(Demand.answer) + [.untoldPurchases, .storeAct]
+        + AppDemand.allCases.map(Demand.app) + ClientPromise.allCases.map(Demand.promise)
+        + BackendDemand.allCases.map(Demand.backend)
+}
+
+extension Demand: CustomStringConvertible {
+    /// As a contract would say it.
+    package var description: String {
+        switch self {
+        case .step(.accountChange): "'revoke' or 'disable'"
+        case .step(let kind): "'\(kind.rawValue)'"
+        case .gesture(let name): "'app: \(name.rawValue)'"
+        case .manner(let manner, let name): "'\(manner.rawValue)' at 'app: \(name.rawValue)'"
+        case .change(let act): "'phone: \(act.rawValue)'"
+        case .kind(let kind): "'phone: {kind: \(kind.rawValue)}'"
+        case .property(let property): "'phone: {\(property.rawValue): …}'"
+        case .bridge: "'bridge'"
+        case .answer(let answer): "the answer '\(answer.rawValue)' of 'backend'"
+        case .untoldPurchases: "'backend: {learns-purchases: false}'"
+        case .storeAct: "'store'"
+        case .app(let demand): "'expect: app: \(demand.rawValue)'"
+        case .promise(let promise): "the promise '\(promise.rawValue)'"
+        case .backend(let demand): "'\(demand.rawValue)' of a backend"
+        }
+    }
+}
+
+extension Step {
+    /// What the step asks for, apart from what happens on phones.
+    package var backendStep: Demand.BackendStep? {
+        switch self {
+        case .register: .register
+        case .name: .name
+        case .createAccount: .createAccount
+        case .deliver(let delivery):
+            if case .told = delivery.subject { .told } else { .deliver }
+        case .call: .call
+        case .request: .request
+        case .provider: .provider
+        case .restart: .restart
+        case .rotateKeys: .rotateKeys
+        case .killAtCall: .killAtCall
+        case .account: .accountChange
+        case .phone: nil
+        }
+    }
+}
+
+extension AppAction {
+    var demands: [Demand] {
+        let manners: [(Demand.Manner, Bool)] = [
+            (.account, account != nil), (.anonymous, anonymous != nil),
+            (.wrongPassword, hasWrongPassword), (.product, product != nil), (.agrees, agrees),
+            (.atOnce, isAtOnce), (.argument, argument != nil), (.time, time != nil),
+            (.killedAt, killedAt != nil), (.despia, app == .despia),
+        ]
+        return [.gesture(name)] + manners.filter(\.1).map { .manner($0.0, name) }
+    }
+}
+
+extension PhoneChange {
+    var demands: [Demand] {
+        var demands: [Demand] = []
+        if let act { demands.append(.change(act)) }
+        if let kind { demands.append(.kind(kind)) }
+        if !vault.isEmpty { demands.append(.property(.vault)) }
+        if history != nil { demands.append(.property(.history)) }
+        if installID != nil { demands.append(.property(.installID)) }
+        return demands
+    }
+}
+
+extension AppBackendPlan {
+    var demands: [Demand] {
+        let answers = answers.sorted { $0.key < $1.key }.flatMap(\.value)
+        return answers.map { .answer(Demand.BackendAnswer($0)) }
+            + (learnsPurchases ? [] : [.untoldPurchases])
+    }
+}
+
+extension AppExpectation {
+    /// What is expected, each where it stands.
+    var demands: [(demand: Demand, location: SourceLocation)] {
+        var demands = promises.map { (demand: Demand.promise($0.name), location: $0.location) }
+        demands += commands.map { (.app(.commands), $0.location) }
+        demands += identities.map { (.app(.id), $0.location) }
+        demands += screens.map { (.app(.screen), $0.location) }
+        if isBounded { demands.append((.app(.start), location)) }
+        if registeredMin != nil || registeredMax != nil {
+            demands.append((.app(.registered), location))
+        }
+        return demands
+    }
+}
+
+extension Contract {
+    /// What is expected of a backend.
+    var backendDemands: [Demand.BackendDemand] {
+        let expected = expectation
+        let all: [(Demand.BackendDemand, Bool)] = [
+            (.relation, expected.relation != nil), (.effects, !expected.effects.isEmpty),
+            (.state, !expected.states.isEmpty), (.overlap, expected.overlapMin != nil),
+            (.calls, !expected.calls.isEmpty), (.alike, !expected.alike.isEmpty),
+            (.race, expected.race != nil), (.secrets, expected.hidesSecrets),
+            (.keyFetches, expected.keyFetchesMax != nil), (.watch, expected.watch != nil),
+            (.forgets, !expected.forgotten.isEmpty), (.search, search != nil),
+        ]
+        return all.filter(\.1).map(\.0)
+    }
+}

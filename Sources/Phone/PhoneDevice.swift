@@ -1,0 +1,120 @@
+package import Conformance
+package import Providers
+
+/// What a contract calls a phone, in terms of the fake device.
+extension DespiaState {
+    /// What a change needs to know of the run.
+    package struct Scene: Sendable {
+        package let namespace: Namespace
+        package let base: Instant
+        package let profile: Profile
+        /// What the store calls its purchases; nil: as the fake does.
+        package var environment: String?
+
+        package init(
+            namespace: Namespace,
+            base: Instant,
+            profile: Profile,
+            environment: String? = nil
+        ) {
+            self.namespace = namespace
+            self.base = base
+            self.profile = profile
+            self.environment = environment
+        }
+    }
+
+    /// Makes a phone, its accounts or its owner do as the contract says.
+    ///
+    /// - Parameters:
+    ///   - change: What the contract says.
+    ///   - product: What is bought, when a sheet is completed; nil: what the sheet offers.
+    ///   - scene: The run.
+    ///   - now: The time.
+    /// - Returns: What the page is told of it.
+    package mutating func apply(
+        _ change: PhoneChange,
+        product: String?,
+        in scene: Scene,
+        at now: Instant
+    ) -> [JSONValue] {
+        let phone = change.phone
+        if let kind = change.kind {
+            carryOut(
+                .setPlatform(
+                    kind == .android ? "android" : "ios",
+                    userAgent: kind.rawValue
+                ),
+                on: phone,
+                at: now
+            )
+        }
+        if !change.vault.isEmpty {
+            var values = TemplateValues(namespace: scene.namespace, base: scene.base)
+            var items: [String: String?] = [:]
+            for (role, text) in change.vault { items[scene.key(role)] = values.fill(text) }
+            carryOut(.fillVault(items), on: phone, at: now)
+        }
+        if let history = change.history {
+            let list = history.enumerated().map { scene.purchase($0.element, number: $0.offset) }
+            carryOut(.setHistory(list), on: phone, at: now)
+        }
+        switch change.installID {
+        case .missing: faults.uuidMissing = true
+        case .late(let delay): settings.uuidDelay = delay.milliseconds
+        case nil: break
+        }
+        return change.act.map { carryOut($0, phone, product, scene, at: now) } ?? []
+    }
+
+    private mutating func carryOut(
+        _ act: PhoneChange.Act,
+        _ phone: String,
+        _ product: String?,
+        _ scene: Scene,
+        at now: Instant
+    ) -> [JSONValue] {
+        switch act {
+        case .reinstall: return carryOut(.reinstall, on: phone, at: now)
+        case .secondPhone: return carryOut(.addDevice(phone), on: "phone", at: now)
+        case .cloned:
+            let install = show("phone")["installUuid"]?.string
+            return carryOut(.setInstallID(install), on: phone, at: now)
+        case .loseID: return carryOut(.fillVault([scene.key(.id): nil]), on: phone, at: now)
+        case .complete, .cancel, .fail:
+            return carryOut(
+                .closeSheet(act.rawValue, product: product, environment: scene.environment),
+                on: phone,
+                at: now
+            )
+        }
+    }
+}
+
+extension DespiaState.Scene {
+    fileprivate func key(_ role: PhoneChange.VaultRole) -> String {
+        profile.app.vaultKeys[role] ?? role.rawValue
+    }
+
+    /// A purchase in the shape of the fact sheet's section 4.
+    fileprivate func purchase(_ entry: HistoryEntry, number: Int) -> JSONObject {
+        let transaction = "20000000000\(1000 + number)"
+        let purchased = base + entry.purchased
+        let user = entry.user.map { namespace.id(of: $0) } ?? ""
+        return [
+            "transactionId": .string(transaction), "originalTransactionId": .string(transaction),
+            "productId": .string(entry.product), "type": "subscription",
+            "entitlementId": .string(profile.entitlement),
+            "externalUserId": .string(
+                entry.isAnonymous
+                    ? "$RCAnonymousID:" + namespace.hex("history", user, count: 32)
+                    : user
+            ), "isAnonymous": .bool(entry.isAnonymous), "isActive": .bool(entry.isActive),
+            "willRenew": .bool(entry.isActive), "purchaseDate": .string(purchased.description),
+            "originalPurchaseDate": .string(purchased.description),
+            "expirationDate": .string((purchased + .seconds(30 * 86_400)).description),
+            "store": "app_store", "country": "USA", "environment": .string(entry.environment),
+            "receipt": "ZmFrZSByZWNlaXB0",
+        ]
+    }
+}

@@ -1,0 +1,327 @@
+package import Conformance
+internal import Providers
+
+/// The scripted app on every phone of a case, in virtual milliseconds: no socket, no clock, no
+/// browser.
+///
+/// Whatever an app would have to wait for takes no time, so that thirty silent seconds cost nothing.
+package struct ScriptedStage<World: PhoneSurroundings>: Sendable {
+    private enum Event: Sendable {
+        case dispatch(String)
+        case assign(String, JSONValue)
+        case call(String, [JSONValue])
+        case answer(Int, route: String, sequence: Int, Exchange.Outcome)
+        case wake
+        case input(ScriptedApp.Input)
+    }
+
+    private struct Scheduled: Sendable {
+        let time: Int64
+        let order: Int
+        let phone: String
+        let page: Int
+        let event: Event
+    }
+
+    private struct Page: Sendable {
+        let number: Int
+        let launch: PhoneLaunch
+        let opened: Int64
+        var app: ScriptedApp
+        var wakes: Set<Int64> = []
+    }
+
+    package var world: World
+    /// Why the run can say nothing.
+    package private(set) var trouble: String?
+    private let defects: Set<ClientDefect>
+    private let seed: UInt64
+    private var queue: [Scheduled] = []
+    private var orderCount = 0
+    /// Milliseconds since the scenario began.
+    private var now: Int64 = 0
+    /// Pages that are open, by phone; usually one.
+    private var pages: [String: [Page]] = [:]
+    private var pageCount = 0
+    private var storages: [String: ScriptedApp.Storage] = [:]
+    private var kills = KillWatch()
+
+    /// What a call to the backend takes, in milliseconds.
+    private static var callTime: Int64 { 60 }
+    /// So long, in milliseconds, an app is waited for after an act of its owner.
+    private static var patience: Int64 { 90_000 }
+
+    /// - Parameters:
+    ///   - world: What the apps talk to.
+    ///   - defects: How the app deviates from a correct one.
+    ///   - seed: What the pages draw from.
+    package init(_ world: World, defects: Set<ClientDefect>, seed: UInt64) {
+        self.world = world
+        self.defects = defects
+        self.seed = seed
+    }
+
+    /// Microseconds since the scenario began.
+    package var time: Int64 { now * 1000 }
+
+    /// Lets everything happen that is still to come, and looks at every page and phone.
+    package mutating func finish() async {
+        await settle()
+        for phone in pages.keys.sorted() {
+            world.writeScreen(pages[phone]?.last?.app.screen ?? .null, of: phone, at: time)
+        }
+        for phone in world.phones { world.observe(phone, at: time) }
+    }
+
+    // MARK: Pages
+
+    private mutating func openPage(on phone: String, isReload: Bool) async {
+        let launch = world.launch(phone, isReload: isReload, at: time)
+        pageCount += 1
+        let number = pageCount
+        var globals = launch.device["globals"]?.object ?? JSONObject()
+        for member in launch.device["globalDelays"]?.object?.members ?? [] {
+            let (name, delay) = (member.key, member.value.int64 ?? 0)
+            guard delay > 0, let value = globals[name] else { continue }
+            globals[name] = nil
+            add(now + delay, phone, number, .assign(name, value))
+        }
+        var generator = SeededGenerator(seed: seed, text: "\(phone)/\(number)")
+        let app = ScriptedApp(
+            globals: globals,
+            userAgent: launch.userAgent,
+            keys: world.profile.app.vaultKeys,
+            storage: storages[phone] ?? ScriptedApp.Storage(),
+            defects: defects,
+            seed: generator.next()
+        )
+        let page = Page(number: number, launch: launch, opened: now, app: app)
+        pages[phone, default: []].append(page)
+        await change(phone, number) { $0.start(at: $1) }
+    }
+
+    private mutating func kill(_ phone: String) {
+        kills.end(phone)
+        world.write(Gesture("kill"), on: phone, at: time)
+        pages[phone] = nil
+    }
+
+    // MARK: Events
+
+    private mutating func add(_ time: Int64, _ phone: String, _ page: Int, _ event: Event) {
+        orderCount += 1
+        queue.append(
+            Scheduled(time: time, order: orderCount, phone: phone, page: page, event: event)
+        )
+    }
+
+    /// Lets everything happen that follows from what has happened.
+    private mutating func settle() async { await run(until: now + Self.patience) }
+
+    private mutating func run(until end: Int64) async {
+        while !Task.isCancelled,
+            let next = queue.indices.min(by: {
+                (queue[$0].time, queue[$0].order) < (queue[$1].time, queue[$1].order)
+            }), queue[next].time <= end
+        {
+            let scheduled = queue.remove(at: next)
+            now = max(now, scheduled.time)
+            await deliver(scheduled.event, scheduled.phone, scheduled.page)
+        }
+    }
+
+    private mutating func deliver(_ event: Event, _ phone: String, _ number: Int) async {
+        guard let page = pages[phone]?.first(where: { $0.number == number }) else {
+            // The page is gone, and what was meant for it is lost; the backend answered all the same.
+            if case .answer(_, _, let sequence, let outcome) = event {
+                world.complete(sequence, outcome, at: time)
+            }
+            return
+        }
+        switch event {
+        case .dispatch(let text): await dispatch(text, page)
+        case .assign(let name, let value):
+            await change(phone, number) { $0.handle(.assigned(name, value), at: $1) }
+        case .call(let name, let arguments):
+            await change(phone, number) { $0.handle(.called(name, arguments), at: $1) }
+        case .answer(let call, let route, let sequence, let outcome):
+            world.complete(sequence, outcome, at: time)
+            if kills.answered(route, on: phone) { return kill(phone) }
+            let (status, body) = Self.heard(outcome)
+            await change(phone, number) {
+                $0.handle(.answered(call, status: status, body), at: $1)
+            }
+        case .wake: await change(phone, number) { $0.handle(.tick, at: $1) }
+        case .input(let input): await change(phone, number) { $0.handle(input, at: $1) }
+        }
+    }
+
+    /// What an app learns of how its call went.
+    private static func heard(_ outcome: Exchange.Outcome) -> (status: Int?, body: JSONValue) {
+        guard case .answered(let response) = outcome else { return (nil, .null) }
+        return (response.status, (try? JSONValue(parsing: response.body)) ?? .null)
+    }
+
+    private mutating func dispatch(_ text: String, _ page: Page) async {
+        let phone = page.launch.page.name
+        if kills.isDying(phone) { return kill(phone) }
+        let reply = world.command(
+            text,
+            from: page.launch.page,
+            pageTime: now - page.opened,
+            at: time
+        )
+        schedule(reply["replies"]?.array ?? [], on: phone, pages: [page.number])
+        if kills.took(BridgeCommand(text), idKey: world.key(.id)) { kill(phone) }
+    }
+
+    /// What the native side writes and calls, after its delay.
+    private mutating func schedule(_ replies: [JSONValue], on phone: String, pages: [Int]) {
+        for reply in replies {
+            let name = reply["name"]?.string ?? ""
+            let delay = max(1, reply["delay"]?.int64 ?? 0)
+            let event: Event =
+                reply["kind"] == "callback"
+                ? .call(name, reply["arguments"]?.array ?? [])
+                : .assign(name, reply["value"] ?? .null)
+            for number in pages { add(now + delay, phone, number, event) }
+        }
+    }
+
+    /// Lets a page go on, and takes what it says.
+    private mutating func change(
+        _ phone: String,
+        _ number: Int,
+        _ body: (inout ScriptedApp, Int64) -> [ScriptedApp.Output]
+    ) async {
+        guard var list = pages[phone], let index = list.firstIndex(where: { $0.number == number })
+        else { return }
+        // Two pages of one phone share its web storage.
+        if list.count > 1, let storage = storages[phone] { list[index].app.storage = storage }
+        let outputs = body(&list[index].app, now)
+        storages[phone] = list[index].app.storage
+        let page = list[index]
+        if let wake = page.app.wakeAt, !page.wakes.contains(wake) {
+            list[index].wakes.insert(wake)
+            add(max(now, wake), phone, number, .wake)
+        }
+        pages[phone] = list
+        for output in outputs {
+            switch output {
+            case .command(let text, let at): add(max(now, at), phone, number, .dispatch(text))
+            case .call(let call, let route, let values): await send(call, route, values, page)
+            case .error(let text): world.write(.pageError(text), on: phone, at: time)
+            }
+        }
+    }
+
+    private mutating func send(
+        _ call: Int,
+        _ route: String,
+        _ values: [String: String],
+        _ page: Page
+    ) async {
+        let phone = page.launch.page.name
+        if kills.isDying(phone) { return kill(phone) }
+        let made = await world.call(route, values, from: page.launch.page, at: time)
+        guard let (sequence, answer) = made else { return }
+        switch answer {
+        case .answered(let response, let delay):
+            add(
+                now + Self.callTime + delay.milliseconds,
+                phone,
+                page.number,
+                .answer(call, route: route, sequence: sequence, .answered(response))
+            )
+        case .reset:
+            add(
+                now + Self.callTime,
+                phone,
+                page.number,
+                .answer(call, route: route, sequence: sequence, .failed(.closed, "by plan"))
+            )
+        case .never: break
+        }
+    }
+}
+
+extension ScriptedStage: PhonePerformer {
+    package var namespace: Namespace { world.namespace }
+    package var timeline: ClientTimeline { world.timeline() }
+
+    package mutating func assign(_ id: String, to user: String) { world.assign(id, to: user) }
+
+    package mutating func fail(_ text: String) { trouble = trouble ?? text }
+
+    package mutating func note(_ gesture: Gesture, on phone: String) {
+        world.write(gesture, on: phone, at: time)
+    }
+
+    package mutating func begin(_ action: AppAction) { kills.begin(action) }
+
+    /// What an act has set off may come to its kill point in the next one.
+    package mutating func end(_ action: AppAction) {}
+
+    package func app(for action: AppAction) -> AppAction.App { world.app(for: action) }
+
+    package mutating func use(_ action: AppAction) async {
+        if let text = await world.use(action) { fail(text) }
+    }
+
+    package mutating func open(_ pageCount: Int, on phone: String, isReload: Bool) async {
+        for _ in 0..<pageCount { await openPage(on: phone, isReload: isReload) }
+    }
+
+    package mutating func closePages(of phone: String) { pages[phone] = nil }
+
+    package mutating func forget(_ phone: String) {
+        storages[phone] = nil
+        pages[phone] = nil
+    }
+
+    package mutating func tap(_ tap: Tap, on phone: String) async {
+        note(Gesture(tap.name), on: phone)
+        for page in pages[phone] ?? [] {
+            await deliver(.input(Self.input(tap)), phone, page.number)
+        }
+    }
+
+    private static func input(_ tap: Tap) -> ScriptedApp.Input {
+        switch tap {
+        case .upgrade: .upgrade
+        case .restore: .restore
+        case .logout: .logout
+        case .status: .status
+        case .login(let account, let password, let agrees):
+            .login(account: account, password: password, agrees: agrees)
+        }
+    }
+
+    package mutating func reply(_ replies: [JSONValue], on phone: String) {
+        schedule(replies, on: phone, pages: (pages[phone] ?? []).map(\.number))
+    }
+
+    package mutating func pass(_ time: Duration) async {
+        let end = now + time.milliseconds
+        await run(until: end)
+        now = max(now, end)
+    }
+
+    package mutating func passBetweenTaps() async { await pass(.milliseconds(50)) }
+
+    package mutating func apply(_ change: PhoneChange, product: String?) -> [JSONValue] {
+        world.apply(change, product: product, at: time)
+    }
+
+    package mutating func take(_ plan: BridgePlan) { world.take(plan) }
+
+    package mutating func take(_ plan: AppBackendPlan) { world.take(plan) }
+
+    package mutating func carryOut(_ act: StoreAct) {
+        if let refusal = world.carryOut(act) { fail(refusal) }
+    }
+
+    package mutating func settle(after action: AppAction) async { await settle() }
+
+    package mutating func settle(after act: PhoneChange.Act) async { await settle() }
+}

@@ -1,0 +1,223 @@
+package import Conformance
+internal import Browser
+internal import FakeServers
+package import Phone
+
+/// Phones that are browser contexts: how each part of an act is done to a real page.
+extension BrowserScenario: PhonePerformer {
+    package var namespace: Namespace { state.withLock { $0.world.namespace } }
+
+    package var timeline: ClientTimeline { state.withLock { $0.world.timeline() } }
+
+    package func assign(_ id: String, to user: String) {
+        edit { state, _ in state.world.assign(id, to: user) }
+    }
+
+    package func fail(_ text: String) {
+        state.withLock { $0.trouble = $0.trouble ?? .disturbanceMissed(text) }
+    }
+
+    /// What cannot be opened is the scenario's trouble.
+    private func failToOpen(_ text: String) {
+        state.withLock { $0.trouble = $0.trouble ?? .pageUnusable(text) }
+    }
+
+    package func note(_ gesture: Gesture, on phone: String) {
+        edit { state, time in state.world.write(gesture, on: phone, at: time) }
+    }
+
+    // MARK: Acts
+
+    package func begin(_ action: AppAction) {
+        edit { state, time in
+            state.kills.begin(action)
+            state.agrees = action.agrees
+            state.lastSign = time
+            state.actStart = state.world.exchanges.count
+        }
+    }
+
+    package func end(_ action: AppAction) async {
+        if action.agrees, let selector = profile.app.agree {
+            _ = await page(action.phone)?.evaluate(Self.clicking(selector))
+            await settle(after: action)
+        }
+        state.withLock { $0.kills.end(action.phone) }
+    }
+
+    package func app(for action: AppAction) -> AppAction.App {
+        state.withLock { $0.world.app(for: action) }
+    }
+
+    package func use(_ action: AppAction) async {
+        if let text = await state.withLock({ $0.world }).use(action) { fail(text) }
+    }
+
+    /// Taps what the profile names; the journal says when there is nothing to tap.
+    package func tap(_ tap: Tap, on phone: String) async {
+        if case .login(let account, let password, _) = tap {
+            await fill(["account": account, "password": password], on: page(phone))
+        }
+        guard let selector = profile.app.taps[tap.name] else {
+            return note(Gesture(tap.name, missing: "app: taps: \(tap.name)"), on: phone)
+        }
+        guard let page = page(phone) else {
+            return note(Gesture(tap.name, missing: selector), on: phone)
+        }
+        let isThere = await isThere(selector, for: tap, on: page)
+        note(Gesture(tap.name, missing: isThere == false ? selector : nil), on: phone)
+        if isThere == false { return }
+        if await page.evaluate(Self.clicking(selector)) == nil {
+            note(.pageError("the page does not react to a tap"), on: phone)
+        }
+    }
+
+    package func reply(_ replies: [JSONValue], on phone: String) {
+        guard !replies.isEmpty else { return }
+        edit { state, time in
+            state.lastSign = time
+            state.repliesUntil = max(state.repliesUntil, time + 100_000)
+        }
+        page(phone)?.apply(["replies": .array(replies)])
+    }
+
+    package func pass(_ time: Duration) async {
+        let end = now + time.microseconds
+        await wait(atMost: time.microseconds) { _, now in now >= end }
+    }
+
+    /// The way to the browser and back takes that time.
+    package func passBetweenTaps() async {}
+
+    // MARK: Pages
+
+    package func open(_ pageCount: Int, on phone: String, isReload: Bool) async {
+        // All pages of a phone share one web storage.
+        _ = try? await context(phone)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<pageCount { group.addTask { await self.openPage(phone, isReload) } }
+        }
+    }
+
+    private func openPage(_ phone: String, _ isReload: Bool) async {
+        do throws(DevTools.CallError) {
+            let context = try await context(phone)
+            let launch = edit { state, time in
+                state.lastSign = time
+                return state.world.launch(phone, isReload: isReload, at: time)
+            }
+            let page = try await BrowserPage(devTools, context: context, ref: launch.page)
+            let events = page.events
+            let task = Task { [weak self] in
+                for await event in events {
+                    guard let self else { return }
+                    await self.take(event, page)
+                }
+            }
+            state.withLock { state in
+                state.pages[phone, default: []].append(page)
+                state.tasks.append(task)
+            }
+            try await page.prepare(
+                script: DespiaShim.script(
+                    device: launch.device,
+                    load: launch.page.load ?? "",
+                    channel: .binding(BrowserPage.binding)
+                ),
+                userAgent: launch.userAgent
+            )
+            let time = profile.app.startup + .seconds(10)
+            if let text = await page.open(setting.url, within: time) {
+                // A page that is killed while it loads has not failed to load.
+                let isOpen = state.withLock { $0.pages[phone]?.contains { $0 === page } ?? false }
+                if isOpen { failToOpen("\(setting.url): \(text)") }
+            }
+        } catch {
+            failToOpen("\(error)")
+        }
+    }
+
+    private func context(_ phone: String) async throws(DevTools.CallError) -> String {
+        if let known = state.withLock({ $0.contexts[phone] }) { return known }
+        let made = try await devTools.send(
+            "Target.createBrowserContext",
+            ["disposeOnDetach": true]
+        )
+        let context = made["browserContextId"]?.string ?? ""
+        state.withLock { $0.contexts[phone] = context }
+        return context
+    }
+
+    package func closePages(of phone: String) async {
+        let pages = state.withLock { $0.pages.removeValue(forKey: phone) ?? [] }
+        for page in pages { page.close() }
+    }
+
+    package func forget(_ phone: String) async {
+        await closePages(of: phone)
+        let context = state.withLock { $0.contexts.removeValue(forKey: phone) }
+        if let context { await dispose(context) }
+    }
+
+    // MARK: What is given
+
+    package func apply(_ change: PhoneChange, product: String?) async -> [JSONValue] {
+        edit { state, time in state.world.apply(change, product: product, at: time) }
+    }
+
+    package func take(_ plan: BridgePlan) async { edit { state, _ in state.world.take(plan) } }
+
+    package func take(_ plan: AppBackendPlan) async {
+        edit { state, _ in state.world.take(plan) }
+    }
+
+    package func carryOut(_ act: StoreAct) async {
+        if let refusal = edit({ state, _ in state.world.carryOut(act) }) { fail(refusal) }
+    }
+
+    // MARK: Settling
+
+    /// Waits for what an act leads to: an acknowledged registration of that phone, or that nothing
+    /// more can be expected.
+    package func settle(after action: AppAction) async {
+        let startup = profile.app.startup.microseconds
+        let began = now
+        @Sendable func sees(_ state: State, _ test: (ClientTimeline) -> Bool) -> Bool {
+            test(state.world.timeline(from: state.actStart))
+        }
+        switch action.name {
+        case .launch, .launchTwice, .reload:
+            let isNative = edit { state, _ in state.world.isNative(action.phone) }
+            await wait(atMost: isNative ? startup + 500_000 : 800_000) { state, _ in
+                sees(state) { $0.registrations.contains { $0.isAcknowledged } }
+            }
+        case .login, .logout, .restore:
+            await wait(atMost: startup + 500_000) { state, now in
+                sees(state) { timeline in
+                    if timeline.registrations.contains(where: \.isAcknowledged) { return true }
+                    return now > began + Self.reaction && !timeline.hasOpenQuestion
+                }
+            }
+        case .upgrade, .upgradeTwice, .purchase:
+            await wait(atMost: Self.reaction) { state, _ in
+                sees(state) { $0.commands.contains(where: \.isPaywall) }
+            }
+        case .status:
+            await wait(atMost: startup) { state, now in
+                sees(state) { !$0.hasOpenQuestion && now > began + 2 * Self.quiet }
+            }
+        case .callback, .refresh: await wait(atMost: Self.reaction)
+        // Either is over at once, or has taken its time already.
+        case .kill, .wait: return
+        // They have failed: no page is an app with accounts.
+        case .signUp, .signIn, .google, .forgotPassword, .deleteAccount: return
+        }
+    }
+
+    package func settle(after act: PhoneChange.Act) async {
+        switch act {
+        case .complete, .cancel, .fail: await wait(atMost: Self.reaction)
+        case .reinstall, .secondPhone, .cloned, .loseID: return
+        }
+    }
+}

@@ -1,0 +1,260 @@
+internal import Browser
+internal import Conformance
+internal import FakeServers
+internal import Phone
+internal import Providers
+
+/// What pages say: commands, errors, and calls that are held until somebody answers them.
+extension BrowserScenario {
+    func take(_ event: DevTools.Event, _ page: BrowserPage) async {
+        let parameters = event.parameters
+        switch event.method {
+        case "Runtime.bindingCalled":
+            guard let text = parameters["payload"]?.string,
+                let content = try? JSONValue(parsing: text)
+            else { return }
+            said(content, page)
+        case "Fetch.requestPaused":
+            guard let request = PageRequest(parameters) else { return }
+            await hold(request, page)
+        case "Page.frameRequestedNavigation":
+            // A page may also send its commands by going there (section 7.1).
+            guard let url = parameters["url"]?.string,
+                let scheme = url.split(separator: ":").first.map(String.init),
+                BridgeCommand.schemes.contains(scheme)
+            else { return }
+            command(url, time: 0, page)
+        case "Page.javascriptDialogOpening":
+            let kind = parameters["type"]?.string ?? ""
+            let agrees = state.withLock { $0.agrees }
+            page.say(
+                "Page.handleJavaScriptDialog",
+                ["accept": .bool(["alert", "beforeunload"].contains(kind) || agrees)]
+            )
+        case "Inspector.targetCrashed":
+            edit { state, time in
+                state.world.write(.pageError("the page crashed"), on: page.phone, at: time)
+                state.pages[page.phone]?.removeAll { $0 === page }
+            }
+        default: break
+        }
+    }
+
+    private func said(_ content: JSONValue, _ page: BrowserPage) {
+        switch content["kind"]?.string {
+        case "start":
+            edit { state, time in
+                state.lastSign = time
+                state.world.write(.pageStarted, on: page.phone, at: time)
+            }
+        case "command":
+            command(content["command"]?.string ?? "", time: content["page"]?.int64 ?? 0, page)
+        case "error":
+            edit { state, time in
+                let text = content["text"]?.string ?? ""
+                state.world.write(.pageError(text), on: page.phone, at: time)
+            }
+        default: break
+        }
+    }
+
+    private func command(_ text: String, time page: Int64, _ from: BrowserPage) {
+        if dies(from) { return }
+        let (reply, isKilled) = edit { state, time -> (JSONValue, Bool) in
+            state.lastSign = time
+            let reply = state.world.command(text, from: from.ref, pageTime: page, at: time)
+            let delays = (reply["replies"]?.array ?? []).compactMap { $0["delay"]?.int64 }
+            if let last = delays.max() {
+                state.repliesUntil = max(state.repliesUntil, time + last * 1000 + 50_000)
+            }
+            let isKilled = state.kills.took(BridgeCommand(text), idKey: state.world.key(.id))
+            return (reply, isKilled)
+        }
+        if isKilled { return kill(from) }
+        from.apply(reply)
+    }
+
+    /// Whether the page dies instead of saying this.
+    private func dies(_ page: BrowserPage) -> Bool {
+        let dies = state.withLock { $0.kills.isDying(page.phone) }
+        if dies { kill(page) }
+        return dies
+    }
+
+    private func kill(_ page: BrowserPage) {
+        edit { state, time in
+            state.kills.end(page.phone)
+            state.world.write(Gesture("kill"), on: page.phone, at: time)
+            state.pages[page.phone]?.removeAll { $0 === page }
+        }
+        page.close()
+    }
+
+    // MARK: The page's calls
+
+    private func hold(_ request: PageRequest, _ page: BrowserPage) async {
+        if request.answeredStatus != nil || request.failure != nil {
+            return await answered(request, page)
+        }
+        if let host = request.host, !LoopbackHost.isLoopback(host),
+            !setting.allowedHosts.contains(host)
+        {
+            setting.blockedHosts.withLock { _ = $0.insert(host) }
+            return refuse(request, page)
+        }
+        let route = state.withLock {
+            $0.world.backend.route(request.message.method, request.message.target)
+        }
+        guard let route else {
+            if request.message.method == "OPTIONS", request.origin != nil {
+                return preflight(request, page)
+            }
+            return page.say("Fetch.continueRequest", ["requestId": .string(request.number)])
+        }
+        if dies(page) { return }
+        let (sequence, answer) = edit { state, time in
+            state.lastSign = time
+            state.underway += 1
+            guard profile.app.usesOwnBackend else {
+                let (sequence, answer) = state.world.call(
+                    route,
+                    request.message,
+                    from: page.ref,
+                    at: time
+                )
+                return (sequence, Optional(answer))
+            }
+            return state.world.pass(route, request.message, from: page.ref, at: time)
+        }
+        switch answer {
+        case nil:
+            state.withLock { $0.passed[page.session + request.number] = sequence }
+            page.say(
+                "Fetch.continueRequest",
+                ["requestId": .string(request.number), "interceptResponse": true]
+            )
+        case .reset?:
+            finish(sequence, .failed(.closed, "by plan"))
+            refuse(request, page, reason: "ConnectionReset")
+        case .never?:
+            // It stays open; nobody waits for it.
+            state.withLock { $0.underway -= 1 }
+        case .answered(let response, let delay)?:
+            if delay > .zero {
+                // The plan says how long this answer takes.
+                let task = Task { [weak self] in
+                    try? await ContinuousClock().sleep(for: delay)
+                    self?.answer(request, response, sequence, route, page)
+                }
+                state.withLock { $0.tasks.append(task) }
+            } else {
+                self.answer(request, response, sequence, route, page)
+            }
+        }
+    }
+
+    private func finish(_ sequence: Int, _ outcome: Exchange.Outcome) {
+        edit { state, time in
+            state.lastSign = time
+            state.underway -= 1
+            state.world.complete(sequence, outcome, at: time)
+        }
+    }
+
+    private func answer(
+        _ request: PageRequest,
+        _ response: HTTPMessage.Response,
+        _ sequence: Int,
+        _ route: String,
+        _ page: BrowserPage
+    ) {
+        finish(sequence, .answered(response))
+        if isKilled(at: route, page) { return }
+        fulfil(request, response, page)
+    }
+
+    /// Whether an answer to that route is where the page is to die.
+    private func isKilled(at route: String, _ page: BrowserPage) -> Bool {
+        let isKilled = state.withLock { $0.kills.answered(route, on: page.phone) }
+        guard isKilled else { return false }
+        kill(page)
+        return true
+    }
+
+    private func fulfil(
+        _ request: PageRequest,
+        _ response: HTTPMessage.Response,
+        _ page: BrowserPage
+    ) {
+        let fields = (response.fields + request.openHeaders).map { field -> JSONValue in
+            ["name": .string(field.name), "value": .string(field.value)]
+        }
+        page.say(
+            "Fetch.fulfillRequest",
+            [
+                "requestId": .string(request.number),
+                "responseCode": .integer(Int64(response.status)),
+                "responseHeaders": .array(fields), "body": .string(Base64.text(response.body)),
+            ]
+        )
+    }
+
+    private func refuse(
+        _ request: PageRequest,
+        _ page: BrowserPage,
+        reason: String = "BlockedByClient"
+    ) {
+        page.say(
+            "Fetch.failRequest",
+            ["requestId": .string(request.number), "errorReason": .string(reason)]
+        )
+    }
+
+    /// A page of another origin asks whether it may call.
+    private func preflight(_ request: PageRequest, _ page: BrowserPage) {
+        let wanted = request.message[field: "access-control-request-headers"] ?? "content-type"
+        fulfil(
+            request,
+            HTTPMessage.Response(
+                204,
+                fields: [
+                    HTTPMessage.Field("access-control-allow-methods", "GET, POST, PUT, DELETE"),
+                    HTTPMessage.Field("access-control-allow-headers", wanted),
+                ]
+            ),
+            page
+        )
+    }
+
+    /// The page's own backend has answered.
+    private func answered(_ request: PageRequest, _ page: BrowserPage) async {
+        let sequence = state.withLock {
+            $0.passed.removeValue(forKey: page.session + request.number)
+        }
+        if let sequence {
+            if let status = request.answeredStatus {
+                let held = await page.ask(
+                    "Fetch.getResponseBody",
+                    ["requestId": .string(request.number)]
+                )
+                let text = held?["body"]?.string ?? ""
+                let body =
+                    held?["base64Encoded"] == true
+                    ? Base64.bytes(text) ?? [] : Array(text.utf8)
+                finish(
+                    sequence,
+                    .answered(
+                        HTTPMessage.Response(status, fields: request.answeredFields, body: body)
+                    )
+                )
+            } else {
+                finish(sequence, .failed(.closed, request.failure ?? ""))
+            }
+            let route = state.withLock {
+                $0.world.backend.route(request.message.method, request.message.target)
+            }
+            if let route, isKilled(at: route, page) { return }
+        }
+        page.say("Fetch.continueResponse", ["requestId": .string(request.number)])
+    }
+}

@@ -1,0 +1,279 @@
+import Conformance
+import ContractFiles
+import Phone
+import Testing
+
+/// Whatever a contract asks for is either carried out or refused; nothing is skipped.
+@Suite("Casts")
+struct CastTests {
+    private static let place = SourceLocation(path: "c.yaml", line: 7, column: 5)
+    private static let casts: [Cast] = [
+        .live, .scripted, .page(hasOwnBackend: false), .page(hasOwnBackend: true),
+    ]
+
+    private static func contract(
+        _ steps: [Step],
+        _ expectation: Expectation? = nil
+    ) -> Contract {
+        var contract = Contract(
+            id: "cast/one",
+            variant: "",
+            title: "",
+            clause: "C-01",
+            level: .must,
+            source: "",
+            needs: [],
+            given: [],
+            steps: steps,
+            expectation: expectation ?? app(),
+            location: SourceLocation(path: "c.yaml", line: 1, column: 1)
+        )
+        contract.places = StepPlaces(
+            steps.indices.map { SourceLocation(path: "c.yaml", line: 7 + $0, column: 5) }
+        )
+        return contract
+    }
+
+    /// Something is expected of the app, and nothing of a backend.
+    private static func app(_ edit: (inout AppExpectation) -> Void = { _ in }) -> Expectation {
+        var expectation = Expectation(answers: .anything)
+        var app = AppExpectation(location: SourceLocation(path: "c.yaml", line: 90, column: 3))
+        edit(&app)
+        expectation.app = app
+        return expectation
+    }
+
+    private static func app(_ name: AppAction.Name, _ app: AppAction.App = .despia) -> Step {
+        var action = AppAction(name)
+        if name == .launch || name == .launchTwice { action.app = app }
+        if name == .login || name.needsAccounts && name != .deleteAccount { action.account = "acc" }
+        if name == .wait { action.time = .seconds(1) }
+        return .phone(.app(action))
+    }
+
+    private static func run(_ steps: [Step]) async -> RunRecord {
+        await Simulation.run(
+            CasePlan(contract(steps)).subject,
+            name: "cast",
+            profile: Profile(),
+            base: Instant(milliseconds: 1_790_000_000_000)
+        )
+    }
+
+    /// What a cast says it plays, it plays: the journal holds the act. What it refuses, nobody
+    /// could have played: the run says so itself.
+    @Test("an act is in the journal, or refused", arguments: AppAction.Name.allCases)
+    func acts(name: AppAction.Name) async {
+        let steps = [Self.app(.launch), Self.app(name)]
+        let refusals = Cast.scripted.refusals(of: Self.contract(steps))
+        let record = await Self.run(steps)
+        #expect(refusals.isEmpty == (record.trouble == nil), "\(refusals)")
+        let acts = ClientTimeline(record, profile: Profile()).gestures.map(\.name)
+        let written =
+            switch name {
+            case .launchTwice: ["launch", "launch", "launch"]
+            case .upgradeTwice: ["launch", "upgrade", "upgrade"]
+            case .purchase: ["launch", "upgrade", "complete"]
+            default: ["launch", name.rawValue]
+            }
+        #expect(acts == (refusals.isEmpty ? written : ["launch"]))
+        for refusal in refusals {
+            #expect(refusal.location.line == 8)
+            #expect(refusal.problem.contains("'app: \(name.rawValue)'"))
+            #expect(!refusal.remedy.isEmpty)
+        }
+    }
+
+    /// One step of every kind.
+    private static let steps: [Step] = [
+        .register(user: "ada"), .name(user: "ada", id: "i"), .createAccount("acc"),
+        .deliver(Delivery(name: "d", subject: .event(EventSpec(type: "TEST", user: "ada")))),
+        .deliver(Delivery(name: "t", subject: .told("RENEWAL"))),
+        .call([Call(name: "c", route: .register)]),
+        .request(AppRequest(name: "r", method: "GET", target: "/")),
+        .provider(ProviderPlan(provider: "onesignal", answers: [.reset])),
+        .restart(Restart(signal: .kill)), .rotateKeys,
+        .killAtCall(party: "onesignal", position: 1), .account(user: "ada", .revoke),
+    ]
+
+    @Test("a step without a phone is the backend's, or refused", arguments: steps)
+    func backendSteps(step: Step) async {
+        let contract = Self.contract([Self.app(.launch), step])
+        #expect(Cast.live.refusals(of: contract).isEmpty)
+        let refusals = Cast.scripted.refusals(of: contract)
+        let isName = step.backendStep == .name
+        #expect(refusals.isEmpty == isName)
+        #expect(refusals.allSatisfy { $0.location.line == 8 })
+        let record = await Self.run([Self.app(.launch), step])
+        #expect((record.trouble == nil) == isName)
+    }
+
+    @Test func `every kind of step is tried`() {
+        let kinds = Set(Self.steps.compactMap(\.backendStep))
+        #expect(kinds == Set(Demand.BackendStep.allCases))
+    }
+
+    private static func change(_ edit: (inout PhoneChange) -> Void) -> Step {
+        var change = PhoneChange()
+        edit(&change)
+        return .phone(.phone(change))
+    }
+
+    /// What a phone is like is nothing to an app that does not talk to it.
+    @Test func `a change of the phone needs an app that heeds it`() {
+        var changes: [Step] = PhoneChange.Kind.allCases.map { kind in
+            Self.change { $0.kind = kind }
+        }
+        changes += [
+            Self.change { $0.vault = [.id: "x"] }, Self.change { $0.history = [] },
+            Self.change { $0.installID = .missing }, .phone(.bridge(BridgePlan())),
+            .phone(.backend(Self.plan(.reset))),
+        ]
+        changes += [.cloned, .loseID, .complete, .cancel, .fail].map { act in
+            Self.change { $0.act = act }
+        }
+        for step in changes {
+            for cast in Self.casts {
+                let native = Self.contract([Self.app(.launch, .despia), step])
+                #expect(cast.refusals(of: native).isEmpty, "\(cast.name): \(step)")
+            }
+            let accounts = Self.contract([Self.app(.launch, .accounts), step])
+            let refusals = Cast.live.refusals(of: accounts)
+            #expect(refusals.contains { $0.location.line == 8 }, "\(step)")
+        }
+        for act in [PhoneChange.Act.reinstall, .secondPhone] {
+            for app in AppAction.App.allCases {
+                let step = Self.change { $0.act = act }
+                let contract = Self.contract([Self.app(.launch, app), step])
+                #expect(Cast.live.refusals(of: contract).filter { $0.location.line == 8 }.isEmpty)
+            }
+        }
+    }
+
+    private static func plan(_ answer: AppBackendPlan.Answer) -> AppBackendPlan {
+        var plan = AppBackendPlan()
+        plan.answers["register"] = [answer]
+        return plan
+    }
+
+    /// A real backend's words cannot be put into its mouth.
+    @Test func `a model answers as planned, a backend by itself`() {
+        let answers: [(AppBackendPlan.Answer, isLive: Bool)] = [
+            (.ok, true), (.status(500), true), (.reset, true), (.never, true),
+            (.slow(.seconds(1)), true), (.otherID, false), (.claimed, false),
+            (.recovered(user: "ada"), false),
+        ]
+        for (answer, isLive) in answers {
+            let steps: [Step] = [.phone(.backend(Self.plan(answer))), Self.app(.launch)]
+            #expect(Cast.live.refusals(of: Self.contract(steps)).isEmpty == isLive, "\(answer)")
+            #expect(Cast.scripted.refusals(of: Self.contract(steps)).isEmpty)
+        }
+        var deaf = AppBackendPlan()
+        deaf.learnsPurchases = false
+        let contract = Self.contract([.phone(.backend(deaf)), Self.app(.launch)])
+        #expect(Cast.page(hasOwnBackend: false).refusals(of: contract).isEmpty)
+        #expect(!Cast.page(hasOwnBackend: true).refusals(of: contract).isEmpty)
+        #expect(!Cast.live.refusals(of: contract).isEmpty)
+        #expect(Cast.refusals(ofAny: contract).isEmpty)
+    }
+
+    @Test func `a key that means nothing to an act is refused everywhere`() {
+        for cast in Self.casts {
+            var action = AppAction(.launch)
+            action.app = .despia
+            action.argument = true
+            let refusals = cast.refusals(of: Self.contract([.phone(.app(action))]))
+            #expect(refusals.map(\.problem) == ["'with' means nothing at 'app: launch'"])
+        }
+    }
+
+    @Test func `the store acts where a store is`() {
+        let steps: [Step] = [
+            Self.app(.launch), .phone(.store(StoreAct(name: "renew", user: "ada"))),
+        ]
+        #expect(Cast.live.refusals(of: Self.contract(steps)).isEmpty)
+        #expect(!Cast.scripted.refusals(of: Self.contract(steps)).isEmpty)
+    }
+
+    /// Every performer decides on every demand, and every demand has somebody who can meet it.
+    @Test func `no demand is without a performer`() {
+        let performers: [Performer] = [
+            .backend, .accountApp, .liveApp, .scriptedApp, .page(hasOwnBackend: false),
+            .page(hasOwnBackend: true), .store,
+        ]
+        for demand in Demand.all {
+            let able = performers.filter { $0.supports(demand) }
+            if case .manner(let manner, let act) = demand, !manner.fits(act) {
+                #expect(able.isEmpty, "\(demand)")
+            } else {
+                #expect(!able.isEmpty, "nobody plays \(demand)")
+            }
+            #expect(!demand.description.isEmpty)
+        }
+    }
+
+    // MARK: Files
+
+    private static func errors(_ steps: String, _ expect: String) -> [ContractError] {
+        let text = """
+            contract: mine/one
+            title: t
+            clause: S-03
+            source: s
+
+            steps:
+            \(steps)
+
+            expect:
+            \(expect)
+            """
+        switch ContractParser.parse(text, path: "one.yaml", id: "mine/one") {
+        case .success: return []
+        case .failure(let errors): return errors.errors
+        }
+    }
+
+    private static let delivery = """
+          - deliver: purchase
+            event: {type: INITIAL_PURCHASE, user: ada}
+        """
+
+    @Test(
+        "a contract that nobody can play is an error at the step",
+        arguments: [
+            ("  - phone: {kind: browser}\n  - app: launch\n" + delivery, 7, "runs: despia"),
+            ("  - app: launch\n  - app: kill\n" + delivery, 8, "runs: despia"),
+            ("  - app: launch\n  - app: reload\n" + delivery, 8, "runs: despia"),
+            ("  - app: launch\n  - app: wait\n    for: 1s\n" + delivery, 8, "runs: despia"),
+            ("  - phone: {vault: {id: x}}\n  - app: launch\n" + delivery, 7, "runs: despia"),
+            ("  - app: purchase\n" + delivery, 7, "app: launch"),
+            (
+                "  - backend: {register: other-id}\n  - app: launch\n    runs: despia\n" + delivery,
+                7, "without a backend"
+            ),
+        ]
+    )
+    func files(steps: String, line: Int, remedy: String) throws {
+        let error = try #require(Self.errors(steps, "  answers: 200").first)
+        #expect(error.location.line == line)
+        #expect("\(error)".contains(remedy), "\(error)")
+        #expect("\(error)".contains("^"), "\(error)")
+    }
+
+    @Test func `what the scripted app plays before a backend is no error`() {
+        let steps = """
+              - phone: {kind: browser}
+              - app: launch
+                runs: despia
+              - app: reload
+              - app: wait
+                for: 1s
+              - app: kill
+            """
+        let errors = Self.errors(
+            steps + "\n" + Self.delivery,
+            "  answers: 200\n  app:\n    promises: [silent]"
+        )
+        #expect(errors.isEmpty, "\(errors)")
+    }
+}
