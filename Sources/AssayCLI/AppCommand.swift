@@ -236,7 +236,13 @@ struct DeviceRun: Sendable {
             target = "the built-in app"
             let profile = profile
             cases = await suite.run(contracts) { plan, name, _ in
-                await Simulation.run(plan, name: name, profile: profile, base: base, defects: defects)
+                await Simulation.run(
+                    plan,
+                    name: name,
+                    profile: profile,
+                    base: base,
+                    defects: defects
+                )
             }
         case .browser(let url, let executable, let allowedHosts):
             target = url

@@ -60,7 +60,9 @@ struct CastTests {
         )
     }
 
-    /// What a cast says it plays, it plays: the journal holds the act. What it refuses, nobody
+    /// What a cast says it plays, it plays: the journal holds the act.
+    ///
+    /// What it refuses, nobody
     /// could have played: the run says so itself.
     @Test("an act is in the journal, or refused", arguments: AppAction.Name.allCases)
     func acts(name: AppAction.Name) async {

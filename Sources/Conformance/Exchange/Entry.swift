@@ -175,6 +175,7 @@ extension Exchange {
     ///   - page: Milliseconds on the page's own clock.
     ///   - namespace: The run.
     ///   - now: Virtual time.
+    /// - Returns: The command before it is answered.
     package static func command(
         _ text: String,
         from phone: PhoneRef,

@@ -3,8 +3,9 @@ internal import FakeServers
 internal import Phone
 internal import Providers
 
-/// What an app talks to when it stands before a real backend: the run's fakes, called in this
-/// process, and the backend itself. The journal keeps real time.
+/// What an app talks to when it stands before a real backend: the run's fakes and the backend.
+///
+/// The fakes are called in this process. The journal keeps real time.
 struct LiveSurroundings: PhoneSurroundings {
     let world: FakeWorld
     let client: BackendClient
