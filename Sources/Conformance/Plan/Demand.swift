@@ -42,8 +42,10 @@ package enum Demand: Hashable, Sendable {
         /// The acts for which the key means anything.
         package func fits(_ act: AppAction.Name) -> Bool {
             switch self {
-            case .account, .wrongPassword: act == .login || act.needsAccounts
-            case .anonymous: [.launch, .logout].contains(act)
+            // One scenario may be played with each of several flows, and one needs an account.
+            case .account: [.login, .logout, .restore].contains(act) || act.needsAccounts
+            case .wrongPassword: act == .login || act.needsAccounts
+            case .anonymous: ![.kill, .wait].contains(act)
             case .product: act == .purchase
             case .agrees: [.login, .logout, .restore].contains(act)
             case .atOnce: true
