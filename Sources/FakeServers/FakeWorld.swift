@@ -233,9 +233,13 @@ package final class FakeWorld: Sendable {
     /// Answers one request as the named provider.
     ///
     /// A run's calls are answered in real time, as the backend's own clock is real.
-    func respond(_ party: Exchange.Party, to request: HTTPMessage.Request) -> Reply {
+    func respond(
+        _ party: Exchange.Party,
+        to request: HTTPMessage.Request,
+        in namespace: String? = nil
+    ) -> Reply {
         let wall = wallClock()
-        let wanted = request[field: "x-assay-namespace"]
+        let wanted = namespace ?? request[field: "x-assay-namespace"]
         let hasIDs = hasIDs.load(ordering: .relaxed)
         let candidates = hasIDs ? Self.candidates(request) : []
         var calls: [Services.InternalCall] = []
@@ -279,9 +283,8 @@ package final class FakeWorld: Sendable {
     ) -> HTTPMessage.Response {
         let invoked = journal.elapsed
         var request = request
-        request.fields.append(HTTPMessage.Field("x-assay-namespace", namespace))
         request.readBody()
-        let reply = respond(party, to: request)
+        let reply = respond(party, to: request, in: namespace)
         var exchange = Exchange(
             from: .app,
             to: party,

@@ -70,7 +70,8 @@ struct EntryTests {
         let bare = contract
         contract.places = StepPlaces([EvidenceBuilder.location])
         #expect(contract == bare && contract.hashValue == bare.hashValue)
-        var saved = try #require(JSONValue(encoding: contract).object)
+        let text = try JSONValue(encoding: contract)
+        var saved = try #require(text.object)
         saved["places"] = nil
         #expect(try JSONValue.object(saved).decoded(as: Contract.self) == bare)
     }

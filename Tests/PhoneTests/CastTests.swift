@@ -62,8 +62,7 @@ struct CastTests {
 
     /// What a cast says it plays, it plays: the journal holds the act.
     ///
-    /// What it refuses, nobody
-    /// could have played: the run says so itself.
+    /// What it refuses, nobody could have played: the run says so itself.
     @Test("an act is in the journal, or refused", arguments: AppAction.Name.allCases)
     func acts(name: AppAction.Name) async {
         let steps = [Self.app(.launch), Self.app(name)]
@@ -98,7 +97,7 @@ struct CastTests {
         .killAtCall(party: "onesignal", position: 1), .account(user: "ada", .revoke),
     ]
 
-    @Test("a step without a phone is the backend's, or refused", arguments: steps)
+    @Test("a step without a phone is the backend's, or refused", arguments: CastTests.steps)
     func backendSteps(step: Step) async {
         let contract = Self.contract([Self.app(.launch), step])
         #expect(Cast.live.refusals(of: contract).isEmpty)
@@ -240,23 +239,25 @@ struct CastTests {
             event: {type: INITIAL_PURCHASE, user: ada}
         """
 
+    private static let unplayable: [(steps: String, line: Int, remedy: String)] = [
+        ("  - phone: {kind: browser}\n  - app: launch\n", 7, "runs: despia"),
+        ("  - app: launch\n  - app: kill\n", 8, "runs: despia"),
+        ("  - app: launch\n  - app: reload\n", 8, "runs: despia"),
+        ("  - app: launch\n  - app: wait\n    for: 1s\n", 8, "runs: despia"),
+        ("  - phone: {vault: {id: x}}\n  - app: launch\n", 7, "runs: despia"),
+        ("  - app: purchase\n", 7, "app: launch"),
+        (
+            "  - backend: {register: other-id}\n  - app: launch\n    runs: despia\n", 7,
+            "without a backend"
+        ),
+    ]
+
     @Test(
         "a contract that nobody can play is an error at the step",
-        arguments: [
-            ("  - phone: {kind: browser}\n  - app: launch\n" + delivery, 7, "runs: despia"),
-            ("  - app: launch\n  - app: kill\n" + delivery, 8, "runs: despia"),
-            ("  - app: launch\n  - app: reload\n" + delivery, 8, "runs: despia"),
-            ("  - app: launch\n  - app: wait\n    for: 1s\n" + delivery, 8, "runs: despia"),
-            ("  - phone: {vault: {id: x}}\n  - app: launch\n" + delivery, 7, "runs: despia"),
-            ("  - app: purchase\n" + delivery, 7, "app: launch"),
-            (
-                "  - backend: {register: other-id}\n  - app: launch\n    runs: despia\n" + delivery,
-                7, "without a backend"
-            ),
-        ]
+        arguments: CastTests.unplayable
     )
     func files(steps: String, line: Int, remedy: String) throws {
-        let error = try #require(Self.errors(steps, "  answers: 200").first)
+        let error = try #require(Self.errors(steps + Self.delivery, "  answers: 200").first)
         #expect(error.location.line == line)
         #expect("\(error)".contains(remedy), "\(error)")
         #expect("\(error)".contains("^"), "\(error)")

@@ -43,15 +43,16 @@ package enum Demand: Hashable, Sendable {
         package func fits(_ act: AppAction.Name) -> Bool {
             switch self {
             // One scenario may be played with each of several flows, and one needs an account.
-            case .account: [.login, .logout, .restore].contains(act) || act.needsAccounts
+            case .account:
+                [.launch, .login, .logout, .restore].contains(act) || act.needsAccounts
             case .wrongPassword: act == .login || act.needsAccounts
             case .anonymous: ![.kill, .wait].contains(act)
             case .product: act == .purchase
             case .agrees: [.login, .logout, .restore].contains(act)
-            case .atOnce: true
+            case .atOnce: !act.needsAccounts
             case .argument: act == .callback
             case .time: act == .wait
-            case .killedAt: ![.kill, .wait].contains(act)
+            case .killedAt: ![.kill, .wait].contains(act) && !act.needsAccounts
             case .despia: act == .launch
             }
         }
