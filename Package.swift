@@ -67,7 +67,8 @@ let package = Package(
             resources: [.embedInCode("Shim/shim.js")],
             swiftSettings: strict
         ),
-        .target(name: "Browser", dependencies: ["Conformance"], swiftSettings: strict),
+        .target(name: "Programs", swiftSettings: strict),
+        .target(name: "Browser", dependencies: ["Conformance", "Programs"], swiftSettings: strict),
         .target(
             name: "Phone",
             dependencies: ["Conformance", "Providers"],
@@ -76,7 +77,7 @@ let package = Package(
         .target(
             name: "Replay",
             dependencies: [
-                "Conformance", "Providers", "FakeServers", "Phone", "Browser",
+                "Conformance", "Providers", "FakeServers", "Phone", "Browser", "Programs",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -152,7 +153,7 @@ let package = Package(
         ),
         .testTarget(
             name: "FakeServersTests",
-            dependencies: ["Conformance", "Providers", "FakeServers", "Replay"],
+            dependencies: ["Conformance", "Providers", "FakeServers", "Replay", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -166,8 +167,13 @@ let package = Package(
             name: "RecordingTests",
             dependencies: [
                 "Conformance", "ContractFiles", "Providers", "FakeServers", "Recording", "Replay",
-                "TestSupport",
+                "Reports", "TestSupport",
             ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ProgramsTests",
+            dependencies: ["Programs", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(

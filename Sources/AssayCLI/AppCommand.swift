@@ -282,7 +282,7 @@ struct DeviceRun: Sendable {
         let notes = blocked.sorted().map {
             "the page wanted to call \($0), which is not this machine; --allow-host \($0) lets it"
         }
-        return RunReport(
+        var report = RunReport(
             version: assayVersion,
             suite: "",
             seed: seed,
@@ -294,6 +294,8 @@ struct DeviceRun: Sendable {
             isInterrupted: Task.isCancelled,
             notes: notes
         )
+        report.declared = SecretDeclaration(profile)
+        return report
     }
 
     /// Writes a case's picture under its name, without what no file system likes.

@@ -145,7 +145,8 @@ struct RecordCommand: AsyncParsableCommand {
                 courier: courier,
                 version: assayVersion,
                 servers: session.servers,
-                allowedHosts: allowed
+                allowedHosts: allowed,
+                declared: SecretDeclaration(profile)
             )
         )
         connect(world, to: session.backend.target, profile)

@@ -290,6 +290,7 @@ struct ServeCommand: AsyncParsableCommand {
         let style = Terminal.style(for: STDERR_FILENO)
         for await number in world.journal.follow() {
             guard let exchange = world.journal.read({ $0.exchange(number) }) else { continue }
+            let redaction = Redaction.forPeople(world.declared)
             // On a clock that was moved the day matters as well.
             let text = exchange.at.preciseText.dropLast()
             let isToday = text.prefix(10) == SuiteRun.now().preciseText.prefix(10)
@@ -299,14 +300,14 @@ struct ServeCommand: AsyncParsableCommand {
                 case .answered(let response):
                     response.status < 400
                         ? String(response.status) : style.red(String(response.status))
-                case .failed(_, let text): style.red(text)
+                case .failed(_, let text): style.red(redaction.text(text))
                 default: style.red("no answer")
                 }
             let what: String =
                 if case .delivery(let name, let attempt) = exchange.purpose {
                     name + (attempt > 1 ? " (attempt \(attempt))" : "")
                 } else {
-                    exchange.request.method + " " + exchange.request.path
+                    exchange.request.method + " " + redaction.target(exchange.request.path)
                 }
             let effects = exchange.effects.map(\.kind).joined(separator: ", ")
             Terminal.error(

@@ -95,6 +95,7 @@ struct SuiteRun: Sendable {
             isInterrupted: Task.isCancelled || interruption?.isRaised == true,
             notes: notes
         )
+        report.declared = SecretDeclaration(profile)
         report.isWhole = isWhole
         report.shard = shard?.description
         report.isOutOfTime = isOutOfTime && !report.isInterrupted

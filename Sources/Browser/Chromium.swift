@@ -1,5 +1,6 @@
 internal import Conformance
 internal import Foundation
+internal import Programs
 internal import Synchronization
 
 #if canImport(Glibc)
@@ -17,7 +18,7 @@ package final class Chromium: Sendable {
         package let description: String
     }
 
-    private let process: pid_t
+    private let program: StartedProgram
     private let folder: String
     private let isClosed = Atomic<Bool>(false)
     package let devTools: DevTools
@@ -37,27 +38,16 @@ package final class Chromium: Sendable {
     /// - Throws: `StartError` that says how to install one.
     package static func find(_ given: String?, path: String) throws(StartError) -> String {
         if let given {
-            if access(given, X_OK) == 0 { return given }
-            let isName = !given.contains("/")
-            if isName, let found = search([given], path) { return found }
+            if let found = ProgramCommand.find(given, searchPath: path) { return found }
             throw StartError(description: "there is no browser '\(given)'")
         }
-        if let found = search(names, path) { return found }
+        let found = names.lazy.compactMap { ProgramCommand.find($0, searchPath: path) }.first
+        if let found { return found }
         throw StartError(
             description: "no Chromium on the PATH. Install it with 'apt-get install chromium' "
                 + "(macOS: 'brew install --cask chromium'), or name one with --browser PATH; "
                 + "'assay app --scripted' needs none"
         )
-    }
-
-    private static func search(_ names: [String], _ path: String) -> String? {
-        let folders = path.split(separator: ":")
-        for name in names {
-            for folder in folders where access("\(folder)/\(name)", X_OK) == 0 {
-                return "\(folder)/\(name)"
-            }
-        }
-        return nil
     }
 
     /// Starts a browser.
@@ -68,15 +58,14 @@ package final class Chromium: Sendable {
     /// - Throws: `StartError` when it cannot be started or does not answer.
     package init(_ executable: String, startTime: Duration = .seconds(30)) async throws(StartError)
     {
-        var input: [Int32] = [0, 0]
-        var output: [Int32] = [0, 0]
-        guard pipe(&input) == 0, pipe(&output) == 0 else {
-            throw StartError(description: "cannot start the browser: no file descriptor is left")
+        guard let input = ProgramPipe.ends() else { throw Self.noDescriptor }
+        guard let output = ProgramPipe.ends() else {
+            for end in [input.reading, input.writing] { close(end) }
+            throw Self.noDescriptor
         }
-        for end in input + output { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         folder = NSTemporaryDirectory() + "assay-browser-" + UUID().uuidString
         var arguments = [
-            executable, "--headless=new", "--remote-debugging-pipe", "--user-data-dir=" + folder,
+            "--headless=new", "--remote-debugging-pipe", "--user-data-dir=" + folder,
             "--no-first-run", "--no-default-browser-check", "--disable-gpu", "--mute-audio",
             "--hide-scrollbars", "--disable-extensions", "--disable-sync", "--disable-translate",
             "--disable-background-networking", "--disable-component-update",
@@ -88,21 +77,23 @@ package final class Chromium: Sendable {
             "--force-device-scale-factor=1", "--window-size=430,932", "about:blank",
         ]
         // The sandbox refuses to run for root, as in most containers.
-        if geteuid() == 0 { arguments.insert("--no-sandbox", at: 1) }
-        do throws(StartError) {
-            process = try Self.spawn(arguments, input: input[0], output: output[1])
+        if geteuid() == 0 { arguments.insert("--no-sandbox", at: 0) }
+        var command = ProgramCommand(executable, arguments)
+        // The protocol reads from 3 and writes to 4.
+        command.descriptors = [3: input.reading, 4: output.writing]
+        command.endsWithUs = true
+        do throws(StartedProgram.StartError) {
+            program = try StartedProgram(command)
         } catch {
-            for end in input + output { close(end) }
-            throw error
+            for end in [input.reading, input.writing, output.reading, output.writing] { close(end) }
+            throw StartError(description: error.description)
         }
-        close(input[0])
-        close(output[1])
-        devTools = DevTools(writing: input[1], reading: output[0])
+        close(input.reading)
+        close(output.writing)
+        devTools = DevTools(writing: input.writing, reading: output.reading)
         guard (try? await devTools.send("Browser.getVersion", within: startTime)) != nil else {
             devTools.end()
-            kill(-process, SIGKILL)
-            var status: Int32 = 0
-            waitpid(process, &status, 0)
+            program.finish()
             try? FileManager.default.removeItem(atPath: folder)
             throw StartError(
                 description: "'\(executable)' does not answer as a Chromium does; try "
@@ -117,53 +108,11 @@ package final class Chromium: Sendable {
     package func end() {
         guard !isClosed.exchange(true, ordering: .relaxed) else { return }
         devTools.end()
-        kill(-process, SIGKILL)
-        var status: Int32 = 0
-        waitpid(process, &status, 0)
+        program.finish()
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// A group of its own: a browser is many processes.
-    private static func spawn(
-        _ words: [String],
-        input: Int32,
-        output: Int32
-    ) throws(StartError) -> pid_t {
-        #if canImport(Glibc)
-        var actions = posix_spawn_file_actions_t()
-        var attributes = posix_spawnattr_t()
-        #else
-        var actions: posix_spawn_file_actions_t?
-        var attributes: posix_spawnattr_t?
-        #endif
-        posix_spawn_file_actions_init(&actions)
-        posix_spawnattr_init(&attributes)
-        defer {
-            posix_spawn_file_actions_destroy(&actions)
-            posix_spawnattr_destroy(&attributes)
-        }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        // The protocol reads from 3 and writes to 4; the ends may have those numbers themselves.
-        let (high, higher) = (fcntl(input, F_DUPFD_CLOEXEC, 10), fcntl(output, F_DUPFD_CLOEXEC, 10))
-        defer {
-            close(high)
-            close(higher)
-        }
-        posix_spawn_file_actions_adddup2(&actions, high, 3)
-        posix_spawn_file_actions_adddup2(&actions, higher, 4)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
-        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        defer { for pointer in arguments { free(pointer) } }
-        var process: pid_t = 0
-        let result = posix_spawn(&process, words[0], &actions, &attributes, &arguments, environ)
-        guard result == 0 else {
-            throw StartError(
-                description: "cannot start '\(words[0])': \(String(cString: strerror(result)))"
-            )
-        }
-        return process
-    }
+    private static let noDescriptor = StartError(
+        description: "cannot start the browser: no file descriptor is left"
+    )
 }

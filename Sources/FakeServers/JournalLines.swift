@@ -3,30 +3,31 @@ internal import Providers
 
 /// An exchange as the control API shows it, with everything secret replaced.
 package enum JournalLine {
-    /// Headers whose value is a credential or proves one.
-    private static let secretFields: Set<String> = [
-        "authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key",
-        "x-goog-api-key", "x-revenuecat-webhook-signature", "x-purchasely-request-signature",
-        "x-purchasely-signature",
-    ]
+    /// What stands in for a secret here is `Secret.description`.
+    package static func redaction(_ declared: SecretDeclaration) -> Redaction {
+        Redaction(
+            known: KnownSecrets(declared.values) { "‹secret:\($0)›" },
+            kind: Redaction.lookup(declared.names),
+            mask: { _, value in Secret(value).description }
+        )
+    }
 
-    package static func value(_ exchange: Exchange) -> JSONValue {
+    package static func value(_ exchange: Exchange, _ redaction: Redaction) -> JSONValue {
+        let clean = redaction.exchange(exchange)
         var line: JSONObject = [
-            "sequence": .integer(Int64(exchange.sequence)),
-            "from": .string(exchange.from.description), "to": .string(exchange.to.description),
-            "namespace": .string(exchange.namespace),
-            "purpose": .string(purpose(exchange.purpose)),
-            "at": .string(exchange.at.preciseText), "invoked_us": .integer(exchange.invoked),
-            "completed_us": exchange.completed.map(JSONValue.integer) ?? .null,
+            "sequence": .integer(Int64(clean.sequence)),
+            "from": .string(clean.from.description), "to": .string(clean.to.description),
+            "namespace": .string(clean.namespace),
+            "purpose": .string(purpose(clean.purpose)),
+            "at": .string(clean.at.preciseText), "invoked_us": .integer(clean.invoked),
+            "completed_us": clean.completed.map(JSONValue.integer) ?? .null,
             "request": [
-                "method": .string(exchange.request.method),
-                "target": .string(target(exchange.request.target)),
-                "headers": headers(exchange.request.fields),
-                "body": body(exchange.request.body),
+                "method": .string(clean.request.method), "target": .string(clean.request.target),
+                "headers": headers(clean.request.fields), "body": body(clean.request.body),
             ],
         ]
-        if let phone = exchange.phone { line["phone"] = .string(phone.name) }
-        switch exchange.outcome {
+        if let phone = clean.phone { line["phone"] = .string(phone.name) }
+        switch clean.outcome {
         case .answered(let response): line["answer"] = answer(response)
         case .answerLost(let response):
             line["answer"] = response.map(answer) ?? .null
@@ -36,7 +37,7 @@ package enum JournalLine {
         case .requestCut: line["failure"] = "the request was cut by plan"
         }
         line["effects"] = .array(
-            exchange.effects.map { effect in
+            clean.effects.map { effect in
                 [
                     "kind": .string(effect.kind), "recipients": .strings(effect.recipients),
                     "content": effect.content,
@@ -60,16 +61,6 @@ package enum JournalLine {
         }
     }
 
-    /// API keys travel in queries too.
-    private static func target(_ text: String) -> String {
-        guard let mark = text.firstIndex(of: "?") else { return text }
-        let pairs = text[text.index(after: mark)...].split(separator: "&").map { pair in
-            pair.hasPrefix("key=")
-                ? "key=" + Secret(String(pair.dropFirst(4))).description : String(pair)
-        }
-        return text[...mark] + pairs.joined(separator: "&")
-    }
-
     private static func answer(_ response: HTTPMessage.Response) -> JSONValue {
         [
             "status": .integer(Int64(response.status)), "headers": headers(response.fields),
@@ -80,12 +71,7 @@ package enum JournalLine {
     private static func headers(_ fields: [HTTPMessage.Field]) -> JSONValue {
         .object(
             JSONObject(
-                members: fields.map { field in
-                    let name = field.name.lowercased()
-                    let isSecret = secretFields.contains(name)
-                    let value = isSecret ? Secret(field.value).description : field.value
-                    return .init(key: name, value: .string(value))
-                }
+                members: fields.map { .init(key: $0.name.lowercased(), value: .string($0.value)) }
             )
         )
     }
@@ -97,36 +83,9 @@ package enum JournalLine {
             parsing: bytes,
             options: .init(depthMax: 128, duplicateKeys: .keep)
         ) {
-            return redacted(value)
+            return value
         }
         if let text = String(validating: bytes, as: UTF8.self) { return .string(text) }
         return ["base64": .string(Base64.text(bytes))]
-    }
-
-    private static let secretMembers: Set<String> = [
-        "password", "newPassword", "oldPassword", "idToken", "refreshToken", "refresh_token",
-        "id_token", "access_token", "sessionCookie", "passwordHash", "oobCode", "oobLink", "token",
-        "fetch_token", "signing-secret", "authorization",
-    ]
-
-    private static func redacted(_ value: JSONValue) -> JSONValue {
-        switch value {
-        case .object(let object):
-            .object(
-                JSONObject(
-                    members: object.members.map { member in
-                        if secretMembers.contains(member.key), let text = member.value.string {
-                            return .init(
-                                key: member.key,
-                                value: .string(Secret(text).description)
-                            )
-                        }
-                        return .init(key: member.key, value: redacted(member.value))
-                    }
-                )
-            )
-        case .array(let elements): .array(elements.map(redacted))
-        default: value
-        }
     }
 }

@@ -1,6 +1,7 @@
 package import Conformance
 internal import Foundation
 internal import FakeServers
+internal import Programs
 
 #if canImport(Glibc)
 internal import Glibc
@@ -17,11 +18,8 @@ package final class BackendProcess: BackendProgram {
     }
 
     private struct State {
-        var process: pid_t = 0
+        var program: StartedProgram?
         var timeZone: String?
-        /// The writing end of the pipe by which the backend's group learns that we are gone.
-        var lifeline: Int32 = -1
-        var exitText: String?
     }
 
     private let command: String
@@ -43,111 +41,53 @@ package final class BackendProcess: BackendProgram {
         set { state.withLock { $0.timeZone = newValue } }
     }
 
-    /// Waits beside the command for the end of the pipe, which comes when Assay is gone, however it
-    /// went, and then ends the whole group; then becomes the command.
-    private static let guarded =
-        "(read -r _ <&3; kill -KILL 0) & exec 3<&-; exec /bin/sh -c \"$0\""
-
     package func launch() throws(StartError) {
-        var actions = Self.emptyFileActions()
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(
-            &actions,
-            1,
-            outputPath,
-            O_WRONLY | O_CREAT | O_APPEND,
-            0o600
-        )
-        posix_spawn_file_actions_adddup2(&actions, 1, 2)
-        var ends: [Int32] = [0, 0]
-        guard pipe(&ends) == 0 else {
-            throw StartError(description: "cannot start '\(command)': no file descriptor is left")
-        }
-        // Only the child's copy of the reading end is inherited.
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        posix_spawn_file_actions_adddup2(&actions, ends[0], 3)
-        defer { close(ends[0]) }
-        var attributes = Self.emptyAttributes()
-        defer { posix_spawnattr_destroy(&attributes) }
-        // A group of its own, so that its children end with it, and the default signals.
-        var defaults = sigset_t()
-        sigemptyset(&defaults)
-        sigaddset(&defaults, SIGINT)
-        sigaddset(&defaults, SIGTERM)
-        sigaddset(&defaults, SIGPIPE)
-        posix_spawnattr_setsigdefault(&attributes, &defaults)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(
-            &attributes,
-            Int16(POSIX_SPAWN_SETPGROUP) | Int16(POSIX_SPAWN_SETSIGDEF)
-        )
+        var shell = ProgramCommand("/bin/sh", ["-c", command])
+        shell.output = .appending(path: outputPath)
+        shell.errors = .sameAsOutput
+        shell.endsWithUs = true
         var merged = ProcessInfo.processInfo.environment
         merged.merge(environment) { $1 }
         merged["ASSAY_PROCESS"] = mark
-        if let timeZone = state.withLock({ $0.timeZone }) { merged["TZ"] = timeZone }
-        let words = ["/bin/sh", "-c", Self.guarded, command]
-        let pairs = merged.map { "\($0.key)=\($0.value)" }
-        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        var variables: [UnsafeMutablePointer<CChar>?] = pairs.map { strdup($0) } + [nil]
-        defer {
-            for pointer in arguments + variables { free(pointer) }
+        if let timeZone { merged["TZ"] = timeZone }
+        shell.environment = merged
+        let program: StartedProgram
+        do throws(StartedProgram.StartError) {
+            program = try StartedProgram(shell)
+        } catch {
+            throw StartError(description: "cannot start '\(command)': \(error.reason)")
         }
-        var process: pid_t = 0
-        let result = posix_spawn(
-            &process,
-            "/bin/sh",
-            &actions,
-            &attributes,
-            &arguments,
-            &variables
-        )
-        guard result == 0 else {
-            close(ends[1])
-            throw StartError(
-                description: "cannot start '\(command)': \(String(cString: strerror(result)))"
-            )
-        }
-        state.withLock {
-            if $0.lifeline > 0 { close($0.lifeline) }
-            $0 = State(process: process, timeZone: $0.timeZone, lifeline: ends[1])
-        }
+        state.withLock { $0.program = program }
     }
 
-    /// How the process ended, when it has ended by itself; nil while it runs.
+    private var program: StartedProgram? { state.withLock { $0.program } }
+
+    /// How the process ended; nil while it runs.
     package var exitText: String? {
         boundOutput()
-        return state.withLock { state in
-            reap(&state, wait: false)
-            return state.exitText
-        }
+        return program?.end?.description
     }
 
     /// Sends the signal to the whole group and waits until the process is gone; a group that does
     /// not end within the grace is killed.
     package func stop(_ signal: Restart.Signal, grace: Duration) async {
-        let process = state.withLock { $0.process }
-        guard process > 0 else { return }
-        kill(-process, signal == .kill ? SIGKILL : SIGTERM)
-        let clock = RealClock()
-        let deadline = clock.now + grace
-        while exitText == nil {
-            if clock.now > deadline { kill(-process, SIGKILL) }
-            await clock.pause(.milliseconds(1))
-            if Task.isCancelled { break }
+        guard let program else { return }
+        program.signal(signal == .kill ? SIGKILL : SIGTERM)
+        let limit = Task {
+            try await RealClock().sleep(for: grace)
+            program.signal(SIGKILL)
         }
-        killNow()
+        await withTaskCancellationHandler {
+            _ = await program.ended()
+        } onCancel: {
+            program.signal(SIGKILL)
+        }
+        limit.cancel()
+        program.finish()
     }
 
     /// Ends whatever is left of the group, at once and without waiting for more than the kernel.
-    package func killNow() {
-        state.withLock { state in
-            guard state.process > 0 else { return }
-            kill(-state.process, SIGKILL)
-            reap(&state, wait: true)
-            state.process = 0
-        }
-    }
+    package func killNow() { program?.finish() }
 
     /// How much the backend has written, in bytes.
     package var outputSize: UInt64 {
@@ -189,40 +129,4 @@ package final class BackendProcess: BackendProgram {
             kill(process, SIGKILL)
         }
     }
-
-    private func reap(_ state: inout State, wait: Bool) {
-        guard state.process > 0, state.exitText == nil else { return }
-        var status: Int32 = 0
-        guard waitpid(state.process, &status, wait ? 0 : WNOHANG) == state.process else { return }
-        let signal = status & 0x7f
-        state.exitText =
-            signal == 0
-            ? "it exited with status \(status >> 8 & 0xff)" : "signal \(signal) ended it"
-    }
-
-    #if canImport(Glibc)
-    private static func emptyFileActions() -> posix_spawn_file_actions_t {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        return actions
-    }
-
-    private static func emptyAttributes() -> posix_spawnattr_t {
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        return attributes
-    }
-    #else
-    private static func emptyFileActions() -> posix_spawn_file_actions_t? {
-        var actions: posix_spawn_file_actions_t?
-        posix_spawn_file_actions_init(&actions)
-        return actions
-    }
-
-    private static func emptyAttributes() -> posix_spawnattr_t? {
-        var attributes: posix_spawnattr_t?
-        posix_spawnattr_init(&attributes)
-        return attributes
-    }
-    #endif
 }

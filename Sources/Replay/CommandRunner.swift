@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Programs
 
 /// Runs a short program of the user's own, such as a `psql` call, and returns what it prints.
 enum CommandRunner {
@@ -9,33 +10,27 @@ enum CommandRunner {
     /// The program's standard output; a status other than 0 is a failure.
     static func output(of words: [String], within: Duration) async throws(Failure) -> [UInt8] {
         guard let program = words.first else { throw Failure(description: "the command is empty") }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = words
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardInput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        do {
-            try process.run()
+        let searchPath = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        guard let path = ProgramCommand.find(program, searchPath: searchPath) else {
+            throw Failure(description: "cannot run '\(program)': there is no such program")
+        }
+        var command = ProgramCommand(path, Array(words.dropFirst()))
+        command.endsWithUs = true
+        let output: ProgramOutput
+        do throws(StartedProgram.StartError) {
+            output = try await ProgramOutput.of(command, within: within)
         } catch {
-            throw Failure(description: "cannot run '\(program)': \(error.localizedDescription)")
+            throw Failure(description: "cannot run '\(program)': \(error.reason)")
         }
-        let limit = Task {
-            try await RealClock().sleep(for: within)
-            process.terminate()
+        switch output.end {
+        case .exited(status: 0): return output.bytes
+        case .exited(let status): throw Failure(description: "'\(program)' ended with \(status)")
+        case .killed where output.isOutOfTime:
+            throw Failure(
+                description: "'\(program)' did not end within \(within.components.seconds) s"
+            )
+        case .killed(let signal):
+            throw Failure(description: "'\(program)' was ended by signal \(signal)")
         }
-        let data = await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                let data = pipe.fileHandleForReading.readDataToEndOfFile()
-                process.waitUntilExit()
-                continuation.resume(returning: data)
-            }
-        }
-        limit.cancel()
-        guard process.terminationStatus == 0 else {
-            throw Failure(description: "'\(program)' ended with \(process.terminationStatus)")
-        }
-        return Array(data)
     }
 }

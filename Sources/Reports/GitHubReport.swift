@@ -2,7 +2,8 @@ package import Conformance
 
 /// Workflow commands that a forge turns into annotations at the contract's line.
 package enum GitHubReport {
-    package static func render(_ report: RunReport) -> String {
+    package static func render(_ original: RunReport) -> String {
+        let report = original.withoutSecrets
         var text = ""
         for result in report.cases {
             switch result.verdict {

@@ -2,7 +2,8 @@ package import Conformance
 
 /// One page without anything from elsewhere: the counts, the clauses, and every case.
 package enum HTMLReport {
-    package static func render(_ report: RunReport) -> String {
+    package static func render(_ original: RunReport) -> String {
+        let report = original.withoutSecrets
         let standing = report.standing
         var body = "<header><h1>Assay</h1><p class=sub>\(escaped(report.target)) · "
         body += "\(escaped(report.began.description)) · seed \(escaped(report.seed)) · "

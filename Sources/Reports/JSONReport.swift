@@ -2,7 +2,8 @@ package import Conformance
 
 /// The JSON report: its shape is a promise to scripts (architecture, section 6).
 package enum JSONReport {
-    package static func render(_ report: RunReport) -> String {
+    package static func render(_ original: RunReport) -> String {
+        let report = original.withoutSecrets
         var root: JSONObject = [
             "assay": .string(report.version),
             "suite": .string(report.suite),

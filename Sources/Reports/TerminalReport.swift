@@ -16,8 +16,8 @@ package struct TerminalReport: Sendable {
     /// A block for every case that is not green; one cause that stops many cases is told once.
     package func blocks(_ report: RunReport) -> [String] {
         var told: Set<String> = []
-        return report.cases.compactMap { result in
-            let block = block(result)
+        return report.withoutSecrets.cases.compactMap { result in
+            let block = clean(result)
             guard !block.isEmpty else { return nil }
             let cause: String? =
                 switch (result.verdict, result.findings.first?.code) {
@@ -33,6 +33,11 @@ package struct TerminalReport: Sendable {
 
     /// The block of one case that is not green; empty for one that is.
     package func block(_ result: CaseResult) -> String {
+        clean(result.withoutSecrets(SecretDeclaration()))
+    }
+
+    /// The block of a case without secrets.
+    private func clean(_ result: CaseResult) -> String {
         switch result.verdict {
         case .passed, .knownFailure: return ""
         case .notRun where result.isDeclaredUnsupported: return ""
@@ -104,7 +109,8 @@ package struct TerminalReport: Sendable {
     }
 
     /// The lines at the end: counts, clauses, what was not compared, and the seed.
-    package func summary(_ report: RunReport) -> String {
+    package func summary(_ original: RunReport) -> String {
+        let report = original.withoutSecrets
         func count(_ verdict: Verdict, _ word: String, _ paint: (String) -> String) -> String? {
             let number = report.count(verdict)
             return number == 0 ? nil : paint("\(number) \(word)")

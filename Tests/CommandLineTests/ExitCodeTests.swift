@@ -102,11 +102,7 @@ struct ExitCodeTests {
         let first = try Program(
             Self.serve("") + ["--export-on-exit", folder.path + "/state.json"]
         )
-        let clock = ContinuousClock()
-        let deadline = clock.now + .seconds(60)
-        while !first.outputSoFar.contains("control "), clock.now < deadline {
-            try await clock.sleep(for: .milliseconds(2))
-        }
+        #expect(try await Patience.until { first.outputSoFar.contains("control ") })
         let lines = first.outputSoFar.split(separator: "\n")
         let port = try #require(
             lines.first { $0.hasPrefix("onesignal") }?.split(separator: ":").last.flatMap {
@@ -310,11 +306,7 @@ struct ExitCodeTests {
             ],
             folder: folder.path
         )
-        let clock = ContinuousClock()
-        let deadline = clock.now + .seconds(60)
-        while !program.errorsSoFar.contains("backend  http"), clock.now < deadline {
-            try await clock.sleep(for: .milliseconds(5))
-        }
+        #expect(try await Patience.until { program.errorsSoFar.contains("backend  http") })
         program.signal(2)
         let result = await program.wait()
         #expect(result.status == 130)

@@ -2,6 +2,7 @@ import Conformance
 import FakeServers
 import Providers
 import Replay
+import TestSupport
 import Testing
 
 /// What reaches the port is not what a client library would send; the others go on all the same.
@@ -13,7 +14,7 @@ struct HostileConnectionTests {
 
     private func with(
         _ party: Exchange.Party,
-        idleMax: Duration = .seconds(60),
+        idleMax: Duration = Patience.hang,
         _ body: (Int) async throws -> Void
     ) async throws {
         let world = FakeWorld(
@@ -26,7 +27,7 @@ struct HostileConnectionTests {
         try await body(server.port)
         // Whatever happened before: a decent client is answered.
         let client = BackendClient(base: server.baseURL, laneCount: 1)
-        let outcome = await client.send(HTTPMessage.Request("GET", "/"), within: .seconds(60))
+        let outcome = await client.send(HTTPMessage.Request("GET", "/"), within: Patience.hang)
         guard case .answered = outcome else {
             Issue.record("the fake \(party) is gone: \(outcome)")
             return
@@ -86,9 +87,9 @@ struct HostileConnectionTests {
         try await with(party) { port in
             for (name, bytes) in Self.broken {
                 let connection = try RawConnection(port: port)
-                connection.send(bytes)
+                await connection.send(bytes)
                 connection.finish()
-                let answer = connection.read()
+                let answer = await connection.read().text
                 #expect(
                     answer.isEmpty || answer.hasPrefix("HTTP/1.1 "),
                     "\(name): \(answer.prefix(60))"
@@ -103,11 +104,11 @@ struct HostileConnectionTests {
         try await with(party) { port in
             let connection = try RawConnection(port: port)
             let size = 16 << 20
-            connection.send("POST /x HTTP/1.1\r\nhost: x\r\ncontent-length: \(size)\r\n\r\n")
+            await connection.send("POST /x HTTP/1.1\r\nhost: x\r\ncontent-length: \(size)\r\n\r\n")
             let chunk = [UInt8](repeating: 0x20, count: 1 << 20)
-            for _ in 0..<16 where connection.send(chunk) < chunk.count { break }
+            for _ in 0..<16 where await connection.send(chunk) < chunk.count { break }
             connection.finish()
-            let answer = connection.read()
+            let answer = await connection.read().text
             #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 413"), "\(answer.prefix(60))")
         }
     }
@@ -116,14 +117,10 @@ struct HostileConnectionTests {
         try await with(.oneSignal, idleMax: .milliseconds(300)) { port in
             let silent = try RawConnection(port: port)
             let slow = try RawConnection(port: port)
-            slow.send("POST /notifications HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{")
-            // Both reads end because the fake closes; if it did not, the socket's own limit would
-            // end them after a minute, and the next expectation says so.
-            let clock = ContinuousClock()
-            let start = clock.now
-            _ = silent.read()
-            _ = slow.read()
-            #expect(clock.now - start < .seconds(50))
+            await slow.send("POST /notifications HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{")
+            // Both reads end because the fake closes, and not because nobody waits any longer.
+            #expect(await silent.read().isOver)
+            #expect(await slow.read().isOver)
         }
     }
 
@@ -132,7 +129,7 @@ struct HostileConnectionTests {
             var held: [RawConnection] = []
             for _ in 0..<1000 { held.append(try RawConnection(port: port)) }
             let client = BackendClient(base: "http://127.0.0.1:\(port)", laneCount: 1)
-            let outcome = await client.send(HTTPMessage.Request("GET", "/"), within: .seconds(60))
+            let outcome = await client.send(HTTPMessage.Request("GET", "/"), within: Patience.hang)
             await client.close()
             guard case .answered = outcome else {
                 Issue.record("\(outcome)")
@@ -150,19 +147,19 @@ struct HostileConnectionTests {
                 "command": .string("x://" + String(repeating: "y", count: 20_000))
             ]).text
             for _ in 0..<300 {
-                filler.send(
+                await filler.send(
                     "POST /bridge HTTP/1.1\r\nhost: x\r\ncontent-length: \(command.utf8.count)\r\n\r\n"
                         + command
                 )
-                _ = filler.read(until: "}")
+                _ = await filler.read(until: "}")
             }
             let deaf = try RawConnection(port: port)
-            for _ in 0..<50 { deaf.send("GET /log?limit=1000 HTTP/1.1\r\nhost: x\r\n\r\n") }
+            for _ in 0..<50 { await deaf.send("GET /log?limit=1000 HTTP/1.1\r\nhost: x\r\n\r\n") }
             let client = BackendClient(base: "http://127.0.0.1:\(port)", laneCount: 1)
             for _ in 0..<20 {
                 let outcome = await client.send(
                     HTTPMessage.Request("GET", "/device"),
-                    within: .seconds(60)
+                    within: Patience.hang
                 )
                 guard case .answered = outcome else {
                     Issue.record("\(outcome)")

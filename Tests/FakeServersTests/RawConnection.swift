@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 #if canImport(Glibc)
 import Glibc
@@ -7,7 +8,10 @@ import Darwin
 #endif
 
 /// A bare socket to this machine: what a broken or hostile client would send, byte by byte.
-final class RawConnection {
+///
+/// Its calls block a thread of their own: those that the fakes answer on are few, and a test that
+/// held one of them would wait for itself.
+final class RawConnection: Sendable {
     private let descriptor: Int32
 
     /// - Throws: When the port does not answer.
@@ -28,7 +32,7 @@ final class RawConnection {
         }
         guard status == 0 else { throw POSIXError(.ECONNREFUSED) }
         // A test that waits for ever is no test.
-        var limit = timeval(tv_sec: 60, tv_usec: 0)
+        var limit = timeval(tv_sec: Int(Patience.hang.components.seconds), tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, size)
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, size)
@@ -36,9 +40,22 @@ final class RawConnection {
 
     deinit { close(descriptor) }
 
+    private func onThread<Result: Sendable>(
+        _ body: @escaping @Sendable () -> Result
+    ) async -> Result {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: body()) }
+        }
+    }
+
     /// Sends what the other side takes; how many bytes that was.
     @discardableResult
-    func send(_ bytes: [UInt8]) -> Int {
+    func send(_ bytes: [UInt8]) async -> Int { await onThread { self.write(bytes) } }
+
+    @discardableResult
+    func send(_ text: String) async -> Int { await send(Array(text.utf8)) }
+
+    private func write(_ bytes: [UInt8]) -> Int {
         var sent = 0
         while sent < bytes.count {
             let count = bytes[sent...].withUnsafeBytes {
@@ -54,8 +71,6 @@ final class RawConnection {
         return sent
     }
 
-    func send(_ text: String) { send(Array(text.utf8)) }
-
     /// No more will be sent.
     func finish() {
         #if canImport(Glibc)
@@ -65,16 +80,32 @@ final class RawConnection {
         #endif
     }
 
+    /// What came, and whether the other side has closed.
+    struct Reading: Sendable {
+        var text = ""
+        var isOver = false
+    }
+
     /// Everything until the other side closes, or until the text ends like that.
-    func read(until ending: String? = nil) -> String {
+    func read(until ending: String? = nil) async -> Reading {
+        await onThread { self.receive(until: ending) }
+    }
+
+    private func receive(until ending: String?) -> Reading {
         var bytes: [UInt8] = []
+        var reading = Reading()
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = recv(descriptor, &buffer, buffer.count, 0)
-            guard count > 0 else { break }
+            guard count > 0 else {
+                // Only our own limit leaves the connection open.
+                reading.isOver = count == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)
+                break
+            }
             bytes += buffer[..<count]
             if let ending, String(decoding: bytes, as: UTF8.self).hasSuffix(ending) { break }
         }
-        return String(decoding: bytes, as: UTF8.self)
+        reading.text = String(decoding: bytes, as: UTF8.self)
+        return reading
     }
 }

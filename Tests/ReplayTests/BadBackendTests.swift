@@ -127,11 +127,7 @@ struct BadBackendTests {
         let text = try #require(outcome.folder.read("child.pid"))
         let child = try #require(Int32(text))
         // Killed is not yet gone: who inherits it has to notice.
-        let clock = ContinuousClock()
-        let deadline = clock.now + .seconds(30)
-        while kill(child, 0) == 0, clock.now < deadline {
-            try await clock.sleep(for: .milliseconds(2))
-        }
-        #expect(kill(child, 0) == -1 && errno == ESRCH, "process \(child) is still there")
+        let isGone = try await Patience.until { kill(child, 0) == -1 && errno == ESRCH }
+        #expect(isGone, "process \(child) is still there")
     }
 }

@@ -42,7 +42,8 @@ struct ReferenceBackendTests {
             fields: [HTTPMessage.Field("content-type", "application/json")],
             body: body.bytes
         )
-        guard case .answered(let response) = await client.send(request, within: .seconds(30)) else {
+        guard case .answered(let response) = await client.send(request, within: Patience.hang)
+        else {
             Issue.record("\(path) gave no answer")
             return (0, .null)
         }
@@ -111,7 +112,7 @@ struct ReferenceBackendTests {
             let second = try await register(client, "ada", platform: nil)
             #expect(second["deviceToken"] == nil)
             let request = HTTPMessage.Request("GET", "/test/users/ada")
-            guard case .answered(let response) = await client.send(request, within: .seconds(30))
+            guard case .answered(let response) = await client.send(request, within: Patience.hang)
             else {
                 Issue.record("no answer")
                 return
@@ -148,12 +149,7 @@ struct ReferenceBackendTests {
         #expect(kill(child, 0) == 0)
         await session.close()
         // The child belongs to nobody now; init reaps it at its own pace.
-        let clock = ContinuousClock()
-        let deadline = clock.now + .seconds(20)
-        while Self.isRunning(child), clock.now < deadline {
-            try await clock.sleep(for: .milliseconds(5))
-        }
-        #expect(!Self.isRunning(child))
+        #expect(try await Patience.until { !Self.isRunning(child) })
     }
 
     /// Alive, and not only a zombie that nobody has reaped.

@@ -63,22 +63,6 @@ package enum HTTPMessage {
     }
 }
 
-extension HTTPMessage.Response {
-    /// The body on one line, without secrets, cut to what a report can show.
-    package var bodyLine: String {
-        let json = (try? JSONValue(parsing: body)).map(\.withoutSecrets.bytes)
-        return Self.line(json ?? body)
-    }
-
-    private static func line(_ body: [UInt8]) -> String {
-        guard let text = String(validating: body, as: UTF8.self) else {
-            return "\(body.count) bytes that are no text"
-        }
-        let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
-        return line.count <= 200 ? line : line.prefix(199) + "…"
-    }
-}
-
 extension [HTTPMessage.Field] {
     /// The value of the first field of that name, in any case.
     package func value(of name: String) -> String? {

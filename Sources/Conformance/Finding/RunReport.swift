@@ -19,6 +19,8 @@ package struct RunReport: Hashable, Sendable {
     package var shard: String?
     /// The time that was set for it was over before every case had run.
     package var isOutOfTime = false
+    /// What is secret beside the tables, and must reach no report.
+    package var declared = SecretDeclaration()
 
     package init(
         version: String,

@@ -1,7 +1,7 @@
 /// A run that was written down completely, so that it can be judged again without the backend.
 ///
 /// One JSON text a line: a head, then a line for every case with all that its verdict rests on.
-/// Secrets are replaced by marks before anything is written.
+/// Secrets are replaced by marks before anything is written: see `SavedRun.lines`.
 package struct SavedRun: Sendable {
     /// What all cases share.
     package struct Head: Codable, Sendable {
@@ -53,6 +53,33 @@ package struct SavedRun: Sendable {
         package var sight: RunRecord.Sight?
         /// Findings of a case without evidence.
         package var findings: [Finding]?
+
+        package init(_ result: CaseResult) {
+            contract = result.contract
+            verdict = result.verdict
+            seconds = result.seconds
+            note = result.note
+            isDeclaredUnsupported = result.isDeclaredUnsupported
+            overlap = result.overlap
+            runCount = result.runCount
+            plan = result.evidence?.plan
+            subject = result.evidence?.subject
+            twins = result.evidence?.twins
+            sight = result.evidence?.sight
+            findings = result.evidence == nil ? result.findings : nil
+        }
+
+        /// What the verdict rests on; nil when the entry holds none.
+        package func evidence(_ profile: Profile) -> CaseEvidence? {
+            guard let plan, let subject, let sight else { return nil }
+            return CaseEvidence(
+                plan: plan,
+                subject: subject,
+                twins: twins ?? [],
+                profile: profile,
+                sight: sight
+            )
+        }
     }
 
     /// A file that is not a saved run.
@@ -66,42 +93,6 @@ package struct SavedRun: Sendable {
     package let head: Head
     package let entries: [Entry]
 
-    // MARK: Writing
-
-    /// The lines of a run, without any of the profile's secrets.
-    package static func lines(_ report: RunReport, profile: Profile) throws -> [String] {
-        let secrets = profile.secrets.filter { $0.value.exposed.utf8.count >= 4 }
-            .sorted { $0.value.exposed.utf8.count > $1.value.exposed.utf8.count }
-        func line(_ value: some Encodable) throws -> String {
-            try JSONValue(encoding: value).mapLeaves { leaf in
-                guard case .string(var text) = leaf else { return leaf }
-                for (name, secret) in secrets {
-                    text = text.split(separator: secret.exposed, omittingEmptySubsequences: false)
-                        .joined(separator: SecretRule.mark + name.rawValue + "›")
-                }
-                return .string(text)
-            }.text
-        }
-        return try [line(Head(report, profile: profile))] + report.cases.map { try line(entry($0)) }
-    }
-
-    private static func entry(_ result: CaseResult) -> Entry {
-        Entry(
-            contract: result.contract,
-            verdict: result.verdict,
-            seconds: result.seconds,
-            note: result.note,
-            isDeclaredUnsupported: result.isDeclaredUnsupported,
-            overlap: result.overlap,
-            runCount: result.runCount,
-            plan: result.evidence?.plan,
-            subject: result.evidence?.subject,
-            twins: result.evidence?.twins,
-            sight: result.evidence?.sight,
-            findings: result.evidence == nil ? result.findings : nil
-        )
-    }
-
     // MARK: Reading
 
     /// Reads the lines; the last one may have been cut off.
@@ -109,8 +100,7 @@ package struct SavedRun: Sendable {
         let lines = text.split(separator: "\n")
         func read<Value: Decodable>(_ index: Int, as type: Value.Type) throws(ReadError) -> Value {
             do {
-                let options = JSONValue.ParseOptions(depthMax: 100_000, duplicateKeys: .keep)
-                return try JSONValue(parsing: Array(lines[index].utf8), options: options)
+                return try JSONValue(parsing: Array(lines[index].utf8), options: Self.options)
                     .decoded(as: type)
             } catch {
                 throw ReadError(line: index + 1, problem: "\(error)")
@@ -143,16 +133,8 @@ package struct SavedRun: Sendable {
                 overlap: entry.overlap
             )
             result.runCount = entry.runCount
-            guard let plan = entry.plan, let subject = entry.subject, let sight = entry.sight else {
-                return result
-            }
-            let evidence = CaseEvidence(
-                plan: plan,
-                subject: subject,
-                twins: entry.twins ?? [],
-                profile: head.profile,
-                sight: sight
-            )
+            guard let evidence = entry.evidence(head.profile) else { return result }
+            let subject = evidence.subject
             (result.verdict, result.findings) = Judge.judge(evidence)
             result.volatile = StateComparison(evidence).volatile
             result.settling = subject.settling

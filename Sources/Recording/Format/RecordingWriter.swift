@@ -139,9 +139,9 @@ package final class RecordingWriter: JournalTap {
         case .unchangedJSON(let value): return .json(value.bytes, digest: Digest.sha256(plain))
         case .json(let value): return .json(value.bytes, digest: nil)
         case .text(let text): return .bytes(Array(text.utf8))
-        case .bytes:
-            return redactor.isSecret(plain)
-                ? .omitted(count: bytes.count, digest: Digest.sha256(bytes)) : .bytes(plain)
+        case .bytes where !redactor.isSecret(plain): return .bytes(plain)
+        case .bytes, .hidden:
+            return .omitted(count: bytes.count, digest: Digest.sha256(bytes))
         }
     }
 

@@ -21,7 +21,7 @@ package struct Secret: Hashable, Sendable, CustomStringConvertible, CustomDebugS
     package var customMirror: Mirror { Mirror(self, children: []) }
 
     /// Sixteen bits of FNV-1a: enough to compare by eye, too little to find the value.
-    private var fingerprint: String {
+    var fingerprint: String {
         let hash = value.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01b3
         }

@@ -1,0 +1,104 @@
+/// A body without secrets, as what it is.
+package enum RedactedBody {
+    case unchangedJSON(JSONValue)
+    case json(JSONValue)
+    case text(String)
+    /// No text, and nothing secret that could be seen in it.
+    case bytes
+    /// It could not be looked into, and secrets could stand in it: the mark that stands for it all.
+    case hidden(String)
+}
+
+extension Redaction {
+    /// A body as what it is, without secrets.
+    ///
+    /// - Parameters:
+    ///   - bytes: Any bytes at all, in no encoding.
+    ///   - contentType: What the message says about them; they may be something else.
+    /// - Returns: What may be shown.
+    package func redacted(_ bytes: [UInt8], contentType: String?) -> RedactedBody {
+        if let value = Self.parsed(bytes) { return jsonBody(value) }
+        let media = contentType?.lowercased() ?? ""
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            let shown = String(decoding: bytes, as: UTF8.self)
+            let isBinary = bytes.contains(0) && !claimsJSON(bytes, media)
+            guard isBinary, self.text(shown) == shown, !known.occur(in: bytes) else {
+                return .hidden(masked("body", shown))
+            }
+            return .bytes
+        }
+        if let lines = jsonLines(text) { return .text(lines) }
+        if claimsJSON(bytes, media) {
+            return SecretMark.isMark(text) ? .text(text) : .hidden(masked("body", text))
+        }
+        if media.hasPrefix("application/x-www-form-urlencoded") { return .text(parameters(text)) }
+        if media.hasPrefix("multipart/") { return .text(parts(text)) }
+        return .text(self.text(text))
+    }
+
+    /// A body's bytes without secrets.
+    package func body(_ bytes: [UInt8], contentType: String?) -> [UInt8] {
+        switch redacted(bytes, contentType: contentType) {
+        case .unchangedJSON, .bytes: bytes
+        case .json(let value): value.bytes
+        case .text(let text): Array(text.utf8)
+        case .hidden(let mark): Array(mark.utf8)
+        }
+    }
+
+    /// Whether it was meant to be JSON, by what the message says or, where it says nothing, by how
+    /// the body begins.
+    private func claimsJSON(_ bytes: [UInt8], _ media: String) -> Bool {
+        if media.contains("json") { return true }
+        guard media.isEmpty, let first = bytes.first(where: { $0 > 0x20 }) else { return false }
+        return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+    }
+
+    /// One JSON text a line; nil when any line is none.
+    private func jsonLines(_ text: String) -> String? {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.count > 1 else { return nil }
+        var clean: [String] = []
+        for line in lines {
+            if line.allSatisfy(\.isWhitespace) {
+                clean.append(String(line))
+                continue
+            }
+            guard let value = Self.parsed(Array(line.utf8)), value.object != nil else { return nil }
+            switch jsonBody(value) {
+            case .json(let value): clean.append(value.text)
+            case .unchangedJSON, .text, .bytes, .hidden: clean.append(String(line))
+            }
+        }
+        return clean.joined(separator: "\n")
+    }
+
+    /// The parts of a form with files: what stands below a secret's name is masked as a whole.
+    private func parts(_ text: String) -> String {
+        let normal = text.replacingLineEnds
+        guard let boundary = normal.split(separator: "\n").first, boundary.hasPrefix("--") else {
+            return self.text(text)
+        }
+        let parts = normal.split(separator: boundary, omittingEmptySubsequences: false)
+        return parts.map { part in
+            guard let blank = part.firstRange(of: "\n\n") else { return self.text(String(part)) }
+            let head = String(part[..<blank.lowerBound])
+            let content = part[blank.upperBound...]
+            let value = content.hasSuffix("\n") ? content.dropLast() : content
+            let name = head.firstRange(of: "name=\"").map {
+                String(head[$0.upperBound...].prefix { $0 != "\"" })
+            }
+            let clean =
+                name.flatMap(kind(ofMember:)).map { masked($0, String(value)) }
+                ?? self.text(String(value))
+            return self.text(head) + "\n\n" + clean + (content.hasSuffix("\n") ? "\n" : "")
+        }.joined(separator: String(boundary))
+    }
+}
+
+extension String {
+    /// `\r\n` as `\n`.
+    fileprivate var replacingLineEnds: String {
+        String(decoding: utf8.filter { $0 != 13 }, as: UTF8.self)
+    }
+}

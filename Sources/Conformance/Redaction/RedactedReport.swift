@@ -1,0 +1,57 @@
+extension RunReport {
+    /// The report as it may leave: texts, timelines and what a backend wrote, without secrets.
+    ///
+    /// Every renderer begins with this.
+    package var withoutSecrets: RunReport {
+        let redaction = Redaction.forPeople(declared)
+        var copy = self
+        copy.target = redaction.text(target)
+        copy.notes = notes.map(redaction.text)
+        copy.cases = cases.map { $0.redacted(by: redaction) }
+        return copy
+    }
+}
+
+extension CaseResult {
+    /// One case as it may leave.
+    package func withoutSecrets(_ declared: SecretDeclaration) -> CaseResult {
+        redacted(by: .forPeople(declared))
+    }
+
+    func redacted(by redaction: Redaction) -> CaseResult {
+        var copy = self
+        copy.contract.title = redaction.words(contract.title)
+        copy.contract.location = contract.location.redacted(by: redaction)
+        copy.findings = findings.map { $0.redacted(by: redaction) }
+        copy.note = note.map(redaction.text)
+        copy.volatile = volatile.map(redaction.text)
+        copy.timeline = timeline.map(redaction.exchange)
+        copy.backendOutput = backendOutput.map(redaction.text)
+        return copy
+    }
+}
+
+extension Finding {
+    func redacted(by redaction: Redaction) -> Finding {
+        var copy = Finding(
+            code,
+            expected: redaction.text(expected),
+            actual: redaction.text(actual),
+            remedy: redaction.words(remedy),
+            location: location?.redacted(by: redaction),
+            evidence: evidence,
+            isFinal: isFinal
+        )
+        copy.nearMiss = nearMiss.map(redaction.text)
+        return copy
+    }
+}
+
+extension SourceLocation {
+    /// A line of the contract is the reader's own text: names in it say nothing.
+    func redacted(by redaction: Redaction) -> SourceLocation {
+        let clean = redaction.words(text)
+        guard clean != text else { return self }
+        return SourceLocation(path: path, line: line, column: column, text: clean, length: length)
+    }
+}

@@ -1,0 +1,119 @@
+/// Which headers and members hold secrets, by their names; the kind is what placeholders say.
+///
+/// A name stands here because a service or a store calls a credential so, or because backends do.
+/// What only one backend calls so is declared: see `SecretDeclaration`.
+package enum SecretNames {
+    /// Where a name stands.
+    package enum Place: Hashable, Sendable { case headers, members }
+
+    /// Every kind that a placeholder may name.
+    package static let kinds: Set<String> = [
+        "address", "authorization", "body", "cookie", "device", "email", "key", "masked",
+        "password", "phone", "receipt", "secret", "signature", "token",
+    ]
+
+    /// Headers whose value is a credential, proves one, or says where a person is.
+    private static let headers: [String: String] = [
+        "proxyauthorization": "authorization", "cookie": "cookie", "setcookie": "cookie",
+        "xgoogapikey": "key", "xgoogiamauthorizationtoken": "token",
+        "xfirebaseappcheck": "token", "xforwardedfor": "address", "xrealip": "address",
+        "forwarded": "address", "cfconnectingip": "address", "trueclientip": "address",
+    ]
+
+    /// Members and parameters by their names, without case and punctuation: RevenueCat's device
+    /// attributes (`$email`, `$idfa`), Firebase's tokens, stores' receipts, and what backends call
+    /// theirs.
+    private static let members: [String: String] = {
+        let byKind: [String: [String]] = [
+            "password": [
+                "passwordhash", "passwd", "pwd", "passcode", "passphrase", "otp", "totp", "pin",
+                "onetimecode", "verificationcode", "mfacode",
+            ],
+            "secret": ["credential", "credentials"],
+            "token": [
+                "sessioncookie", "jwt", "oobcode", "ooblink", "proof", "authorizationcode",
+                "codeverifier", "assertion", "clientassertion",
+            ],
+            "key": [
+                "appkey", "secretkey", "signingkey", "serverkey", "authkey", "encryptionkey",
+                "serviceaccount",
+            ],
+            "receipt": ["receiptdata", "fetchtoken", "purchasetoken"],
+            "signature": ["sig", "hmac"],
+            "email": ["emailaddress", "mail", "mailaddress"],
+            "phone": ["mobile", "mobilenumber", "msisdn", "telephone", "tel"],
+            "device": [
+                "installid", "installationid", "idfa", "idfv", "gpsadid", "androidid",
+                "amazonadid", "advertisingid", "vendorid",
+            ],
+            "address": ["ip", "ipaddress", "clientip", "remoteaddr"],
+        ]
+        var table: [String: String] = [:]
+        for (kind, names) in byKind { for name in names { table[name] = kind } }
+        return table
+    }()
+
+    /// Backends name theirs `claimToken`, `client_secret`, `oldPassword`, `user[email]`, and
+    /// headers `X-Csrf-Token`; the first ending that fits says the kind.
+    private static let endings: [(ending: String, kind: String)] = [
+        ("token", "token"), ("tokens", "token"), ("secret", "key"), ("password", "password"),
+        ("apikey", "key"), ("accesskey", "key"), ("privatekey", "key"), ("email", "email"),
+        ("deviceid", "device"), ("signature", "signature"), ("receipt", "receipt"),
+        ("phone", "phone"), ("phonenumber", "phone"), ("authorization", "authorization"),
+    ]
+
+    /// Without case and punctuation, as the tables hold names.
+    package static func normal(_ name: String) -> String {
+        String(
+            decoding: name.utf8.compactMap { byte -> UInt8? in
+                switch byte {
+                case 65...90: byte + 32
+                case 48...57, 97...122: byte
+                default: nil
+                }
+            },
+            as: UTF8.self
+        )
+    }
+
+    /// The kind of secret that a header of that normal name holds.
+    package static func header(_ normal: String) -> String? {
+        headers[normal] ?? ending(of: normal)
+    }
+
+    /// The kind of secret that a member or a parameter of that normal name holds.
+    package static func member(_ normal: String) -> String? {
+        members[normal] ?? ending(of: normal)
+    }
+
+    /// The kind by a normal name, wherever it stands.
+    package static func kind(of normal: String, in place: Place) -> String? {
+        switch place {
+        case .headers: header(normal)
+        case .members: member(normal)
+        }
+    }
+
+    private static func ending(of normal: String) -> String? {
+        endings.first { normal.hasSuffix($0.ending) }?.kind
+    }
+}
+
+/// What a profile, a provider or a running fake knows to be secret beyond the tables.
+package struct SecretDeclaration: Hashable, Sendable {
+    /// Values that are secret wherever they stand, by the name under which a mark shows them.
+    package var values: [String: Secret]
+    /// Names of headers, members and parameters that hold secrets, in any case.
+    package var names: [String]
+
+    package init(values: [String: Secret] = [:], names: [String] = []) {
+        self.values = values
+        self.names = names
+    }
+
+    /// What a profile declares.
+    package init(_ profile: Profile) {
+        self.init(names: profile.allSecretNames)
+        for (name, secret) in profile.secrets { values[name.rawValue] = secret }
+    }
+}

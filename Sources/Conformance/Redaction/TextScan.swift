@@ -1,0 +1,298 @@
+/// Looks through running text, byte by byte, for what is secret in it.
+///
+/// Found are words by their looks, what follows an authorization scheme, `name=value` and
+/// `"name": "value"` by the name, users in URLs, and private keys in PEM.
+struct TextScan {
+    private let redaction: Redaction
+    private let bytes: [UInt8]
+    private let findsPairs: Bool
+    private var output: [UInt8] = []
+    private var copied = 0
+    private var index = 0
+    /// Where the scheme before the next word ended: `Bearer`, `Basic`.
+    private var schemeEnd: Int?
+
+    /// With `findsPairs`, names in the text say what follows them.
+    init(_ redaction: Redaction, _ text: String, findsPairs: Bool) {
+        self.redaction = redaction
+        self.findsPairs = findsPairs
+        bytes = Array(text.utf8)
+    }
+
+    /// The text without secrets; nil when there are none.
+    func result() -> String? {
+        var scan = self
+        scan.run()
+        guard scan.copied > 0 else { return nil }
+        return String(decoding: scan.output + bytes[scan.copied...], as: UTF8.self)
+    }
+
+    private mutating func run() {
+        while index < bytes.count {
+            if let end = SecretMark.end(in: bytes, at: index) {
+                index = end
+            } else if isWord(at: index) {
+                word()
+            } else {
+                user()
+                index += 1
+            }
+        }
+    }
+
+    // MARK: Bytes
+
+    private static let signs = Set("._%+@$-".utf8)
+
+    /// Letters of every script, digits, and what stands inside addresses, keys and tokens.
+    private func isWord(at index: Int) -> Bool {
+        switch bytes[index] {
+        case 48...57, 65...90, 97...122: true
+        // General punctuation, such as quotation marks and the ends of marks.
+        case 0xe2: index + 1 >= bytes.count || bytes[index + 1] != 0x80
+        case 0x80...0xff: true
+        case let byte: Self.signs.contains(byte)
+        }
+    }
+
+    private func byte(_ index: Int) -> UInt8? { index < bytes.count ? bytes[index] : nil }
+
+    private func end(from start: Int, while belongs: (UInt8) -> Bool) -> Int {
+        var end = start
+        while end < bytes.count, belongs(bytes[end]) { end += 1 }
+        return end
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+    }
+
+    private func string(_ range: Range<Int>) -> String {
+        String(decoding: bytes[range], as: UTF8.self)
+    }
+
+    private mutating func replace(_ range: Range<Int>, _ text: String) {
+        output += bytes[copied..<range.lowerBound]
+        output += text.utf8
+        copied = range.upperBound
+        index = range.upperBound
+    }
+
+    // MARK: Words
+
+    private mutating func word() {
+        let start = index
+        var end = start
+        while end < bytes.count, isWord(at: end) { end += 1 }
+        if let range = privateKey(at: start) { return replace(range, mask("key", range)) }
+        if let range = credential(at: start) { return replace(range, mask("authorization", range)) }
+        // A full stop ends the sentence and not the word.
+        while end > start + 1, bytes[end - 1] == UInt8(ascii: ".") { end -= 1 }
+        let word = bytes[start..<end]
+        if let kind = SecretLooks.kind(of: word) {
+            return replace(start..<end, mask(kind, start..<end))
+        }
+        if word.contains(UInt8(ascii: "%")), let clean = decoded(start..<end) {
+            return replace(start..<end, clean)
+        }
+        if findsPairs, let pair = TextPair(redaction, bytes, nameEnd: end, nameStart: start) {
+            let value = string(pair.value)
+            let plain = pair.isEncoded ? FormText.decoded(value) : value
+            return replace(pair.value, redaction.masked(pair.kind, plain))
+        }
+        let isScheme =
+            (5...6).contains(end - start)
+            && Self.schemes.contains(string(start..<end).lowercased())
+        schemeEnd = isScheme ? end : nil
+        index = max(end, start + 1)
+    }
+
+    private func mask(_ kind: String, _ range: Range<Int>) -> String {
+        redaction.masked(kind, string(range))
+    }
+
+    /// `ada%40example.org`, `oobCode%3Dsecret`: what the word stands for.
+    private func decoded(_ range: Range<Int>) -> String? {
+        let text = string(range)
+        guard FormText.decoded(text, plusIsBlank: false) != text else { return nil }
+        let clean = redaction.encoded(text, plusIsBlank: false)
+        return clean == text ? nil : clean
+    }
+
+    private static let schemes: Set<String> = ["bearer", "basic"]
+    /// Shorter words after a scheme are prose.
+    private static let credentialLengthMin = 8
+
+    /// What follows `Bearer` or `Basic`.
+    private func credential(at start: Int) -> Range<Int>? {
+        guard let schemeEnd, schemeEnd < start, bytes[schemeEnd..<start].allSatisfy(Self.isBlank)
+        else { return nil }
+        let end = end(from: start) { byte in
+            switch byte {
+            case 48...57, 65...90, 97...122: true
+            default: "-._~+/=".utf8.contains(byte)
+            }
+        }
+        let isProse = bytes[start..<end].allSatisfy { (97...122).contains($0) || $0 == 46 }
+        let isBearer = bytes[..<schemeEnd].suffix(6).map { $0 | 0x20 } == Array("bearer".utf8)
+        guard end - start >= Self.credentialLengthMin, isBearer || !isProse else { return nil }
+        return start..<end
+    }
+
+    /// A private key as PEM writes it, to its last line or to the end of what is there.
+    private func privateKey(at start: Int) -> Range<Int>? {
+        guard bytes[start...].starts(with: "-----BEGIN ".utf8) else { return nil }
+        let rest = bytes[start...]
+        let head = string(start..<min(bytes.count, start + 60))
+        guard head.contains("PRIVATE KEY") else { return nil }
+        guard let foot = rest.firstRange(of: Array("-----END ".utf8)) else {
+            return start..<bytes.count
+        }
+        let dashes = bytes[foot.upperBound...].firstRange(of: Array("-----".utf8))
+        return start..<(dashes?.upperBound ?? bytes.count)
+    }
+
+    /// `https://user:password@host`: at the colon, what stands in front of the host.
+    private mutating func user() {
+        guard bytes[index] == UInt8(ascii: ":"), bytes[index...].starts(with: "://".utf8) else {
+            return
+        }
+        let start = index + 3
+        let ends = Set("/?#\"'<> \t\r\n".utf8)
+        let end = end(from: start) { !ends.contains($0) }
+        guard let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@")), at > start else {
+            return
+        }
+        replace(start..<at, mask("authorization", start..<at))
+        // The `@` itself is looked past by the caller.
+    }
+}
+
+/// `name=value`, `name: value` or `"name": "value"` in a text, where the name says that the value is
+/// a secret.
+private struct TextPair {
+    let kind: String
+    /// Where the value stands, without its quotation marks.
+    let value: Range<Int>
+    /// Whether it stands as in a query.
+    let isEncoded: Bool
+
+    /// What people and our own reports say in place of a value.
+    private static let noValues: Set<String> = [
+        "null", "nil", "none", "true", "false", "undefined", "missing", "wrong", "invalid",
+        "required", "absent", "empty",
+    ]
+
+    init?(_ redaction: Redaction, _ bytes: [UInt8], nameEnd: Int, nameStart: Int) {
+        var reader = Reader(bytes: bytes, index: nameEnd)
+        // The name may be quoted, and the quotation marks escaped: {\"token\": …}, user[token]=…
+        reader.skip { "]\\\"'".utf8.contains($0) }
+        reader.skip { $0 == 0x20 || $0 == 9 }
+        guard let sign = reader.next, sign == UInt8(ascii: "=") || sign == UInt8(ascii: ":") else {
+            return nil
+        }
+        let name = String(decoding: bytes[nameStart..<nameEnd], as: UTF8.self)
+        let isKey = name == "key" && Self.isWebQuery(bytes, nameStart)
+        guard let kind = isKey ? "key" : redaction.kind(inText: name) else { return nil }
+        reader.index += 1
+        if reader.next == UInt8(ascii: ">") { reader.index += 1 }
+        reader.skip { $0 == 0x20 || $0 == 9 }
+        let range = reader.value(kind, isAssigned: sign == UInt8(ascii: "="))
+        let text = String(decoding: bytes[range], as: UTF8.self)
+        let isTemplate = text.hasPrefix("{{") && text.hasSuffix("}}")
+        guard !text.isEmpty, !isTemplate, !SecretMark.isMark(text),
+            !Self.noValues.contains(text.lowercased())
+        else { return nil }
+        self.kind = kind
+        value = range
+        isEncoded = sign == UInt8(ascii: "=") && text.contains { $0 == "%" || $0 == "+" }
+    }
+
+    /// Whether the name stands in the query of a web address or of a path; on a phone's bridge,
+    /// `key` names a place in the vault.
+    private static func isWebQuery(_ bytes: [UInt8], _ nameStart: Int) -> Bool {
+        guard nameStart > 0, "?&".utf8.contains(bytes[nameStart - 1]) else { return false }
+        let ends = Set("\"'<>() \t\r\n".utf8)
+        let before = bytes[..<nameStart]
+        let start = before.lastIndex(where: ends.contains).map { $0 + 1 } ?? 0
+        return ["http://", "https://", "/"].contains { before[start...].starts(with: $0.utf8) }
+    }
+
+    /// Reads on from a place.
+    private struct Reader {
+        let bytes: [UInt8]
+        var index: Int
+
+        var next: UInt8? { index < bytes.count ? bytes[index] : nil }
+
+        mutating func skip(while belongs: (UInt8) -> Bool) {
+            while let byte = next, belongs(byte) { index += 1 }
+        }
+
+        /// Where the value stands that begins here; an empty range when there is none.
+        mutating func value(_ kind: String, isAssigned: Bool) -> Range<Int> {
+            guard let first = next else { return index..<index }
+            if let end = SecretMark.end(in: bytes, at: index) { return index..<end }
+            if bytes[index...].starts(with: "{{".utf8) { return template() }
+            switch first {
+            case UInt8(ascii: "{"): return index..<index
+            case UInt8(ascii: "["): return through(UInt8(ascii: "]"))
+            case UInt8(ascii: "\""), UInt8(ascii: "'"): return quoted(by: first, isEscaped: false)
+            case UInt8(ascii: "\\"):
+                index += 1
+                guard let quote = next, quote == UInt8(ascii: "\"") else { return index..<index }
+                return quoted(by: quote, isEscaped: true)
+            default: return bare(kind, isAssigned: isAssigned)
+            }
+        }
+
+        private mutating func template() -> Range<Int> {
+            let start = index
+            let end = bytes[start...].firstRange(of: Array("}}".utf8))?.upperBound
+            return start..<(end ?? start)
+        }
+
+        private mutating func through(_ last: UInt8) -> Range<Int> {
+            let start = index
+            skip { $0 != last }
+            return start..<min(index + 1, bytes.count)
+        }
+
+        /// To the quotation mark that ends it, or to the end of a text that was cut.
+        private mutating func quoted(by quote: UInt8, isEscaped: Bool) -> Range<Int> {
+            index += 1
+            let start = index
+            while let byte = next, byte != quote {
+                let escapes = byte == UInt8(ascii: "\\")
+                if escapes, isEscaped, index + 1 < bytes.count, bytes[index + 1] == quote { break }
+                index += escapes ? 2 : 1
+            }
+            return start..<min(index, bytes.count)
+        }
+
+        private static let assignedEnds = Set("&;,\"'<>)]} \t\r\n".utf8)
+        private static let statedEnds = Set(";,\"'<>]} \t\r\n".utf8)
+        private static let lineEnds = Set("\r\n".utf8)
+        private static let phraseEnds = Set(";,\"'\r\n".utf8)
+
+        private mutating func bare(_ kind: String, isAssigned: Bool) -> Range<Int> {
+            let start = index
+            let ends: Set<UInt8> =
+                switch kind {
+                case "cookie": Self.lineEnds
+                case "password" where !isAssigned: Self.phraseEnds
+                default: isAssigned ? Self.assignedEnds : Self.statedEnds
+                }
+            skip { !ends.contains($0) }
+            let word = String(decoding: bytes[start..<index], as: UTF8.self).lowercased()
+            // The scheme says how it was meant; the secret follows.
+            if ["bearer", "basic", "key", "token"].contains(word), next == 0x20 {
+                index += 1
+                let second = index
+                skip { !ends.contains($0) }
+                return second..<index
+            }
+            return start..<index
+        }
+    }
+}

@@ -1,0 +1,34 @@
+internal import Conformance
+
+/// The control API on a port of its own.
+package final class ControlServer: Sendable {
+    private let listener: HTTPHost
+    private let api: Locked<ControlAPI?>
+
+    package var host: String { listener.host }
+    package var port: Int { listener.port }
+    package var baseURL: String { "http://\(host):\(port)" }
+
+    /// Opens the port; calls are answered once `open` was called.
+    package init(host: String = "127.0.0.1", port: Int = 0) async throws(StartError) {
+        let api = Locked<ControlAPI?>(nil)
+        self.api = api
+        listener = try await HTTPHost(name: "the control API", host: host, port: port) { request in
+            guard let control = api.withLock({ $0 }) else {
+                return .whole(HTTPMessage.Response(503, json: ["error": "still starting"]))
+            }
+            switch await control.respond(to: request) {
+            case .whole(let response): return .whole(response)
+            case .lines(let lines): return .lines(lines)
+            }
+        }
+    }
+
+    package func open(_ control: ControlAPI) {
+        api.withLock { $0 = control }
+    }
+
+    package func stop() async {
+        await listener.stop()
+    }
+}

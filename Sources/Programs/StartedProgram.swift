@@ -1,0 +1,168 @@
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+/// A program that Assay started, in a process group of its own.
+///
+/// The one place where processes are made. Its end is known at once, from a thread that waits for
+/// it; the process is kept from being forgotten by the system until `finish`, so that no signal
+/// ever reaches a stranger that got its number.
+package final class StartedProgram: Sendable {
+    /// It could not be started: what the system says.
+    package struct StartError: Error, Hashable, Sendable, CustomStringConvertible {
+        package let program: String
+        package let reason: String
+
+        package var description: String { "cannot start '\(program)': \(reason)" }
+    }
+
+    /// How a process ended.
+    package enum End: Hashable, Sendable, CustomStringConvertible {
+        case exited(status: Int32)
+        case killed(signal: Int32)
+
+        package var description: String {
+            switch self {
+            case .exited(let status): "it exited with status \(status)"
+            case .killed(let signal): "signal \(signal) ended it"
+            }
+        }
+    }
+
+    private struct State {
+        var end: End?
+        /// The system has forgotten it: its number may belong to somebody else.
+        var isReaped = false
+        var waiting: [CheckedContinuation<End, Never>] = []
+        /// The writing end of the pipe by which the group learns that we are gone.
+        var lifeline: Int32 = -1
+    }
+
+    /// What the waiting thread shares with the owner; it may outlive the owner.
+    private final class Record: Sendable {
+        private let lock = NSLock()
+        private nonisolated(unsafe) var state = State()
+
+        func locked<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+            lock.lock()
+            defer { lock.unlock() }
+            return try body(&state)
+        }
+
+        func ended(_ end: End) {
+            let waiting = locked { state in
+                state.end = state.end ?? end
+                defer { state.waiting = [] }
+                return state.waiting
+            }
+            for continuation in waiting { continuation.resume(returning: end) }
+        }
+    }
+
+    /// The number of the process and of its group.
+    package let identifier: Int32
+    private let record = Record()
+
+    /// Starts a program.
+    ///
+    /// - Throws: `StartError` when there is no such program, or the system refuses.
+    package init(_ command: ProgramCommand) throws(StartError) {
+        let lifeline = command.endsWithUs ? ProgramPipe.ends() : nil
+        guard lifeline != nil || !command.endsWithUs else {
+            throw StartError(program: command.path, reason: "no file descriptor is left")
+        }
+        defer { if let lifeline { close(lifeline.reading) } }
+        do throws(StartError) {
+            identifier = try Spawn.start(command, lifeline: lifeline?.reading)
+        } catch {
+            if let lifeline { close(lifeline.writing) }
+            throw error
+        }
+        record.locked { $0.lifeline = lifeline?.writing ?? -1 }
+        Self.watch(identifier, record)
+    }
+
+    deinit { finish() }
+
+    /// A thread that sleeps until the process ends and leaves it for `finish` to be reaped.
+    private static func watch(_ process: pid_t, _ record: Record) {
+        let thread = Thread {
+            var info = siginfo_t()
+            while true {
+                let status = waitid(P_PID, id_t(process), &info, WEXITED | WNOWAIT)
+                if status == 0 { break }
+                // Whoever reaped it has told how it ended.
+                guard errno == EINTR else { return }
+            }
+            record.ended(end(info))
+        }
+        thread.name = "assay.program"
+        thread.stackSize = 1 << 17
+        thread.start()
+    }
+
+    private static func end(_ info: siginfo_t) -> End {
+        #if canImport(Glibc)
+        let status = info._sifields._sigchld.si_status
+        #else
+        let status = info.si_status
+        #endif
+        return Int(info.si_code) == Int(CLD_EXITED)
+            ? .exited(status: status) : .killed(signal: status)
+    }
+
+    // MARK: Its end
+
+    /// How it ended; nil while it runs.
+    package var end: End? { record.locked { $0.end } }
+
+    /// Waits until it has ended, by itself or by a signal.
+    @discardableResult
+    package func ended() async -> End {
+        await withCheckedContinuation { continuation in
+            let end = record.locked { state in
+                if state.end == nil { state.waiting.append(continuation) }
+                return state.end
+            }
+            if let end { continuation.resume(returning: end) }
+        }
+    }
+
+    /// Sends a signal to everything of the group that is left.
+    package func signal(_ number: Int32) {
+        record.locked { state in
+            if !state.isReaped { kill(-identifier, number) }
+        }
+    }
+
+    /// Closes our end of the lifeline, as the system does when we die: the group ends.
+    package func letGo() {
+        record.locked { state in
+            if state.lifeline >= 0 { close(state.lifeline) }
+            state.lifeline = -1
+        }
+    }
+
+    /// Kills what is left of the group, and forgets the process.
+    ///
+    /// Waits for no more than the kernel.
+    package func finish() {
+        let end: End? = record.locked { state in
+            guard !state.isReaped else { return nil }
+            kill(-identifier, SIGKILL)
+            var status: Int32 = 0
+            while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
+            state.isReaped = true
+            if state.lifeline >= 0 { close(state.lifeline) }
+            state.lifeline = -1
+            let signal = status & 0x7f
+            return signal == 0
+                ? .exited(status: status >> 8 & 0xff) : .killed(signal: signal)
+        }
+        if let end { record.ended(end) }
+    }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import Programs
+import TestSupport
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+@Suite("Started programs")
+struct StartedProgramTests {
+    private func shell(_ script: String) -> ProgramCommand {
+        ProgramCommand("/bin/sh", ["-c", script])
+    }
+
+    @Test(
+        "the end is told, and how it came",
+        arguments: [
+            ("exit 0", .exited(status: 0)), ("exit 7", .exited(status: 7)),
+            ("kill -TERM $$", .killed(signal: 15)), ("kill -KILL $$", .killed(signal: 9)),
+        ] as [(String, StartedProgram.End)]
+    )
+    func end(script: String, expected: StartedProgram.End) async throws {
+        for endsWithUs in [false, true] {
+            var command = shell(script)
+            command.endsWithUs = endsWithUs
+            let program = try StartedProgram(command)
+            #expect(await program.ended() == expected)
+            #expect(program.end == expected)
+            program.finish()
+            #expect(program.end == expected, "what is known does not change")
+        }
+    }
+
+    @Test func `everybody who waits is told`() async throws {
+        let pipe = try #require(ProgramPipe.ends())
+        var command = shell("read -r line")
+        command.input = .descriptor(pipe.reading)
+        let program = try StartedProgram(command)
+        async let first = program.ended()
+        async let second = program.ended()
+        #expect(program.end == nil)
+        close(pipe.reading)
+        close(pipe.writing)
+        let ends = await [first, second]
+        #expect(ends == [.exited(status: 1), .exited(status: 1)])
+    }
+
+    @Test func `a signal reaches the whole group, and finishing leaves nobody`() async throws {
+        let folder = try TemporaryFolder()
+        let pipe = try #require(ProgramPipe.ends())
+        defer { for end in [pipe.reading, pipe.writing] { close(end) } }
+        var command = shell("sh -c 'trap \"\" TERM; echo $$; read -r _ <&3' & read -r _ <&3")
+        command.output = .appending(path: folder.path + "/out")
+        command.descriptors = [3: pipe.reading]
+        let program = try StartedProgram(command)
+        #expect(try await Patience.until { folder.read("out")?.hasSuffix("\n") == true })
+        let text = try #require(folder.read("out"))
+        let child = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+        program.signal(SIGTERM)
+        #expect(await program.ended() == .killed(signal: SIGTERM))
+        #expect(kill(child, 0) == 0, "it does not heed that signal")
+        program.finish()
+        #expect(try await Patience.until { Self.isGone(child) })
+        // To whoever has that number now, nothing is sent.
+        program.signal(SIGKILL)
+        program.finish()
+    }
+
+    /// Not there, or only waiting to be reaped by whoever inherited it.
+    private static func isGone(_ process: Int32) -> Bool {
+        guard kill(process, 0) == 0 else { return true }
+        let stat = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
+        return stat.contains(") Z ")
+    }
+
+    @Test func `letting go of a program ends it`() async throws {
+        let pipe = try #require(ProgramPipe.ends())
+        defer { for end in [pipe.reading, pipe.writing] { close(end) } }
+        var command = shell("read -r _ <&3")
+        command.descriptors = [3: pipe.reading]
+        var program: StartedProgram? = try StartedProgram(command)
+        let number = try #require(program?.identifier)
+        program = nil
+        #expect(Self.isGone(number))
+    }
+
+    @Test func `descriptors arrive under their numbers, with a guard beside them or without`()
+        async throws
+    {
+        for endsWithUs in [false, true] {
+            let question = try #require(ProgramPipe.ends())
+            let answer = try #require(ProgramPipe.ends())
+            var command = shell("read -r line <&3; echo \"got $line\" >&4")
+            // Crossed on purpose: the one must not overwrite the other.
+            command.descriptors = [3: question.reading, 4: answer.writing]
+            command.endsWithUs = endsWithUs
+            let program = try StartedProgram(command)
+            close(question.reading)
+            close(answer.writing)
+            let writing = FileHandle(fileDescriptor: question.writing, closeOnDealloc: true)
+            try writing.write(contentsOf: Data("that\n".utf8))
+            await program.ended()
+            let reading = FileHandle(fileDescriptor: answer.reading, closeOnDealloc: true)
+            // The guard holds no copy: the pipe is at its end although the group is not finished.
+            #expect(try reading.readToEnd() == Data("got that\n".utf8))
+            program.finish()
+        }
+    }
+
+    @Test func `nothing else is inherited`() async throws {
+        let pipe = try #require(ProgramPipe.ends())
+        defer { for end in [pipe.reading, pipe.writing] { close(end) } }
+        let command = shell(
+            "[ -e /proc/$$/fd/\(pipe.reading) ] || [ -e /proc/$$/fd/\(pipe.writing) ]"
+        )
+        let output = try await ProgramOutput.of(command, within: Patience.hang)
+        #expect(output.end == .exited(status: 1))
+    }
+
+    @Test func `what a program prints is kept, however it ends`() async throws {
+        let printed = try await ProgramOutput.of(
+            shell("printf abc; exit 3"),
+            within: Patience.hang
+        )
+        #expect(printed.bytes == Array("abc".utf8))
+        #expect(printed.end == .exited(status: 3))
+        #expect(!printed.isOutOfTime)
+        let large = try await ProgramOutput.of(
+            shell("head -c 1000000 /dev/zero"),
+            within: Patience.hang
+        )
+        #expect(large.bytes.count == 1_000_000)
+    }
+
+    @Test func `a program that does not end is killed when its time is over`() async throws {
+        let pipe = try #require(ProgramPipe.ends())
+        defer { for end in [pipe.reading, pipe.writing] { close(end) } }
+        var command = shell("read -r _ <&3 & read -r _ <&3")
+        command.descriptors = [3: pipe.reading]
+        let output = try await ProgramOutput.of(command, within: .zero)
+        #expect(output.end == .killed(signal: SIGKILL))
+        #expect(output.isOutOfTime)
+    }
+
+    @Test(
+        "a program that is not there is an error with its name",
+        arguments: ["/no/such/program", "/etc/passwd", "/"]
+    )
+    func missing(path: String) throws {
+        for endsWithUs in [false, true] {
+            var command = ProgramCommand(path)
+            command.endsWithUs = endsWithUs
+            let error = #expect(throws: StartedProgram.StartError.self) {
+                _ = try StartedProgram(command)
+            }
+            #expect(error?.program == path)
+            #expect(error?.description.hasPrefix("cannot start '\(path)': ") == true)
+        }
+    }
+
+    @Test func `programs are found as a shell finds them`() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("no program", to: "text")
+        #expect(ProgramCommand.find("sh", searchPath: "/no/such:/bin") == "/bin/sh")
+        #expect(ProgramCommand.find("/bin/sh", searchPath: "") == "/bin/sh")
+        #expect(ProgramCommand.find("text", searchPath: folder.path) == nil)
+        #expect(ProgramCommand.find("bin", searchPath: "/") == nil, "a folder is no program")
+        #expect(ProgramCommand.find("", searchPath: "/bin") == nil)
+    }
+
+    @Test func `its group ends with us, however we go`() async throws {
+        let folder = try TemporaryFolder()
+        let pipe = try #require(ProgramPipe.ends())
+        defer { for end in [pipe.reading, pipe.writing] { close(end) } }
+        var command = shell("echo $$; read -r _ <&3")
+        command.output = .appending(path: folder.path + "/out")
+        command.descriptors = [3: pipe.reading]
+        command.endsWithUs = true
+        let program = try StartedProgram(command)
+        #expect(try await Patience.until { folder.read("out")?.hasSuffix("\n") == true })
+        // What happens to the pipe when we die happens here on purpose.
+        program.letGo()
+        #expect(await program.ended() == .killed(signal: SIGKILL))
+    }
+}

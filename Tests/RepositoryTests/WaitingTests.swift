@@ -1,0 +1,151 @@
+import Foundation
+import Testing
+
+/// Nobody waits for a time: whoever waits, waits for evidence, and a limit is only for what hangs.
+@Suite("Waiting")
+struct WaitingTests {
+    /// A way to wait for a time that stands in the source, by what its line contains.
+    private struct Way {
+        let name: String
+        /// Lines without it need no closer look.
+        let word: String
+        let pattern: String
+
+        init(_ name: String, _ word: String, _ pattern: String) {
+            self.name = name
+            self.word = word
+            self.pattern = pattern
+        }
+    }
+
+    /// The words are cut in two, so that this file does not find itself.
+    private static let ways = [
+        Way("a thread that sleeps", "sle" + "ep", #"\bThread\.sle"# + #"ep\("#),
+        Way("a sleep of the C library", "sle" + "ep", #"(?<![.\w])(u|nano)?sle"# + #"ep\("#),
+        Way("a sleep in nanoseconds", "sle" + "ep", #"\.sle"# + #"ep\(nanoseconds:"#),
+        Way(
+            "a sleep for a number",
+            "sle" + "ep",
+            #"\.sle"# + #"ep\(.*\.(seconds|milliseconds|microseconds|nanoseconds)\([0-9]"#
+        ),
+        Way("a block for later", "async" + "After", "async" + "After"),
+        Way("a condition with a limit", "(time" + "out", #"\.wait\(time"# + "out"),
+        Way("a condition with a limit", "wait(un" + "til", #"\bwait\(un"# + "til"),
+        Way("a poll with a limit", "po" + "ll(", #"\bp?po"# + #"ll\(&?\w+,"#),
+        Way("a select with a limit", "sel" + "ect(", #"\bp?sel"# + #"ect\([^&)_ ]+, "#),
+        Way("an epoll with a limit", "epoll" + "_wait", "epoll" + "_p?wait"),
+        Way("a socket with a limit", "TIMEO", "SO_(RCV|SND)" + "TIMEO"),
+        Way("a task of an event loop", "schedule", #"schedule(Repeated)?Ta"# + #"sk\(.*\([0-9]"#),
+        Way("a timer", "Timer", #"\bTimer[.(]|Timer"# + "Source"),
+        Way("a run loop", "Run" + "Loop", #"Run"# + #"Loop.*run\("#),
+        Way("a use of conditions", "use" + "conds(", "use" + "conds"),
+    ]
+
+    /// What is allowed to, and why: a folder or a file.
+    ///
+    /// One that waits no more must leave the list.
+    private static let allowed: [String: String] = [
+        "Sources/ReferenceBackend/": "defects that are slow on purpose",
+        "Sources/FakeServers/HTTPHost.swift":
+            "closing a port waits for its callers, but not for those that are held by plan",
+        "Sources/Replay/BackendUnderTest.swift": "asks a starting backend again, up to a limit",
+        "Sources/Replay/RunExecutor.swift": "looks again whether a disturbance has met its call",
+        "Sources/Replay/App/BrowserScenario.swift": "looks again at a page, up to a limit",
+        "Sources/AssayCLI/RecordCommand.swift": "how often a person is told how far it is",
+        "Tests/FakeServersTests/RawConnection.swift": "the hang guard of a bare socket",
+    ]
+
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    private static let lines: [(path: String, number: Int, text: String)] = {
+        var lines: [(String, Int, String)] = []
+        for folder in ["Sources", "Tests"] {
+            let base = root.appendingPathComponent(folder)
+            let files = FileManager.default.enumerator(at: base, includingPropertiesForKeys: nil)
+            while let url = files?.nextObject() as? URL {
+                guard url.pathExtension == "swift",
+                    let text = try? String(contentsOf: url, encoding: .utf8)
+                else { continue }
+                let path = String(url.path.dropFirst(root.path.count + 1))
+                let all = text.split(separator: "\n", omittingEmptySubsequences: false)
+                for (index, line) in all.enumerated() {
+                    lines.append((path, index + 1, String(line)))
+                }
+            }
+        }
+        return lines
+    }()
+
+    private static func finds(_ way: Way, in line: String) throws -> Bool {
+        guard line.utf8.count > 4, line.contains(way.word) else { return false }
+        return try line.firstMatch(of: Regex(way.pattern)) != nil
+    }
+
+    @Test func `no test and no source waits for a fixed time`() throws {
+        var waiting: Set<String> = []
+        for line in Self.lines {
+            for way in Self.ways where try Self.finds(way, in: line.text) {
+                let allowance = Self.allowed.keys.first { line.path.hasPrefix($0) }
+                if let allowance { waiting.insert(allowance) }
+                #expect(
+                    allowance != nil,
+                    "\(line.path):\(line.number): \(way.name); wait for evidence"
+                )
+            }
+        }
+        for (path, reason) in Self.allowed {
+            #expect(waiting.contains(path), "'\(path)' does not wait any more: \(reason)")
+        }
+    }
+
+    @Test(
+        "every way is found",
+        arguments: [
+            "Thread.sle#ep(forTimeInterval: 1)", "sle#ep(1)", "usle#ep(100)", "nanosle#ep(&a, nil)",
+            "try await Task.sle#ep(for: .seconds(1))",
+            "try? await clock.sle#ep(for: .milliseconds(5))",
+            "Task.sle#ep(nanoseconds: 5)", "clock.sle#ep(until: .now + .seconds(2))",
+            "DispatchQueue.main.async#After(deadline: .now() + 1) {",
+            "semaphore.wait(time#out: .now())",
+            "condition.wait(un#til: date)", "po#ll(&descriptors, 1, 100)",
+            "sel#ect(4, nil, nil, nil, &t)",
+            "epoll#_wait(e, &events, 1, 100)", "setsockopt(d, SOL_SOCKET, SO_RCV#TIMEO, &t, s)",
+            "loop.scheduleTa#sk(in: .seconds(1)) {}", "Timer#.scheduledTimer(withTimeInterval: 1)",
+            "Run#Loop.main.run(until: date)",
+        ]
+    )
+    func isFound(line: String) throws {
+        let text = line.replacing("#", with: "")
+        #expect(try Self.ways.contains { try Self.finds($0, in: text) }, "\(text)")
+    }
+
+    @Test(
+        "waiting for what comes is no fixed time",
+        arguments: [
+            "try await clock.sle#ep(for: pause)", "case .select: sel#ect(&flow)",
+            "private mutating func sel#ect(_ flow: inout Flow) {",
+            "for await _ in numbers { break }",
+            "await program.wait()",
+        ]
+    )
+    func isNotFound(line: String) throws {
+        let text = line.replacing("#", with: "")
+        #expect(try !Self.ways.contains { try Self.finds($0, in: text) }, "\(text)")
+    }
+
+    /// A limit of a test is a guard against what hangs; it is in one place, and it is long.
+    @Test func `no test sets a limit of its own`() throws {
+        let pattern = try Regex(#"(within: |now \+ |timeLimit\()\.(seconds|milliseconds)\([0-9]"#)
+        for line in Self.lines where line.path.hasPrefix("Tests/") {
+            guard
+                line.text.contains("within:") || line.text.contains("clock.now +")
+                    || line.text.contains("timeLimit(")
+            else { continue }
+            #expect(
+                line.text.firstMatch(of: pattern) == nil,
+                "\(line.path):\(line.number): use Patience.hang"
+            )
+        }
+    }
+}
