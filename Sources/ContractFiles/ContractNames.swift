@@ -31,7 +31,7 @@ struct ContractNames {
             switch entry.key {
             case "register", "revoke", "disable", "user", "as": addUsers(node)
             case "name":
-                for entry in node.entries { names.users += expanded(entry.key) }
+                for entry in node.entries { add(expanded(entry.key), to: \.users) }
             case "account":
                 addTexts(node, to: \.accounts)
                 if step["app"] != nil { addUsers(node) }
@@ -60,7 +60,7 @@ struct ContractNames {
     private mutating func collect(expectation node: LocatedNode) {
         for user in node["state"]?.entries ?? [] {
             for name in expanded(user.key) {
-                names.users += name.split(separator: "|").map(String.init)
+                add(name.split(separator: "|").map(String.init), to: \.users)
             }
         }
         for call in node["ids"]?.entries ?? [] { addUsers(call.value) }
@@ -81,8 +81,14 @@ struct ContractNames {
         _ node: LocatedNode,
         to list: WritableKeyPath<TemplateNames, [String]>
     ) {
-        for text in ([node] + node.elements).compactMap(\.scalar).flatMap(expanded)
-        where !names[keyPath: list].contains(text) {
+        add(([node] + node.elements).compactMap(\.scalar).flatMap(expanded), to: list)
+    }
+
+    private mutating func add(
+        _ texts: [String],
+        to list: WritableKeyPath<TemplateNames, [String]>
+    ) {
+        for text in texts where !names[keyPath: list].contains(text) {
             names[keyPath: list].append(text)
         }
     }
