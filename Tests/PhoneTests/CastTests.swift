@@ -130,9 +130,8 @@ struct CastTests {
             Self.change { $0.installID = .missing }, .phone(.bridge(BridgePlan())),
             .phone(.backend(Self.plan(.reset))),
         ]
-        changes += [.cloned, .loseID, .complete, .cancel, .fail].map { act in
-            Self.change { $0.act = act }
-        }
+        let acts: [PhoneChange.Act] = [.cloned, .loseID, .complete, .cancel, .fail]
+        changes += acts.map { act in Self.change { $0.act = act } }
         for step in changes {
             for cast in Self.casts {
                 let native = Self.contract([Self.app(.launch, .despia), step])
