@@ -1,0 +1,258 @@
+import Conformance
+import Testing
+
+private let first = PhoneStory.first
+private let second = PhoneStory.second
+private let third = PhoneStory.third
+
+/// What a contract asks of an app beside the promises.
+@Suite("App expectations")
+struct AppExpectationTests {
+    private static let place = EvidenceBuilder.location
+
+    private func codes(
+        in story: PhoneStory = .day,
+        _ change: (inout AppExpectation) -> Void
+    ) -> [FindingCode] {
+        var story = story
+        change(&story.expected)
+        return story.codes()
+    }
+
+    // MARK: Launch and taps
+
+    @Test("without a launch there is no evidence", arguments: ClientPromise.allCases)
+    func needsLaunch(promise: ClientPromise) {
+        var story = PhoneStory()
+        story.gesture("restore", at: 10)
+        story.register(first, at: 20)
+        #expect(story.codes(promise) == [.notRun])
+        #expect(Judge.judge(story.evidence([promise])).verdict == .inconclusive)
+    }
+
+    @Test(
+        "a tap that met nothing decides nothing, but for an upgrade that is hidden",
+        arguments: [("login", true), ("restore", true), ("status", true), ("upgrade", false)]
+    )
+    func missingElement(gesture: String, isDoubt: Bool) {
+        var story = PhoneStory.day
+        story.gesture(gesture, at: 5000, missing: "#nowhere")
+        #expect(story.codes(.usableIDs) == (isDoubt ? [.unobservable] : []))
+    }
+
+    @Test func `a reload is a launch`() {
+        var story = PhoneStory()
+        story.gesture("reload", at: 0)
+        #expect(story.codes(.silent).isEmpty)
+    }
+
+    // MARK: Commands
+
+    private static func command(
+        _ name: String,
+        _ count: ClosedRange<Int>?,
+        _ change: (inout AppExpectation.Command) -> Void = { _ in }
+    ) -> AppExpectation.Command {
+        var command = AppExpectation.Command(
+            name: name,
+            countMin: count?.lowerBound ?? 0,
+            countMax: count?.upperBound,
+            location: place
+        )
+        change(&command)
+        return command
+    }
+
+    private static let commands: [(AppExpectation.Command, [FindingCode])] = [
+        (command("setvault", 4...4), []),
+        (command("setvault", 5...9), [.commandMissing]),
+        (command("setvault", 0...3), [.commandUnwanted]),
+        (command("revenuecat", 1...1), []),
+        (command("revenuecat://launchPaywall", 1...1), []),
+        (command("revenuecat://purchase", 1...1), [.commandMissing]),
+        (command("launchPaywall", 1...1), [.commandMissing]),
+        (command("setvault", 3...3) { $0.role = .id }, []),
+        (command("setvault", 1...1) { $0.role = .lock }, []),
+        (command("setvault", 1...1) { $0.value = second }, []),
+        (command("setvault", 1...1) { $0.value = "nobody" }, [.commandMissing]),
+        (command("setvault", 1...1) { ($0.role, $0.value) = (.id, "true") }, [.commandMissing]),
+        (command("readvault", 2...2) { $0.isBeforeIDWritten = true }, []),
+        (command("setonesignalplayerid", 0...0) { $0.isBeforeIDWritten = true }, []),
+        (command("setonesignalplayerid", 0...0), [.commandUnwanted]),
+        (command("setvault", 0...0) { $0.phone = "second" }, []),
+        (command("setvault", 1...9) { $0.phone = "second" }, [.commandMissing]),
+        (command("lighthaptic", 0...0), []),
+    ]
+
+    @Test("commands are counted by name, key, value, time and phone", arguments: commands)
+    func counts(command: AppExpectation.Command, expected: [FindingCode]) {
+        #expect(codes { $0.commands = [command] } == expected)
+    }
+
+    @Test func `no bound above means any number`() {
+        let command = AppExpectation.Command(
+            name: "setvault",
+            countMin: 1,
+            countMax: nil,
+            location: Self.place
+        )
+        #expect(codes { $0.commands = [command] }.isEmpty)
+    }
+
+    @Test func `only an unwanted command cannot be mended by waiting`() throws {
+        var story = PhoneStory.day
+        story.expected.commands = [Self.command("setvault", 0...0)]
+        let unwanted = try #require(ClientRule.findings(in: story.evidence()).first)
+        #expect(unwanted.isFinal && unwanted.evidence.count == 4)
+        #expect(unwanted.location == Self.place)
+        story.expected.commands = [Self.command("setvault", 9...9)]
+        let missing = ClientRule.findings(in: story.evidence())
+        #expect(Judge.mayImprove(missing))
+    }
+
+    // MARK: Identities
+
+    private static let identities: [(AppExpectation.Identity.Wanted, Bool)] = [
+        (.user("ada"), false), (.notUser("ada"), true), (.sameAs("second"), false),
+        (.otherThan("second"), true), (.sameAs("phone"), true), (.otherThan("phone"), false),
+        (.changed, true),
+    ]
+
+    @Test("whose id a phone ends with", arguments: identities)
+    func identity(wanted: AppExpectation.Identity.Wanted, isMet: Bool) {
+        let found = codes {
+            $0.identities = [.init(phone: "phone", wanted: wanted, location: Self.place)]
+        }
+        #expect(found == (isMet ? [] : [.wrongPerson]))
+    }
+
+    @Test(
+        "a phone that told no id meets no wish",
+        arguments: [
+            .user("ada"), .notUser("ada"), .sameAs("second"), .otherThan("phone"), .changed,
+        ] as [AppExpectation.Identity.Wanted]
+    )
+    func silentPhone(wanted: AppExpectation.Identity.Wanted) {
+        let found = codes {
+            $0.identities = [.init(phone: "second", wanted: wanted, location: Self.place)]
+        }
+        #expect(found == [.wrongPerson], "no evidence is not another id")
+    }
+
+    @Test func `a user's own id is recognised`() {
+        let id = EvidenceBuilder(expectation: EvidenceBuilder.expectation()).id(of: "ada")
+        var story = PhoneStory.browser
+        story.register(id, at: 500)
+        let mine = AppExpectation.Identity(
+            phone: "phone",
+            wanted: .user("ada"),
+            location: Self.place
+        )
+        #expect(codes(in: story) { $0.identities = [mine] }.isEmpty)
+        let others = AppExpectation.Identity(
+            phone: "phone",
+            wanted: .notUser("ada"),
+            location: Self.place
+        )
+        #expect(codes(in: story) { $0.identities = [others] } == [.wrongPerson])
+    }
+
+    @Test func `two phones with one id are the same person`() {
+        var story = PhoneStory.browser
+        story.register(first, at: 500, on: "second")
+        func codes(_ wanted: AppExpectation.Identity.Wanted) -> [FindingCode] {
+            self.codes(in: story) {
+                $0.identities = [.init(phone: "phone", wanted: wanted, location: Self.place)]
+            }
+        }
+        #expect(codes(.sameAs("second")).isEmpty)
+        #expect(codes(.otherThan("second")) == [.wrongPerson])
+        #expect(codes(.changed) == [.wrongPerson])
+    }
+
+    // MARK: Screens
+
+    private static let screens:
+        [(AppExpectation.Screen.Element, JSONValue, isNot: Bool, [FindingCode])] = [
+            (.access, true, false, []), (.access, false, false, [.screenDiffers]),
+            (.access, false, true, []), (.access, true, true, [.screenDiffers]),
+            (.status, "active", false, []), (.status, "ACTIVE", false, []),
+            (.status, "none", false, [.screenDiffers]), (.status, "none", true, []),
+            (.status, true, false, []), (.status, false, false, [.screenDiffers]),
+            (.error, true, false, [.screenDiffers]), (.error, false, false, []),
+            (.product, "gold", false, [.screenDiffers]), (.product, "gold", true, []),
+            (.product, true, false, [.screenDiffers]), (.product, false, false, []),
+            (.loading, false, false, [.unobservable]),
+        ]
+
+    @Test("a page shows an element, its text, or nothing", arguments: screens)
+    func screen(
+        element: AppExpectation.Screen.Element,
+        wanted: JSONValue,
+        isNot: Bool,
+        expected: [FindingCode]
+    ) {
+        var story = PhoneStory.day
+        story.screen(["access": true, "status": "You are Active", "error": "", "product": .null])
+        var screen = AppExpectation.Screen(
+            element: element,
+            wanted: wanted,
+            location: Self.place
+        )
+        screen.isNot = isNot
+        #expect(codes(in: story) { $0.screens = [screen] } == expected)
+    }
+
+    @Test func `a page that nobody looked at is not judged`() {
+        let screen = AppExpectation.Screen(element: .access, wanted: true, location: Self.place)
+        #expect(codes { $0.screens = [screen] } == [.unobservable])
+    }
+
+    // MARK: Time and number
+
+    @Test(
+        "the budget of a start begins with the first script",
+        arguments: [
+            (5000, nil, true), (5001, nil, false), (5001, 1, true), (9000, 4000, true),
+            (9001, 4000, false),
+        ] as [(Int64, Int64?, Bool)]
+    )
+    func startup(sent: Int64, began: Int64?, isInTime: Bool) {
+        var story = PhoneStory()
+        story.gesture("launch", at: 0)
+        if let began { story.gesture("page-started", at: began) }
+        story.register(first, at: sent, until: sent + 60_000)
+        story.expected.isBounded = true
+        #expect(story.codes() == (isInTime ? [] : [.startTooSlow]))
+    }
+
+    @Test func `a start without an acknowledged registration never ended`() {
+        var story = PhoneStory()
+        story.gesture("launch", at: 0)
+        story.register(first, at: 10, status: 500)
+        story.register(first, at: 20, on: "second")
+        story.expected.isBounded = true
+        #expect(story.codes() == [.startTooSlow])
+    }
+
+    @Test(
+        "acknowledged registrations are counted, attempts are not",
+        arguments: [
+            (3, 3, []), (4, nil, [.registrationLost]), (nil, 2, [.registrationRepeated]),
+            (nil, nil, []), (0, 0, [.registrationRepeated]),
+        ] as [(Int?, Int?, [FindingCode])]
+    )
+    func registrations(min: Int?, max: Int?, expected: [FindingCode]) {
+        let found = codes {
+            $0.registeredMin = min
+            $0.registeredMax = max
+        }
+        #expect(found == expected)
+    }
+
+    @Test func `a case without a phone has nothing for this rule`() {
+        var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation())
+        builder.subject = [EvidenceBuilder.delivery()]
+        #expect(builder.codes(ClientRule.self).isEmpty)
+    }
+}

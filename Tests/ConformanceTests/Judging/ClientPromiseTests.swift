@@ -1,0 +1,614 @@
+import Conformance
+import Testing
+
+/// A change of a good story, and what one promise says to it.
+private struct Turn: Sendable, CustomTestStringConvertible {
+    let promise: ClientPromise
+    let what: String
+    /// Nil: the promise is still kept.
+    let code: FindingCode?
+    let story: @Sendable () -> PhoneStory
+
+    var testDescription: String { "\(promise.rawValue): \(what)" }
+
+    static func breaks(
+        _ promise: ClientPromise,
+        _ code: FindingCode,
+        _ what: String,
+        in base: PhoneStory = .day,
+        _ change: @escaping @Sendable (inout PhoneStory) -> Void
+    ) -> Turn {
+        Turn(promise: promise, what: what, code: code) { changed(base, change) }
+    }
+
+    static func keeps(
+        _ promise: ClientPromise,
+        _ what: String,
+        in base: PhoneStory = .day,
+        _ change: @escaping @Sendable (inout PhoneStory) -> Void = { _ in }
+    ) -> Turn {
+        Turn(promise: promise, what: what, code: nil) { changed(base, change) }
+    }
+
+    private static func changed(
+        _ base: PhoneStory,
+        _ change: (inout PhoneStory) -> Void
+    ) -> PhoneStory {
+        var story = base
+        change(&story)
+        return story
+    }
+}
+
+private let first = PhoneStory.first
+private let second = PhoneStory.second
+private let third = PhoneStory.third
+
+@Suite("Client promises")
+struct ClientPromiseTests {
+    /// What a day with a change of users cannot promise.
+    private static let notOfTheDay: Set<ClientPromise> = [.silent, .sameID, .unchanged]
+
+    @Test("a correct app keeps its promise all day", arguments: ClientPromise.allCases)
+    func keeps(promise: ClientPromise) {
+        let story: PhoneStory =
+            switch promise {
+            case .silent: .browser
+            case .sameID, .unchanged: .morning
+            default: .day
+            }
+        #expect(story.codes(promise).isEmpty)
+        #expect(Judge.judge(story.evidence([promise])).verdict == .passed)
+    }
+
+    @Test func `all promises of a day are kept together`() {
+        let promises = ClientPromise.allCases.filter { !Self.notOfTheDay.contains($0) }
+        #expect(Judge.judge(PhoneStory.day.evidence(promises)).findings == [])
+    }
+
+    @Test("every promise is broken by something", arguments: ClientPromise.allCases)
+    func isBroken(promise: ClientPromise) {
+        let turns = Self.turns.filter { $0.promise == promise }
+        #expect(turns.contains { $0.code != nil }, "no story breaks '\(promise.rawValue)'")
+        #expect(turns.contains { $0.code == nil }, "no near miss of '\(promise.rawValue)'")
+    }
+
+    @Test("a change breaks a promise or does not", arguments: turns)
+    private func turn(_ turn: Turn) {
+        let codes = turn.story().codes(turn.promise)
+        #expect(codes == (turn.code.map { [$0] } ?? []))
+    }
+
+    @Test("a promise looks at a phone's own lines only", arguments: ClientPromise.allCases)
+    func ownLines(promise: ClientPromise) {
+        guard !Self.notOfTheDay.contains(promise) else { return }
+        // What happens on another phone, later, is another story.
+        var story = PhoneStory.day
+        let other = "another-user-0009"
+        story.look(vault: [:], alias: nil, on: "second", at: 5000)
+        story.gesture("launch", at: 6000, on: "second")
+        story.command(Bridge.write(other), at: 6010, on: "second")
+        story.command(
+            Bridge.write("true", key: "identity_locked"),
+            at: 6015,
+            on: "second"
+        )
+        story.command(Bridge.alias(other), at: 6020, on: "second")
+        story.register(other, at: 6100, until: 6150, on: "second")
+        story.look(vault: ["app_user_id": other], alias: other, on: "second")
+        #expect(story.codes(promise).isEmpty)
+    }
+
+    // MARK: The table
+
+    private static let turns: [Turn] =
+        silence + ids + orders + aliases + identities + registrations + paywalls + commands
+        + later
+
+    private static let silence: [Turn] = [
+        .breaks(.silent, .commandUnwanted, "even a harmless command is one", in: .browser) {
+            $0.command("lighthaptic://", at: 10)
+        },
+        .keeps(.silent, "taps and calls are no commands", in: .browser) {
+            $0.gesture("upgrade", at: 100)
+            $0.register(first, at: 120)
+        },
+        .breaks(.unbroken, .pageBroken, "an error of the page") {
+            $0.pageError("x is not a function", at: 2600)
+        },
+        .keeps(.unbroken, "a tap that found nothing is no error of the page") {
+            $0.gesture("upgrade", at: 2600, missing: "#buy")
+        },
+    ]
+
+    private static let ids: [Turn] = [
+        .breaks(.usableIDs, .unusableID, "undefined is written") {
+            $0.command(Bridge.write("undefined"), at: 61)
+        },
+        .breaks(.usableIDs, .unusableID, "an alias without an id") {
+            $0.command("setonesignalplayerid://", at: 71)
+        },
+        .breaks(.usableIDs, .unusableID, "a paywall without a buyer") {
+            $0.command("revenuecat://launchPaywall?offering=default", at: 2020)
+        },
+        .breaks(.usableIDs, .unusableID, "a purchase for nobody") {
+            $0.command("revenuecat://purchase?external_id=null&product=x", at: 2020)
+        },
+        .breaks(.usableIDs, .unusableID, "a registration without an id") {
+            $0.register(nil, at: 4200)
+        },
+        .breaks(.usableIDs, .unusableID, "a registration that failed counts too") {
+            $0.register("[object Object]", at: 4200, status: 500)
+        },
+        .breaks(.usableIDs, .unusableID, "101 letters") {
+            $0.command(Bridge.alias(String(repeating: "a", count: 101)), at: 71)
+        },
+        .keeps(.usableIDs, "100 letters") {
+            $0.command(Bridge.alias(String(repeating: "a", count: 100)), at: 71)
+        },
+        .keeps(.usableIDs, "what lies under another key is no id") {
+            $0.command(Bridge.write("undefined", key: "other"), at: 61)
+        },
+        .keeps(.usableIDs, "an id may contain a word that is none") {
+            $0.command(Bridge.alias("nullable-user"), at: 71)
+        },
+        .breaks(.unguessable, .guessableID, "the first user comes back") {
+            $0.drop(4010)
+            $0.command(Bridge.write(first), at: 4010)
+        },
+        .breaks(.unguessable, .guessableID, "the id of the login comes back") {
+            $0.drop(4010)
+            $0.command(Bridge.write(second), at: 4010)
+        },
+        .breaks(.unguessable, .guessableID, "what the vault held at first comes back") {
+            $0.drop(-1, 4010)
+            $0.look(vault: ["app_user_id": "before-the-first-one"], alias: nil, at: -1)
+            $0.command(Bridge.write("before-the-first-one"), at: 4010)
+        },
+        .breaks(.unguessable, .guessableID, "the install id in the other case") {
+            $0.drop(4010)
+            $0.command(Bridge.write("user-" + PhoneStory.install.lowercased()), at: 4010)
+        },
+        .breaks(.unguessable, .guessableID, "fifteen letters") {
+            $0.drop(4010)
+            $0.command(Bridge.write("abcdefghijklmno"), at: 4010)
+        },
+        .keeps(.unguessable, "sixteen letters") {
+            $0.drop(4010)
+            $0.command(Bridge.write("abcdefghijklmnop"), at: 4010)
+        },
+        .breaks(.unguessable, .guessableID, "digits alone are a clock") {
+            $0.drop(4010)
+            $0.command(Bridge.write("1790000000000000000"), at: 4010)
+        },
+        .breaks(.unguessable, .commandMissing, "a logout that writes nothing") { $0.drop(4010) },
+        .keeps(.unguessable, "what a login writes was chosen by the backend") {
+            $0.drop(3110)
+            $0.command(Bridge.write("7"), at: 3110)
+        },
+    ]
+
+    private static let orders: [Turn] = [
+        .breaks(.lockedFirst, .commandMissing, "the lock is never written") { $0.drop(65) },
+        .breaks(.lockedFirst, .commandMissing, "the lock is written as false") {
+            $0.drop(65)
+            $0.command(Bridge.write("false", key: "identity_locked"), at: 65)
+        },
+        .breaks(.lockedFirst, .wrongOrder, "the lock comes 51 ms after") {
+            $0.drop(65)
+            $0.command(Bridge.write("true", key: "identity_locked"), at: 1201)
+        },
+        .keeps(.lockedFirst, "the lock comes 50 ms after, which nobody can tell") {
+            $0.drop(65)
+            $0.command(Bridge.write("true", key: "identity_locked"), at: 1200)
+        },
+        .breaks(.lockedFirst, .registrationLost, "nobody was registered") {
+            $0.drop(1150, 3150, 4050)
+        },
+        .keeps(.lockedFirst, "an app without a lock has none to write") {
+            $0.drop(65)
+            $0.profile.app.vaultKeys[.lock] = nil
+        },
+        .breaks(.writtenFirst, .commandMissing, "the id is never written") { $0.drop(60) },
+        .breaks(.writtenFirst, .commandMissing, "the id of a logout is never written") {
+            $0.drop(4010)
+        },
+        .breaks(.writtenFirst, .commandMissing, "it is written on another phone") {
+            $0.drop(60)
+            $0.command(Bridge.write(first), at: 60, on: "second")
+        },
+        .breaks(.writtenFirst, .wrongOrder, "the id is written 51 ms after") {
+            $0.drop(60)
+            $0.command(Bridge.write(first), at: 1201)
+        },
+        .keeps(.writtenFirst, "the id is written 50 ms after") {
+            $0.drop(60)
+            $0.command(Bridge.write(first), at: 1200)
+        },
+        .keeps(.writtenFirst, "the vault had it before") {
+            $0.drop(-1, 60)
+            $0.look(vault: ["app_user_id": first], alias: nil, at: -1)
+        },
+        .keeps(.writtenFirst, "a registration that failed binds nobody") {
+            $0.register("never-written-user", at: 4200, status: 500)
+        },
+        .breaks(.writtenFirst, .registrationLost, "nobody was registered") {
+            $0.drop(1150, 3150, 4050)
+        },
+    ]
+
+    private static let aliases: [Turn] = [
+        .breaks(.aliased, .commandMissing, "a launch tells OneSignal nothing") { $0.drop(70) },
+        .breaks(.aliased, .commandMissing, "a login tells OneSignal nothing") { $0.drop(3120) },
+        .breaks(.aliased, .commandMissing, "a logout tells OneSignal nothing") { $0.drop(4020) },
+        .breaks(.aliased, .identitySplit, "somebody else is told") {
+            $0.drop(3120)
+            $0.command(Bridge.alias(first), at: 3120)
+        },
+        .breaks(.aliased, .identitySplit, "the last alias counts") {
+            $0.command(Bridge.alias(first), at: 3130)
+        },
+        .keeps(.aliased, "the first alias of a flow does not count") {
+            $0.command(Bridge.alias(first), at: 3115)
+        },
+        .breaks(.aliased, .commandMissing, "an alias of the flow before is too old") {
+            $0.drop(3120)
+            $0.command(Bridge.alias(second), at: 2980)
+            $0.command(Bridge.alias(first), at: 2990)
+        },
+        .keeps(.aliased, "a flow that told the backend nothing is another promise's") {
+            $0.drop(4020, 4050)
+        },
+        .breaks(.aliased, .commandMissing, "a reload is a flow") {
+            $0.gesture("reload", at: 5000)
+            $0.register(third, at: 5100)
+        },
+        .keeps(.aliased, "a tap on upgrade is none") {
+            $0.gesture("upgrade", at: 5000)
+            $0.command(Bridge.paywall(third), at: 5010)
+        },
+    ]
+
+    private static let identities: [Turn] = [
+        .breaks(.oneIdentity, .identitySplit, "the vault holds somebody else") {
+            $0.look(vault: ["app_user_id": first], alias: third)
+        },
+        .breaks(.oneIdentity, .identitySplit, "OneSignal knows somebody else") {
+            $0.look(vault: ["app_user_id": third], alias: second)
+        },
+        .breaks(.oneIdentity, .identitySplit, "OneSignal knows nobody") {
+            $0.look(vault: ["app_user_id": third], alias: nil)
+        },
+        .breaks(.oneIdentity, .identitySplit, "the backend knows the one before") {
+            $0.drop(4050)
+        },
+        .breaks(.oneIdentity, .identitySplit, "the last registration was not acknowledged") {
+            $0.drop(4050)
+            $0.register(third, at: 4050, answers: second)
+        },
+        .keeps(.oneIdentity, "a registration that failed counts for nothing") {
+            $0.register(second, at: 4200, status: 500)
+        },
+        .breaks(.oneIdentity, .unobservable, "nobody looked at the phone") { $0.dropLooks() },
+        .breaks(.sameID, .wrongPerson, "the second launch registers another", in: .morning) {
+            $0.drop(1050)
+            $0.register(second, at: 1050)
+        },
+        .keeps(.sameID, "an attempt for another that failed", in: .morning) {
+            $0.register(second, at: 1080, status: 500)
+        },
+        .breaks(.sameID, .registrationLost, "nobody was registered", in: .morning) {
+            $0.drop(50, 1050)
+        },
+        .breaks(.loginNamesCurrent, .wrongPerson, "the login tells the install id") {
+            $0.drop(3010)
+            $0.login(current: PhoneStory.install, at: 3010, until: 3100)
+        },
+        .breaks(.loginNamesCurrent, .wrongPerson, "the login tells an id of before") {
+            $0.command(Bridge.write(third), at: 2900)
+        },
+        .keeps(.loginNamesCurrent, "the vault held it and nothing was written") {
+            $0.drop(-1, 60)
+            $0.look(vault: ["app_user_id": first], alias: nil, at: -1)
+        },
+        .breaks(.loginNamesCurrent, .disturbanceMissed, "no login took place") { $0.drop(3010) },
+    ]
+
+    private static let later: [Turn] = [
+        .breaks(.steadyID, .wrongPerson, "a late reply brings the id of before") {
+            $0.command(Bridge.write(second), at: 34_000)
+        },
+        .breaks(.steadyID, .wrongPerson, "a late alias") {
+            $0.command(Bridge.alias(first), at: 34_000)
+        },
+        .breaks(.steadyID, .wrongPerson, "a late registration of somebody else") {
+            $0.register(first, at: 34_000)
+        },
+        .keeps(.steadyID, "the same again") {
+            $0.command(Bridge.write(third), at: 34_000)
+            $0.register(third, at: 34_010)
+        },
+        .keeps(.steadyID, "waiting is no gesture that allows a change, nor one that forbids") {
+            $0.gesture("wait", at: 30_000)
+        },
+        .breaks(.steadyID, .wrongPerson, "waiting allows no change") {
+            $0.gesture("wait", at: 30_000)
+            $0.command(Bridge.write(first), at: 30_010)
+        },
+        .breaks(.steadyID, .registrationLost, "nothing was settled after the last gesture") {
+            $0.drop(4050)
+        },
+        .breaks(.unchanged, .commandUnwanted, "a restore that writes", in: .morning) {
+            $0.command(Bridge.write(first), at: 2020)
+        },
+        .breaks(.unchanged, .commandUnwanted, "a restore that writes any key", in: .morning) {
+            $0.command(Bridge.write("x", key: "note"), at: 2020)
+        },
+        .breaks(.unchanged, .commandUnwanted, "a restore that aliases", in: .morning) {
+            $0.command(Bridge.alias(first), at: 2020)
+        },
+        .breaks(.unchanged, .commandUnwanted, "a restore that registers", in: .morning) {
+            $0.register(first, at: 2020)
+        },
+        .keeps(.unchanged, "reading changes nothing", in: .morning) {
+            $0.command("readvault://?key=app_user_id", at: 2020, reply: 20)
+        },
+        .keeps(.unchanged, "another phone's changes", in: .morning) {
+            $0.command(Bridge.alias(first), at: 2020, on: "second")
+        },
+    ]
+}
+
+// MARK: - What is told and sold
+
+extension ClientPromiseTests {
+    private static let registrations: [Turn] = [
+        .breaks(.registersHonestly, .registrationLost, "it is never tried again") {
+            $0.drop(after: 150)
+        },
+        .breaks(.registersHonestly, .disturbanceMissed, "nothing failed") { $0.drop(100) },
+        .breaks(.registersHonestly, .disturbanceMissed, "nothing was sent") {
+            $0.drop(100, 1150, 3150, 4050)
+        },
+        .breaks(.registersHonestly, .registrationLost, "a 200 that names another is a failure") {
+            $0.drop(100)
+            $0.drop(after: 1100)
+            $0.register(first, at: 1150, answers: second)
+        },
+        .breaks(.registersHonestly, .registrationLost, "no answer at all is a failure") {
+            $0.drop(100)
+            $0.drop(after: 1100)
+            $0.register(first, at: 1150, status: nil)
+        },
+        .breaks(.registersHonestly, .registrationLost, "another phone's attempt is no retry") {
+            $0.drop(after: 150)
+            $0.register(first, at: 1150, on: "second")
+        },
+        .keeps(.registersHonestly, "the second attempt may fail too") {
+            $0.drop(1150)
+            $0.register(first, at: 1150, status: 500)
+            $0.register(first, at: 1900)
+        },
+        .breaks(.registersOnce, .registrationRepeated, "again, for no reason") {
+            $0.register(third, at: 4200)
+        },
+        .keeps(.registersOnce, "again, after a tap") {
+            $0.gesture("status", at: 4150)
+            $0.register(third, at: 4200)
+        },
+        .keeps(.registersOnce, "the same id from another phone") {
+            $0.register(third, at: 4200, on: "second")
+        },
+        .keeps(.registersOnce, "an attempt that failed is none") {
+            $0.register(third, at: 4200, status: 502)
+        },
+        .keeps(.registersOnce, "another id") { $0.register(first, at: 4200) },
+        .breaks(.wholeRegistrations, .registrationLost, "no registration at all") {
+            $0.drop(100, 1150, 3150, 4050)
+        },
+        .breaks(.wholeRegistrations, .registrationIncomplete, "no platform") {
+            $0.register(third, at: 4200, ["platform": nil])
+        },
+        .breaks(.wholeRegistrations, .registrationIncomplete, "no device") {
+            $0.register(third, at: 4200, ["deviceId": nil])
+        },
+        .breaks(.wholeRegistrations, .registrationIncomplete, "an empty source") {
+            $0.register(third, at: 4200, ["source": ""])
+        },
+        .breaks(.wholeRegistrations, .registrationIncomplete, "no id") {
+            $0.register(nil, at: 4200)
+        },
+        .breaks(.wholeRegistrations, .registrationIncomplete, "a text that was made of nothing") {
+            $0.register(third, at: 4200, ["source": "vault-undefined"])
+        },
+        .keeps(.wholeRegistrations, "a word that contains one is another word") {
+            $0.register(third, at: 4200, ["source": "nullable-NaNcy"])
+        },
+        .breaks(.wholeRegistrations, .registrationIncomplete, "an iPhone that says android") {
+            $0.register(third, at: 4200, ["platform": "Android"])
+        },
+        .keeps(.wholeRegistrations, "the case of the platform does not matter") {
+            $0.register(third, at: 4200, ["platform": "iOS"])
+        },
+        .breaks(.wholeRegistrations, .registrationIncomplete, "an Android that says ios") {
+            $0.look(vault: [:], alias: nil, kind: "android")
+        },
+        .breaks(.wholeRegistrations, .registrationIncomplete, "a platform nobody knows is named") {
+            $0.look(vault: [:], alias: nil, kind: "unknown")
+        },
+        .breaks(.steadyDevice, .registrationIncomplete, "the device is not the install id") {
+            $0.register(third, at: 4200, ["deviceId": "A-DEVICE-OF-ITS-OWN"])
+        },
+        .breaks(.steadyDevice, .registrationIncomplete, "the device is missing") {
+            $0.register(third, at: 4200, ["deviceId": nil])
+        },
+        .breaks(.steadyDevice, .unusableID, "a command carries something unset") {
+            $0.command("revenuecat://launchPaywall?external_id=x&offering=undefined", at: 2020)
+        },
+        .keeps(.steadyDevice, "an empty value gives a key of the vault up") {
+            $0.command(Bridge.write(""), at: 4005)
+        },
+        .keeps(.steadyDevice, "nobody knows the install id") {
+            $0.dropLooks()
+            $0.register(third, at: 4200, ["deviceId": "ANY"])
+        },
+    ]
+
+    private static let paywalls: [Turn] = [
+        .breaks(.registeredBeforePaywall, .paywallTooEarly, "one millisecond before the answer") {
+            $0.command(Bridge.paywall(first), at: 1199)
+        },
+        .keeps(.registeredBeforePaywall, "with the answer") {
+            $0.command(Bridge.paywall(first), at: 1200)
+        },
+        .breaks(.registeredBeforePaywall, .paywallTooEarly, "for somebody who is registered later")
+        { $0.command(Bridge.paywall(second), at: 2020) },
+        .breaks(.registeredBeforePaywall, .paywallTooEarly, "a purchase without a sheet") {
+            $0.command("revenuecat://purchase?external_id=nobody&product=x", at: 2020)
+        },
+        .breaks(.registeredBeforePaywall, .paywallTooEarly, "after a failure that counted") {
+            $0.drop(1150)
+        },
+        .breaks(.registeredBeforePaywall, .paywallTooEarly, "registered from another phone only") {
+            $0.command(Bridge.paywall(first), at: 5000, on: "second")
+        },
+        .keeps(.registeredBeforePaywall, "the customer center sells nothing") {
+            $0.command("revenuecat://center?external_id=nobody", at: 10)
+        },
+        .breaks(.onePurchaser, .identitySplit, "the buyer is not the one in the vault") {
+            $0.command(Bridge.write(second), at: 1900)
+        },
+        .breaks(.onePurchaser, .identitySplit, "the buyer is not the one at OneSignal") {
+            $0.command(Bridge.alias(second), at: 1900)
+        },
+        .breaks(.onePurchaser, .identitySplit, "OneSignal knows nobody") { $0.drop(70) },
+        .breaks(.onePurchaser, .identitySplit, "the buyer is not the one at the backend") {
+            $0.register(second, at: 1900)
+        },
+        .keeps(.onePurchaser, "a registration that is under way has not happened") {
+            $0.register(second, at: 1900, until: 2500)
+        },
+        .keeps(.onePurchaser, "the vault held it before") {
+            $0.drop(-1, 60)
+            $0.look(vault: ["app_user_id": first], alias: nil, at: -1)
+        },
+        .breaks(.gated, .paywallTooEarly, "while the login is under way") {
+            $0.command(Bridge.paywall(first), at: 3050)
+        },
+        .breaks(.gated, .paywallTooEarly, "before the login's registration is answered") {
+            $0.command(Bridge.paywall(second), at: 3199)
+        },
+        .keeps(.gated, "when the login's registration is answered") {
+            $0.command(Bridge.paywall(second), at: 3200)
+        },
+        .breaks(.gated, .paywallTooEarly, "a login that is never answered is never over") {
+            $0.drop(3010)
+            $0.login(current: first, at: 3010, until: nil)
+            $0.command(Bridge.paywall(second), at: 3900)
+        },
+        .keeps(.gated, "a logout ends the login before it") {
+            $0.drop(3010)
+            $0.login(current: first, at: 3010, until: nil)
+            $0.command(Bridge.paywall(third), at: 4100)
+        },
+        .keeps(.gated, "another phone's paywall") {
+            $0.command(Bridge.paywall(first), at: 3050, on: "second")
+        },
+        .breaks(.singlePaywall, .paywallRepeated, "a second one while the first is open") {
+            $0.command(Bridge.paywall(first), at: 2020)
+        },
+        .breaks(.singlePaywall, .paywallRepeated, "a second tap closes nothing") {
+            $0.gesture("upgrade", at: 2020)
+            $0.command(Bridge.paywall(first), at: 2030)
+        },
+        .keeps(.singlePaywall, "a second one after the first was completed") {
+            $0.command(Bridge.paywall(first), at: 2600)
+        },
+        .keeps(.singlePaywall, "a second one after a cancel") {
+            $0.gesture("cancel", at: 2015)
+            $0.command(Bridge.paywall(first), at: 2020)
+        },
+        .keeps(.singlePaywall, "a second one after a failure") {
+            $0.gesture("fail", at: 2015)
+            $0.command(Bridge.paywall(first), at: 2020)
+        },
+        .keeps(.singlePaywall, "a second one after a new launch") {
+            $0.gesture("launch", at: 2015)
+            $0.command(Bridge.paywall(first), at: 2020)
+        },
+        .breaks(.singlePaywall, .paywallRepeated, "a launch of another phone closes nothing") {
+            $0.gesture("launch", at: 2015, on: "second")
+            $0.command(Bridge.paywall(first), at: 2020)
+        },
+        .keeps(.singlePaywall, "one on each phone") {
+            $0.command(Bridge.paywall(first), at: 2020, on: "second")
+        },
+    ]
+
+    private static let commands: [Turn] = [
+        .breaks(.encoded, .badCommand, "a raw & adds a part") {
+            $0.command(Bridge.write("a&b"), at: 4200)
+        },
+        .breaks(.encoded, .badCommand, "a raw & overrides a parameter") {
+            $0.command("setvault://?key=k&value=a&locked=true&locked=false", at: 4200)
+        },
+        .breaks(.encoded, .badCommand, "a raw & adds a parameter that nobody meant") {
+            $0.command(Bridge.paywall("a&price=0"), at: 4200)
+        },
+        .breaks(.encoded, .badCommand, "a raw #") { $0.command(Bridge.alias("a#b"), at: 4200) },
+        .breaks(.encoded, .badCommand, "a raw blank") {
+            $0.command(Bridge.alias("a b"), at: 4200)
+        },
+        .breaks(.encoded, .badCommand, "a letter beyond ASCII") {
+            $0.command(Bridge.alias("zoë"), at: 4200)
+        },
+        .breaks(.encoded, .badCommand, "no scheme") { $0.command("launchPaywall", at: 4200) },
+        .keeps(.encoded, "every one of them encoded") {
+            $0.command(Bridge.write("a%26b%23c%20d%C3%AB%3D"), at: 4200)
+        },
+        .keeps(.encoded, "a scheme that nobody knows yet") {
+            $0.command("future://go?a=1&b=2", at: 4200)
+        },
+        .breaks(.readsInTurn, .badCommand, "two reads of one key") {
+            $0.command("readvault://?key=app_user_id", at: 24, reply: 20)
+        },
+        .keeps(.readsInTurn, "the second read after the first reply") {
+            $0.command("readvault://?key=app_user_id", at: 25, reply: 20)
+        },
+        .keeps(.readsInTurn, "two keys at a time") {
+            $0.command("readvault://?key=another", at: 10, reply: 20)
+        },
+        .keeps(.readsInTurn, "two pages at a time") {
+            $0.command("readvault://?key=app_user_id", at: 10, load: "2", reply: 20)
+        },
+        .keeps(.readsInTurn, "a read that is never answered is waited for by nobody") {
+            $0.command("readvault://?key=lost", at: 4200)
+            $0.command("readvault://?key=lost", at: 4210)
+        },
+        .breaks(.privateVault, .openSecret, "an address lies open") {
+            $0.command(Bridge.write("ada%40example.com"), at: 4200)
+        },
+        .breaks(.privateVault, .openSecret, "a token lies open") {
+            $0.command(Bridge.write("eyJ" + String(repeating: "a", count: 40)), at: 4200)
+        },
+        .breaks(.privateVault, .openSecret, "a password lies open") {
+            $0.command(Bridge.write("Password1"), at: 4200)
+        },
+        .breaks(.privateVault, .openSecret, "a key that the profile does not know") {
+            $0.command(Bridge.write("x", key: "session"), at: 4200)
+        },
+        .keeps(.privateVault, "a key that the profile knows") {
+            $0.profile.app.otherKeys = ["session"]
+            $0.command(Bridge.write("x", key: "session"), at: 4200)
+        },
+        .breaks(.privateVault, .openSecret, "no word on the lock is an open one") {
+            $0.command("setvault://?key=session&value=x", at: 4200)
+        },
+        .keeps(.privateVault, "anything may lie in the locked vault") {
+            $0.command(Bridge.write("ada%40example.com", key: "mail", locked: "true"), at: 4200)
+        },
+        .breaks(.privateVault, .openSecret, "a key that is a name of the window, even locked") {
+            $0.command(Bridge.write("x", key: "location", locked: "true"), at: 4200)
+        },
+    ]
+}
