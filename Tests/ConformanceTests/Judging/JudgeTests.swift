@@ -1,0 +1,174 @@
+import Conformance
+import Testing
+
+@Suite("Judge")
+struct JudgeTests {
+    /// Why a run says nothing, with the code that tells so.
+    private static let troubles: [(RunRecord.Trouble, FindingCode)] = [
+        (.registrationFailed(user: "ada", "500"), .setupFailed),
+        (.backendGone("refused"), .backendGone), (.journalGap, .journalGap),
+        (.restartFailed("did not come back"), .setupFailed),
+        (.probeFailed("exit 1"), .setupFailed), (.disturbanceMissed("no call"), .disturbanceMissed),
+        (.pageUnusable("blank"), .setupFailed),
+    ]
+
+    private func builder(_ relation: Expectation.Relation? = nil) -> EvidenceBuilder {
+        var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation(relation))
+        builder.subject = [EvidenceBuilder.delivery(), EvidenceBuilder.probe(["plan": "a"])]
+        if relation != nil { builder.twins = [builder.subject, builder.subject] }
+        return builder
+    }
+
+    @Test("trouble of the run decides nothing, whatever it shows", arguments: troubles)
+    func subject(trouble: RunRecord.Trouble, code: FindingCode) {
+        var broken = builder()
+        broken.subject = [EvidenceBuilder.delivery("purchase", .failed(.closed, "closed"))]
+        let (verdict, findings) = Judge.judge(broken.evidence { $0.trouble = trouble })
+        #expect(verdict == .inconclusive)
+        #expect(findings.map(\.code) == [code])
+    }
+
+    @Test("trouble of a twin decides nothing either", arguments: troubles)
+    func twin(trouble: RunRecord.Trouble, code: FindingCode) {
+        let whole = builder(.once).evidence
+        for troubled in whole.twins.indices {
+            var twins = whole.twins
+            twins[troubled].trouble = trouble
+            let evidence = CaseEvidence(
+                plan: whole.plan,
+                subject: whole.subject,
+                twins: twins,
+                profile: whole.profile,
+                sight: whole.sight
+            )
+            let (verdict, findings) = Judge.judge(evidence)
+            #expect(verdict == .inconclusive, "twin \(troubled)")
+            #expect(findings.map(\.code) == [code])
+        }
+    }
+
+    @Test func `a backend that ended by itself has failed`() {
+        let evidence = builder().evidence { $0.backendExit = "exit 1" }
+        let (verdict, findings) = Judge.judge(evidence)
+        #expect(verdict == .failed)
+        #expect(findings.map(\.code) == [.backendExited])
+        #expect(findings.first?.actual == "exit 1")
+    }
+
+    @Test func `a journal with a gap proves no exit`() {
+        let evidence = builder().evidence {
+            $0.backendExit = "exit 1"
+            $0.trouble = .journalGap
+        }
+        #expect(Judge.judge(evidence).verdict == .inconclusive)
+    }
+
+    @Test func `a failure wins over a doubt, and the doubt is not told`() {
+        var both = builder()
+        both.contract.expectation.states = [EvidenceBuilder.state("access", true)]
+        both.contract.expectation.effects = [EvidenceBuilder.effect { $0.hasSteadyKey = true }]
+        both.subject = [EvidenceBuilder.delivery(), EvidenceBuilder.probe(["access": false])]
+        let (verdict, findings) = Judge.judge(both.evidence)
+        #expect(verdict == .failed)
+        #expect(findings.map(\.code) == [.stateValue])
+    }
+
+    @Test func `doubts alone make a case inconclusive`() {
+        var doubtful = builder()
+        doubtful.contract.expectation.states = [EvidenceBuilder.state("refunded", true)]
+        let (verdict, findings) = Judge.judge(doubtful.evidence)
+        #expect(verdict == .inconclusive)
+        #expect(findings.map(\.code) == [.unobservable])
+    }
+
+    @Test func `every broken expectation is told`() {
+        var broken = builder()
+        broken.contract.expectation.states = [EvidenceBuilder.state("access", true)]
+        broken.contract.expectation.effects = [EvidenceBuilder.effect(1...1)]
+        broken.subject = [
+            EvidenceBuilder.delivery("purchase", .answered(HTTPMessage.Response(500))),
+            EvidenceBuilder.probe(["access": false]),
+        ]
+        let codes = Set(Judge.judge(broken.evidence).findings.map(\.code))
+        #expect(codes == [.answerStatus, .stateValue, .effectCount])
+    }
+
+    @Test func `an empty run of an empty case passes`() {
+        var empty = builder()
+        empty.contract.steps = []
+        empty.subject = []
+        #expect(Judge.judge(empty.evidence).verdict == .passed)
+    }
+
+    // MARK: Looking at a record
+
+    @Test func `attempts belong to one delivery and keep their order`() {
+        let record = builder().with {
+            $0.subject = [
+                EvidenceBuilder.delivery("a"), EvidenceBuilder.delivery("b"),
+                EvidenceBuilder.delivery("a", attempt: 2), EvidenceBuilder.push(to: "x"),
+            ]
+        }.evidence.subject
+        #expect(record.attempts(of: "a").map(\.sequence) == [1, 2])
+        #expect(record.attempts(of: "none").isEmpty)
+        #expect(record.effects.map(\.effect.recipients) == [["x"]])
+    }
+
+    @Test func `an event is read from the first attempt, however deep it nests`() {
+        let deep = (0..<2000).reduce(JSONValue.null) { inner, _ in .array([inner]) }
+        let record = builder().with {
+            $0.subject = [
+                EvidenceBuilder.delivery(body: ["event": ["id": "E1", "deep": deep]]),
+                EvidenceBuilder.delivery(attempt: 2, body: ["event": ["id": "E2"]]),
+            ]
+        }.evidence.subject
+        #expect(record.event(of: "purchase")?["id"] == "E1")
+        #expect(record.event(of: "other") == nil)
+    }
+
+    @Test(
+        "a probe's answer is a document, nothing, or not readable",
+        arguments: [
+            (200, "{\"a\":1}", ObservedState.document(["a": 1])), (204, "null", .document(.null)),
+            (404, "{}", .missing), (410, "", .missing),
+            (500, "{}", .unreadable("the probe answered 500")),
+            (302, "{}", .unreadable("the probe answered 302")),
+            (401, "{}", .unreadable("the probe answered 401")),
+        ] as [(Int, String, ObservedState)]
+    )
+    func observes(status: Int, body: String, expected: ObservedState) {
+        var exchange = EvidenceBuilder.probe(nil)
+        exchange.outcome = .answered(HTTPMessage.Response(status, body: Array(body.utf8)))
+        #expect(ObservedState(exchange) == expected)
+    }
+
+    @Test func `a probe without an answer, or with one that is no JSON, is not readable`() {
+        var exchange = EvidenceBuilder.probe(nil)
+        exchange.outcome = .failed(.closed, "closed")
+        guard case .unreadable(let silence) = ObservedState(exchange) else {
+            Issue.record("no answer was taken for one")
+            return
+        }
+        #expect(silence.contains("GET /s/x"))
+        exchange.outcome = .answered(HTTPMessage.Response(200, body: Array("<html>".utf8)))
+        guard case .unreadable(let page) = ObservedState(exchange) else {
+            Issue.record("HTML was taken for a document")
+            return
+        }
+        #expect(page.contains("not JSON"))
+    }
+
+    @Test func `the last look counts, and one that is under way does not`() {
+        var pending = EvidenceBuilder.probe(["n": 3])
+        pending.completed = nil
+        let record = builder().with {
+            $0.subject = [
+                EvidenceBuilder.probe(["n": 1]), EvidenceBuilder.probe(["n": 2]),
+                EvidenceBuilder.probe(["n": 9], user: "bob"),
+                EvidenceBuilder.probe(["n": 9], name: "user"), pending,
+            ]
+        }.evidence.subject
+        #expect(record.state(of: "ada", probe: "subscription") == .document(["n": 2]))
+        #expect(record.state(of: "carol", probe: "subscription") == nil)
+    }
+}
