@@ -1,0 +1,294 @@
+import Conformance
+import Testing
+
+/// What two runs of one backend do not share: ids, and the moments at which they ran.
+@Suite("Masking")
+struct MaskingTests {
+    private func record(
+        _ form: Profile.IDForm = .string,
+        _ change: (inout RunRecord) -> Void = { _ in }
+    ) -> RunRecord {
+        EvidenceBuilder.bought().evidence { record in
+            record.namespace = Namespace(name: "run-1234", idForm: form)
+            change(&record)
+        }.subject
+    }
+
+    @Test("every id of a user becomes a name", arguments: Profile.IDForm.allCases)
+    func ids(form: Profile.IDForm) {
+        let record = record(form)
+        let masking = Masking(record)
+        let names = record.namespace
+        #expect(masking.replaceIDs(in: names.id(of: "ada")) == "‹ada›")
+        #expect(masking.replaceIDs(in: names.anonymousID(of: "ada")) == "‹ada anonymous›")
+        #expect(masking.replaceIDs(in: names.installID(of: "ada")) == "‹ada install›")
+        #expect(masking.replaceIDs(in: names.eventID(of: "purchase")) == "‹purchase id›")
+        #expect(masking.replaceIDs(in: "key-" + names.id(of: "ada")) == "key-‹ada›")
+        #expect(masking.apply(["id": .string(names.id(of: "ada"))]) == ["id": "‹ada›"])
+    }
+
+    @Test("ids in another case are ids", arguments: [Profile.IDForm.uuid, .string, .firebase])
+    func cases(form: Profile.IDForm) {
+        let record = record(form)
+        let masking = Masking(record)
+        let id = record.namespace.id(of: "ada")
+        #expect(masking.replaceIDs(in: id.uppercased()) == "‹ada›")
+        #expect(masking.replaceIDs(in: id.lowercased()) == "‹ada›")
+    }
+
+    @Test func `a stranger's id stays`() {
+        let masking = Masking(record())
+        let stranger = Namespace(name: "run-9999", idForm: .string).id(of: "ada")
+        #expect(masking.replaceIDs(in: stranger) == stranger)
+        #expect(masking.replaceIDs(in: "") == "")
+        #expect(masking.replaceIDs(in: "ada") == "ada", "a name is no id")
+    }
+
+    @Test func `of two ids that begin alike the longer one is taken`() {
+        var record = record()
+        record.plan.users = ["ada", "ada2"]
+        let masking = Masking(record)
+        #expect(masking.replaceIDs(in: record.namespace.id(of: "ada2")) == "‹ada2›")
+    }
+
+    @Test func `masking twice is masking once`() {
+        for seed in UInt64(0)..<300 {
+            var made = Arbitrary(seed: seed)
+            let record = record(made.one(of: Profile.IDForm.allCases))
+            let masking = Masking(record)
+            var document = made.json()
+            document = .array([
+                document,
+                .string(made.text() + record.namespace.id(of: "ada") + made.text()),
+                .integer(record.began.milliseconds + Int64(made.int(0...5000))),
+            ])
+            let once = masking.apply(document)
+            #expect(masking.apply(once) == once, "seed \(seed)")
+        }
+    }
+
+    // MARK: Clocks
+
+    private static let moments: [(JSONValue, Bool)] = [
+        ("2026-09-21T15:13:20Z", true), ("2026-09-21T15:13:30Z", true),
+        ("2026-09-21T15:13:18Z", true), ("2026-09-21T15:13:17Z", false),
+        ("2026-09-21T15:13:32Z", true), ("2026-09-21T15:13:33Z", false),
+        ("2026-09-21 15:13:25.123456", true), ("2026-09-21T17:13:25+02:00", true),
+        (1_790_003_605, true), (1_790_003_605_000, true),
+        (1_790_003_500, false), ("1790003605", false), (5, false), (.null, false), (true, false),
+        ("2026-09-21", false),
+    ]
+
+    /// The run of the evidence takes ten seconds from 15:13:20.
+    @Test("what the backend's clock wrote is masked, with two seconds of slack", arguments: moments)
+    func clock(value: JSONValue, isMasked: Bool) {
+        let masking = Masking(record())
+        #expect(masking.apply(value) == (isMasked ? Masking.wallClock : value))
+    }
+
+    private static let readings: [(JSONValue, Int64?)] = [
+        (1_000_000_001, 1_000_000_001_000), (1_000_000_000, nil), (999_999_999, nil),
+        (99_999_999_999, 99_999_999_999_000), (100_000_000_000, 100_000_000_000),
+        (99_999_999_999_999, 99_999_999_999_999), (100_000_000_000_000, nil), (-5, nil),
+        ("2026-11-18T11:06:40Z", 1_795_000_000_000), ("2026-11-18T11:06", nil),
+        ("2026-11-18T11:06:40 and more than forty letters", nil), (.null, nil), (false, nil),
+        ([1_795_000_000], nil),
+    ]
+
+    @Test("seconds and milliseconds are told apart by their size", arguments: readings)
+    func instant(value: JSONValue, milliseconds: Int64?) {
+        #expect(Masking.instant(value)?.milliseconds == milliseconds)
+    }
+
+    // MARK: Comparing
+
+    private func compared(_ mine: JSONValue, _ first: JSONValue, _ second: JSONValue)
+        -> EvidenceBuilder
+    {
+        EvidenceBuilder.compared { _ in
+            [EvidenceBuilder.probe(mine)]
+        } twins: { number, _ in
+            [EvidenceBuilder.probe(number == 1 ? first : second)]
+        }
+    }
+
+    @Test func `equal runs never differ, whatever they show`() {
+        for seed in UInt64(0)..<300 {
+            var made = Arbitrary(seed: seed)
+            let document = JSONValue.object(made.object())
+            let builder = compared(
+                document,
+                made.reordered(document),
+                made.reordered(document)
+            )
+            #expect(builder.codes(RelationRule.self).isEmpty, "seed \(seed)")
+        }
+    }
+
+    @Test func `one steady leaf that differs is found, wherever it stands`() {
+        for seed in UInt64(0)..<300 {
+            var made = Arbitrary(seed: seed)
+            let document = JSONValue.object(made.object())
+            let leaves = document.places.filter {
+                !$0.tokens.isEmpty && document[$0]?.array == nil && document[$0]?.object == nil
+            }
+            guard !leaves.isEmpty else { continue }
+            var changed = document
+            changed.set(made.one(of: leaves), to: "another value than ever")
+            let builder = compared(changed, document, document)
+            #expect(builder.codes(RelationRule.self) == [.stateDiffers], "seed \(seed)")
+        }
+    }
+
+    @Test func `a leaf that differs between the twins is never a finding`() {
+        for seed in UInt64(0)..<300 {
+            var made = Arbitrary(seed: seed)
+            let document = JSONValue.object(made.object())
+            let places = document.places.filter { !$0.tokens.isEmpty }
+            guard !places.isEmpty else { continue }
+            let place = made.one(of: places)
+            func with(_ text: String) -> JSONValue {
+                var copy = document
+                copy.set(place, to: .string(text))
+                return copy
+            }
+            let builder = compared(with("one"), with("two"), with("three"))
+            #expect(builder.codes(RelationRule.self).isEmpty, "seed \(seed) at \(place)")
+            #expect(StateComparison(builder.evidence).volatile == ["subscription\(place)"])
+        }
+    }
+
+    @Test func `a row that is there in one run only is told, either way`() {
+        func codes(_ mine: JSONValue?, _ theirs: JSONValue?) -> [FindingCode] {
+            EvidenceBuilder.compared(.before) { _ in
+                [EvidenceBuilder.probe(mine, status: mine == nil ? 404 : 200)]
+            } twins: { _, _ in
+                [EvidenceBuilder.probe(theirs, status: theirs == nil ? 404 : 200)]
+            }.codes(RelationRule.self)
+        }
+        #expect(codes(["a": 1], nil) == [.stateDiffers])
+        #expect(codes(nil, ["a": 1]) == [.stateDiffers])
+        #expect(codes(nil, nil).isEmpty)
+    }
+
+    @Test func `a member that is missing differs from one that is null`() {
+        #expect(compared([:], ["a": .null], ["a": .null]).codes(RelationRule.self) != [])
+    }
+
+    @Test(
+        "places that the profile ignores hide what is inside and nothing beside it",
+        arguments: [("/meta", true), ("/meta/n", true), ("/met", false), ("/meta/n/x", false)]
+    )
+    func ignored(pointer: String, isHidden: Bool) throws {
+        var builder = compared(
+            ["meta": ["n": 1], "plan": "a"],
+            ["meta": ["n": 2], "plan": "a"],
+            ["meta": ["n": 2], "plan": "a"]
+        )
+        builder.profile.probes[0].ignored = [try #require(JSONPointer(pointer))]
+        #expect(builder.codes(RelationRule.self) == (isHidden ? [] : [.stateDiffers]))
+    }
+
+    private static let selections: [(Set<Expectation.Aspect>, [String], state: Bool, Bool)] = [
+        ([.state, .effects], [], true, true), ([.state], [], true, false),
+        ([.effects], [], false, true), ([.fields], [], false, false),
+        ([], [], false, false),
+    ]
+
+    /// The documents differ in a member that the profile does not map, the runs in a push.
+    @Test("only what is to be compared is compared", arguments: selections)
+    func aspects(
+        compared: Set<Expectation.Aspect>,
+        fields: [String],
+        state: Bool,
+        effects: Bool
+    ) {
+        var builder = EvidenceBuilder.compared { id in
+            [
+                EvidenceBuilder.push(to: id), EvidenceBuilder.push(to: id),
+                EvidenceBuilder.probe(["access": true, "source": "a"]),
+            ]
+        } twins: { _, id in
+            [
+                EvidenceBuilder.push(to: id),
+                EvidenceBuilder.probe(["access": true, "source": "b"]),
+            ]
+        }
+        builder.contract.expectation.compared = compared
+        builder.contract.expectation.comparedFields = fields
+        let codes = Set(builder.codes(RelationRule.self))
+        #expect(codes.contains(.stateDiffers) == state)
+        #expect(codes.contains(.effectExtra) == effects)
+    }
+
+    @Test(
+        "fields that are named are the only ones that are compared",
+        arguments: [(["access"], []), (["expires"], [FindingCode.stateDiffers]), (["none"], [])]
+            as [([String], [FindingCode])]
+    )
+    func fields(names: [String], expected: [FindingCode]) {
+        var builder = compared(
+            ["access": true, "until": 1],
+            ["access": true, "until": 2],
+            ["access": true, "until": 2]
+        )
+        builder.contract.expectation.compared = [.fields]
+        builder.contract.expectation.comparedFields = names
+        let codes = builder.codes(RelationRule.self).filter { $0 != .unobservable }
+        #expect(codes == expected)
+    }
+
+    // MARK: Effects of both runs
+
+    @Test func `the order of effects does not matter, their number does`() {
+        func codes(_ mine: [String], _ theirs: [String]) -> [FindingCode] {
+            EvidenceBuilder.compared { id in
+                mine.map { EvidenceBuilder.push(to: id, $0) }
+            } twins: { _, id in
+                theirs.map { EvidenceBuilder.push(to: id, $0) }
+            }.codes(RelationRule.self)
+        }
+        #expect(codes(["a", "b"], ["b", "a"]).isEmpty)
+        #expect(codes(["a", "a"], ["a", "b"]) == [.effectDiffers])
+        #expect(codes(["a"], ["a", "b"]) == [.effectMissing])
+        #expect(codes(["a", "b"], ["a"]) == [.effectExtra])
+        #expect(codes([], []).isEmpty)
+    }
+
+    @Test func `an effect for somebody else is a missing one and an extra one`() {
+        let builder = EvidenceBuilder.compared { _ in
+            [EvidenceBuilder.push(to: "somebody")]
+        } twins: { _, id in
+            [EvidenceBuilder.push(to: id)]
+        }
+        #expect(Set(builder.codes(RelationRule.self)) == [.effectMissing, .effectExtra])
+    }
+
+    @Test func `the order of unrelated lines changes nothing`() {
+        for seed in UInt64(0)..<200 {
+            var made = Arbitrary(seed: seed)
+            var builder = EvidenceBuilder.compared { id in
+                [
+                    EvidenceBuilder.push(to: id, "a"), EvidenceBuilder.push(to: id, "b"),
+                    EvidenceBuilder.probe(["plan": "a"]),
+                ]
+            } twins: { _, id in
+                [
+                    EvidenceBuilder.push(to: id, "b"), EvidenceBuilder.push(to: id, "c"),
+                    EvidenceBuilder.probe(["plan": "b"]),
+                ]
+            }
+            let before = Set(builder.codes(RelationRule.self))
+            builder.subject.shuffle(using: &made.random)
+            #expect(Set(builder.codes(RelationRule.self)) == before, "seed \(seed)")
+        }
+    }
+
+    @Test func `a twin that was throttled is no failed one`() {
+        var builder = compared([:], [:], [:])
+        builder.twins[0][0].outcome = .answered(HTTPMessage.Response(429))
+        #expect(builder.codes(RelationRule.self) == [.throttled])
+        builder.twins[0][0].outcome = .failed(.closed, "reset")
+        #expect(builder.codes(RelationRule.self) == [.twinFailed])
+    }
+}
