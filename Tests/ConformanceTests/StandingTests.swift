@@ -1,0 +1,329 @@
+import Conformance
+import Testing
+
+/// What a run says as a whole: exit codes, clauses, grades, lists of known failures, parts.
+@Suite("Standing and reports")
+struct StandingTests {
+    private func result(
+        _ verdict: Verdict,
+        clause: String = "S-03",
+        id: String = "test/case",
+        _ change: (inout CaseResult) -> Void = { _ in }
+    ) -> CaseResult {
+        var contract = EvidenceBuilder(expectation: EvidenceBuilder.expectation()).contract
+        contract.clause = clause
+        contract.id = id
+        var result = CaseResult(contract: contract, verdict: verdict)
+        change(&result)
+        return result
+    }
+
+    private func report(
+        _ cases: [CaseResult],
+        _ change: (inout RunReport) -> Void = { _ in }
+    ) -> RunReport {
+        var report = RunReport(
+            version: "1",
+            suite: "s",
+            seed: "7",
+            target: "t",
+            began: EvidenceBuilder.base,
+            seconds: 2,
+            jobs: 1,
+            cases: cases,
+            isInterrupted: false
+        )
+        change(&report)
+        return report
+    }
+
+    // MARK: Exit codes
+
+    private static let verdicts: [(Verdict, alone: Int32)] = [
+        (.passed, 0), (.failed, 1), (.knownFailure, 0), (.unexpectedPass, 1), (.inconclusive, 5),
+        (.notRun, 5),
+    ]
+
+    @Test("one case decides the exit code", arguments: verdicts)
+    func alone(verdict: Verdict, code: Int32) {
+        #expect(report([result(verdict)]).exitCode == code)
+        #expect(report([result(verdict), result(.passed)]).exitCode == code)
+    }
+
+    @Test("of two cases the worse decides", arguments: verdicts, verdicts)
+    func pairs(one: (Verdict, alone: Int32), two: (Verdict, alone: Int32)) {
+        let rank: [Int32: Int] = [0: 0, 5: 1, 1: 2]
+        let worse = (rank[one.alone] ?? 0) >= (rank[two.alone] ?? 0) ? one.alone : two.alone
+        #expect(report([result(one.0), result(two.0)]).exitCode == worse)
+    }
+
+    @Test("a stop says so, whatever was found", arguments: Verdict.allCases)
+    func stopped(verdict: Verdict) {
+        #expect(report([result(verdict)]) { $0.isInterrupted = true }.exitCode == 130)
+        let isRed = verdict == .failed || verdict == .unexpectedPass
+        let late = report([result(verdict)]) { $0.isOutOfTime = true }
+        #expect(late.exitCode == (isRed ? 1 : 5), "time ran out: green would be a lie")
+    }
+
+    @Test func `a feature that is declared missing is green, nothing at all is green too`() {
+        let declared = result(.notRun) { $0.isDeclaredUnsupported = true }
+        #expect(report([declared]).exitCode == 0)
+        #expect(report([declared, result(.notRun)]).exitCode == 5)
+        #expect(report([]).exitCode == 0)
+    }
+
+    // MARK: Clauses
+
+    private static let clauses: [([Verdict], Standing.Clause)] = [
+        ([.passed], .proven), ([.passed, .passed], .proven), ([.failed], .failed),
+        ([.passed, .failed], .failed), ([.passed, .knownFailure], .failed),
+        ([.passed, .inconclusive], .unproven), ([.inconclusive], .unproven),
+        ([.passed, .notRun], .unproven), ([.notRun], .unproven),
+        ([.passed, .unexpectedPass], .unproven), ([.failed, .inconclusive], .failed),
+    ]
+
+    @Test("a clause is proven when all of it passed", arguments: clauses)
+    func clause(verdicts: [Verdict], state: Standing.Clause) {
+        let standing = Standing(verdicts.map { result($0) }, isWhole: true)
+        #expect(standing.clauses == ["S-03": state])
+        #expect(standing.count(state) == 1 && standing.names(state) == ["S-03"])
+    }
+
+    @Test func `a case whose feature is missing says nothing about its clause`() {
+        let missing = result(.notRun) { $0.isDeclaredUnsupported = true }
+        #expect(Standing([missing], isWhole: true).clauses == ["S-03": .unproven])
+        #expect(
+            Standing([missing, result(.passed)], isWhole: true).clauses == ["S-03": .proven]
+        )
+    }
+
+    // MARK: Grades
+
+    private static let ladder = ["S-01", "S-03", "S-04", "S-10"]
+
+    @Test("a grade falls with the first must clause that is not proven", arguments: 0..<4)
+    func grade(broken: Int) {
+        for verdict in Verdict.allCases where verdict != .passed {
+            let cases = Self.ladder.enumerated().map { index, clause in
+                result(index == broken ? verdict : .passed, clause: clause)
+            }
+            let grade = Standing(cases, isWhole: true).grade
+            #expect(grade == Standing.Grade.allCases[broken], "\(verdict)")
+        }
+    }
+
+    @Test func `should and may, and sessions of one's own, do not count`() {
+        let whole = Self.ladder.map { result(.passed, clause: $0) }
+        for level in [Contract.Level.should, .may] {
+            let extra = result(.failed, clause: "S-01") { $0.contract.level = level }
+            #expect(Standing(whole + [extra], isWhole: true).grade == .complete)
+        }
+        let session = result(.failed, clause: "S-01") {
+            $0.contract.provenance = Provenance(
+                recorded: EvidenceBuilder.base,
+                ageMax: nil,
+                location: EvidenceBuilder.location
+            )
+        }
+        #expect(Standing(whole + [session], isWhole: true).grade == .complete)
+    }
+
+    @Test func `a part of the suite has no grade, and an interrupted whole has none`() {
+        let whole = Self.ladder.map { result(.passed, clause: $0) }
+        #expect(report(whole).standing.grade == nil)
+        #expect(report(whole) { $0.isWhole = true }.standing.grade == .complete)
+        let stopped = report(whole) {
+            $0.isWhole = true
+            $0.isInterrupted = true
+        }
+        #expect(stopped.standing.grade == nil)
+    }
+
+    @Test func `each clause belongs to one grade`() {
+        let all = Standing.Grade.allCases.flatMap(\.clauses)
+        #expect(Set(all).count == all.count)
+        for grade in Standing.Grade.allCases {
+            for clause in grade.clauses { #expect(Standing.Grade.grade(of: clause) == grade) }
+        }
+        #expect(Standing.Grade.grade(of: "Z-99") == .complete)
+    }
+
+    // MARK: Known failures
+
+    private func list(_ text: String) throws -> KnownFailures {
+        try KnownFailures(parsing: text, path: "known.txt")
+    }
+
+    @Test("what the list makes of each verdict", arguments: Verdict.allCases)
+    func listed(verdict: Verdict) throws {
+        let known = try list("test/case E204 ticket 12 # said Bo\n")
+        let findings = [Finding(.effectCount, expected: "1", actual: "2")]
+        let (seen, note) = known.verdict(verdict, of: "test/case", findings: findings)
+        switch verdict {
+        case .passed:
+            #expect(seen == .unexpectedPass)
+            #expect(note?.contains("line 1") == true)
+        case .failed:
+            #expect(seen == .knownFailure)
+            #expect(note == "ticket 12")
+        case .knownFailure, .unexpectedPass, .inconclusive, .notRun:
+            #expect(seen == verdict)
+            #expect(note == nil)
+        }
+        #expect(known.verdict(verdict, of: "test/other", findings: findings).verdict == verdict)
+    }
+
+    @Test func `another code is another failure`() throws {
+        let known = try list("test/case E204\n")
+        let other = Finding(.noAnswer, expected: "200", actual: "closed")
+        let (verdict, note) = known.verdict(.failed, of: "test/case", findings: [other])
+        #expect(verdict == .failed)
+        #expect(note?.contains("failed otherwise") == true)
+    }
+
+    @Test func `blank lines and comments are none, and a variant is a case`() throws {
+        let known = try list("\n  # all of it\na/b E204\n\ta/b/copies:2   E301   two  words\n")
+        #expect(known.entries.keys.sorted() == ["a/b", "a/b/copies:2"])
+        #expect(known.entries["a/b/copies:2"]?.reason == "two words")
+        #expect(known.entries["a/b/copies:2"]?.line == 4)
+        #expect(known.entries["a/b"]?.reason == "")
+    }
+
+    @Test("every code can be listed", arguments: FindingCode.allCases)
+    func everyCode(code: FindingCode) throws {
+        #expect(try list("a \(code.rawValue)\n").entries["a"]?.code == code)
+    }
+
+    @Test(
+        "what is no line is refused at its place",
+        arguments: ["a", "a E", "a e204", "a 204", "a E204\na E204"]
+    )
+    func refused(text: String) {
+        #expect(throws: KnownFailures.ParseError.self) { try list(text) }
+    }
+
+    // MARK: Expiry
+
+    private func golden(_ verdict: Verdict, ageMax: Duration?) -> CaseResult {
+        result(verdict) {
+            $0.contract.provenance = Provenance(
+                recorded: EvidenceBuilder.base,
+                ageMax: ageMax,
+                location: EvidenceBuilder.location
+            )
+        }
+    }
+
+    @Test(
+        "a recording expires after its age, to the millisecond",
+        arguments: [(86_400_000, false), (86_400_001, true), (0, false)] as [(Int64, Bool)]
+    )
+    func expiry(milliseconds: Int64, isOver: Bool) {
+        let now = EvidenceBuilder.base + .milliseconds(milliseconds)
+        var strict = report([golden(.passed, ageMax: .seconds(86_400))])
+        strict.expire(at: now, isError: true)
+        #expect(strict.cases.map(\.verdict) == [isOver ? .inconclusive : .passed])
+        #expect(strict.cases[0].findings.map(\.code) == (isOver ? [.expired] : []))
+        #expect(strict.notes.isEmpty)
+        var mild = report([golden(.passed, ageMax: .seconds(86_400))])
+        mild.expire(at: now, isError: false)
+        #expect(mild.cases.map(\.verdict) == [.passed])
+        #expect(mild.notes.isEmpty == !isOver)
+    }
+
+    @Test func `only what passed expires, and only what has an age`() {
+        var report = report([
+            golden(.failed, ageMax: .seconds(1)), golden(.passed, ageMax: nil), result(.passed),
+        ])
+        report.expire(at: EvidenceBuilder.base + .seconds(999_999), isError: true)
+        #expect(report.cases.map(\.verdict) == [.failed, .passed, .passed])
+    }
+
+    @Test func `a note names three and says that there are more`() {
+        var report = report(
+            (0..<4).map { index in
+                var case0 = golden(.passed, ageMax: .seconds(1))
+                case0.contract.id = "g/\(index)"
+                return case0
+            }
+        )
+        report.expire(at: EvidenceBuilder.base + .seconds(9), isError: false)
+        #expect(report.notes.first?.contains("g/0, g/1, g/2, …") == true)
+        #expect(report.notes.first?.hasPrefix("4 golden") == true)
+    }
+
+    // MARK: Parts
+
+    @Test func `parts become the run that they were cut from`() throws {
+        let ids = ["a", "b", "c", "d", "e"]
+        let whole = report(ids.map { result(.passed, id: $0) })
+        for cut in 1..<ids.count {
+            let parts = [
+                report(Array(whole.cases[cut...])) { $0.shard = "2/2" },
+                report(Array(whole.cases[..<cut])) { $0.shard = "1/2" },
+            ]
+            let joined = try #require(RunReport.joined(parts))
+            #expect(joined.cases == whole.cases)
+            #expect(joined.shard == nil && joined.seconds == 4 && joined.seed == "7")
+        }
+        #expect(RunReport.joined([]) == nil)
+    }
+
+    @Test func `a part that was stopped stops the whole, and notes come once`() throws {
+        let parts = [
+            report([]) { $0.notes = ["x", "y"] },
+            report([]) {
+                $0.notes = ["y", "z"]
+                $0.isInterrupted = true
+                $0.seed = "8"
+                $0.began = EvidenceBuilder.base - .seconds(5)
+            },
+            report([]) { $0.isOutOfTime = true },
+        ]
+        let joined = try #require(RunReport.joined(parts))
+        #expect(joined.isInterrupted && joined.isOutOfTime)
+        #expect(joined.notes == ["x", "y", "z"])
+        #expect(joined.seed == "7,8")
+        #expect(joined.began == EvidenceBuilder.base - .seconds(5))
+    }
+
+    // MARK: Saved runs
+
+    @Test("a saved run comes back case by case", arguments: Verdict.allCases)
+    func savedCase(verdict: Verdict) throws {
+        let original = result(verdict) {
+            $0.note = "because"
+            $0.seconds = 1.5
+            $0.overlap = 3
+            $0.runCount = 7
+            $0.findings = verdict == .failed ? [Finding(.noAnswer, expected: "a", actual: "b")] : []
+        }
+        let text = try SavedRun.lines(report([original]), profile: Profile())
+            .joined(separator: "\n")
+        let again = try SavedRun(parsing: text).judged(knownFailures: KnownFailures())
+        let back = try #require(again.cases.first)
+        #expect(back.verdict == verdict && back.note == "because" && back.seconds == 1.5)
+        #expect(back.findings == original.findings)
+        #expect(back.overlap == 3 && back.runCount == 7)
+        #expect(back.contract == original.contract)
+    }
+
+    @Test func `secrets of the profile are marked wherever they stand, the longest first`() throws {
+        var profile = Profile()
+        profile.secrets = [
+            .oneSignalKey: Secret("secret-value"), .revenueCatKey: Secret("secret-value-long"),
+        ]
+        let noted = result(.notRun) { $0.note = "a secret-value-long and a secret-value" }
+        let text = try SavedRun.lines(report([noted]), profile: profile).joined()
+        #expect(!text.contains("secret-value"))
+        #expect(text.contains("revenuecat-key") && text.contains("onesignal-key"))
+    }
+
+    @Test(
+        "what is no saved run is refused",
+        arguments: ["", "{}", "[]", "not JSON", "{\"kind\":\"run\"}", "{\"kind\":\"recording\"}"]
+    )
+    func notSaved(text: String) {
+        #expect(throws: SavedRun.ReadError.self) { try SavedRun(parsing: text) }
+    }
+}
