@@ -1,10 +1,11 @@
 package import Conformance
 
-/// Makes webhook bodies as Purchasely sends them: flat, version 3, every date twice, and what does
-/// not apply left out.
-///
-/// Source: Purchasely fact sheet, section 5.
+/// States the facts of a Purchasely event that a contract's line names; the writer turns them into
+/// a body.
 package struct PurchaselyEventFactory: Sendable {
+    /// What every plan costs: no contract may depend on it.
+    private static let price = 9.99
+
     package let namespace: Namespace
     package let base: Instant
 
@@ -18,114 +19,73 @@ package struct PurchaselyEventFactory: Sendable {
 
     /// The whole body, keys in an order drawn from the event's id.
     package func body(_ spec: PurchaselySpec, name: String) -> JSONValue {
-        let id = eventID(of: name)
+        let event = event(spec, name: name)
+        var generator = SeededGenerator(seed: 0, text: event.id)
+        let written = PurchaselyEventWriter.object(event)
+        return .object(JSONObject(members: written.members.shuffled(using: &generator)))
+    }
+
+    /// The event that a line names, which is the delivery's of that name.
+    package func event(_ spec: PurchaselySpec, name: String) -> PurchaselyEvent {
         let holder = namespace.id(of: spec.user)
-        let subscription = namespace.hex("subscription", spec.subscription, count: 16).uppercased()
+        let purchase = namespace.hex("subscription", spec.subscription, count: 16).uppercased()
         let digits = namespace.transactionID(of: spec.subscription, "purchasely")
         let transaction = spec.store == "GOOGLE_PLAY_STORE" ? "GPA.\(digits.prefix(12))" : digits
-        let purchased = spec.purchased ?? spec.time
-        let ends = spec.expires ?? purchased + .seconds(30 * 86_400)
-        let product = spec.plan.split(separator: "_").first.map(String.init) ?? spec.plan
-        var members: [(String, JSONValue?)] = [
-            ("api_version", 3), ("event_name", .string(spec.name)), ("event_id", .string(id)),
-            (spec.isAnonymous ? "anonymous_user_id" : "user_id", .string(holder)),
-            ("environment", .string(spec.environment)), ("store", .string(spec.store)),
-            ("store_country", "FR"), ("purchase_type", .string(spec.purchaseType)),
-            ("plan", .string(spec.plan)), ("product", .string(product)),
-            ("previous_plan", spec.previousPlan.map(JSONValue.string)),
-            ("store_product_id", .string("com.example." + spec.plan.lowercased())),
-            ("store_transaction_id", .string(transaction)),
-            ("store_original_transaction_id", .string(transaction)),
-            (
-                spec.isOneTime ? "purchasely_one_time_purchase_id" : "purchasely_subscription_id",
-                .string((spec.isOneTime ? "otp_" : "subs_") + subscription)
-            ),
-            ("offer_type", "NONE"), ("is_family_shared", false),
-            ("subscription_status", spec.isOneTime ? nil : .string(status(spec))),
-            ("customer_currency", "EUR"),
-            ("plan_price_in_customer_currency", .number(JSONNumber(9.99))),
-            ("plan_price_in_eur", .number(JSONNumber(9.99))),
-            ("device_type", "PHONE"),
-        ]
-        let times: [(String, Duration?)] = [
-            ("event_created_at", spec.time), ("purchased_at", purchased),
-            ("original_purchased_at", purchased),
-            ("next_renewal_at", spec.isOneTime ? nil : spec.renews ?? ends),
-            ("effective_next_renewal_at", spec.isOneTime ? nil : ends),
-        ]
-        for (field, offset) in times {
-            guard let offset else { continue }
-            let moment = base + offset
-            members.append((field, .string(moment.preciseText)))
-            members.append((field + "_ms", .integer(moment.milliseconds)))
-        }
-        if let other = spec.other {
-            let direction =
-                spec.name.hasSuffix("_TRANSFERRED") ? "transferred_to" : "transferred_from"
-            members.append((direction + "_user_id", .string(namespace.id(of: other))))
-        }
-        var generator = SeededGenerator(seed: 0, text: id)
-        return .object(
-            JSONObject(members: JSONObject.present(members).members.shuffled(using: &generator))
+        let isCharge = spec.name == "TRANSACTION_PROCESSED"
+        return PurchaselyEvent(
+            name: spec.name,
+            id: eventID(of: name),
+            time: base + spec.time,
+            holder: spec.isAnonymous ? .anonymous(holder) : .user(holder),
+            other: spec.other.map { .user(namespace.id(of: $0)) },
+            plan: spec.plan,
+            previousPlan: spec.previousPlan,
+            product: spec.plan.split(separator: "_").first.map(String.init) ?? spec.plan,
+            storeProduct: PurchaselyState.storeProduct(spec.plan),
+            store: spec.store,
+            environment: spec.environment,
+            purchaseType: spec.purchaseType,
+            purchaseID: (spec.isOneTime ? "otp_" : "subs_") + purchase,
+            transactionID: transaction,
+            originalTransactionID: transaction,
+            offer: "NONE",
+            isFirst: isFirst(spec),
+            status: status(spec),
+            price: Self.price,
+            revenue: Self.price,
+            charge: isCharge
+                ? .init(amount: Self.price, source: "SUBSCRIPTION_STARTED") : nil,
+            currency: "EUR",
+            bundleID: "com.example.app",
+            dates: dates(spec)
         )
     }
 
-    private func status(_ spec: PurchaselySpec) -> String {
+    /// A purchase begins with an event of its own time; changed plans and transfers go on.
+    private func isFirst(_ spec: PurchaselySpec) -> Bool {
+        (spec.purchased ?? spec.time) == spec.time && spec.previousPlan == nil
+            && spec.other == nil
+    }
+
+    private func status(_ spec: PurchaselySpec) -> String? {
+        if spec.isOneTime { return nil }
         if let status = spec.status { return status }
         // A transfer's DEACTIVATE still reads AUTO_RENEWING (trap 16).
         return spec.name == "RENEWAL_DISABLED" ? "AUTO_RENEWING_CANCELED" : "AUTO_RENEWING"
     }
-}
 
-/// Builds the request that carries a Purchasely event.
-package struct PurchaselySender: Sendable {
-    package let method: String
-    package let path: String
-    package let secret: Secret?
-
-    package init(method: String, path: String, secret: Secret?) {
-        self.method = method
-        self.path = path
-        self.secret = secret.flatMap { $0.isEmpty ? nil : $0 }
-    }
-
-    package func request(
-        body: [UInt8],
-        at now: Instant,
-        signature use: Delivery.Signature = .configured
-    ) -> HTTPMessage.Request {
-        var fields = [
-            HTTPMessage.Field("Accept", "application/json"),
-            HTTPMessage.Field("Content-Type", "application/json"),
-        ]
-        func add(_ code: String, _ timestamp: String) {
-            fields.append(HTTPMessage.Field(PurchaselySignature.timestampName, timestamp))
-            fields.append(HTTPMessage.Field(PurchaselySignature.fieldName, code))
-        }
-        if let key = secret?.exposed {
-            func code(_ body: [UInt8], _ timestamp: String, _ key: String = key) -> String {
-                PurchaselySignature.code(of: body, timestamp: timestamp, secret: key)
-            }
-            let fresh = String(now.seconds)
-            let old = String(now.seconds - 3600)
-            switch use {
-            case .configured: add(code(body, fresh), fresh)
-            case .missing: break
-            case .wrongKey: add(code(body, fresh, key + "x"), fresh)
-            case .otherBody: add(code(body + [0x20], fresh), fresh)
-            case .stale: add(code(body, old), old)
-            case .refreshed: add(code(body, old), fresh)
-            case .malformed: add("not-hexadecimal", fresh)
-            case .deprecatedOnly:
-                fields.append(HTTPMessage.Field(PurchaselySignature.timestampName, fresh))
-                fields.append(
-                    HTTPMessage.Field(
-                        PurchaselySignature.deprecatedName,
-                        PurchaselySignature.deprecatedCode(timestamp: fresh, secret: key)
-                    )
-                )
-            }
-        }
-        return HTTPMessage.Request(method, path, fields: fields, body: body)
+    private func dates(_ spec: PurchaselySpec) -> PurchaselyEvent.Dates {
+        let purchased = spec.purchased ?? spec.time
+        let ends = spec.expires ?? purchased + .seconds(30 * 86_400)
+        var dates = PurchaselyEvent.Dates(
+            purchased: base + purchased,
+            originallyPurchased: base + purchased
+        )
+        guard !spec.isOneTime else { return dates }
+        dates.nextRenewal = base + (spec.renews ?? ends)
+        dates.effectiveRenewal = base + ends
+        if spec.status == "IN_GRACE_PERIOD" { dates.graceEnd = base + ends }
+        if spec.status == "PAUSED" { dates.resume = base + ends + .seconds(30 * 86_400) }
+        return dates
     }
 }

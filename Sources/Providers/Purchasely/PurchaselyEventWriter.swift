@@ -1,0 +1,108 @@
+package import Conformance
+
+/// Writes events as Purchasely does, version 3: flat, every date twice, and what does not apply
+/// left out.
+///
+/// Source: Purchasely fact sheet, section 5, and the published bodies, which a test compares.
+package enum PurchaselyEventWriter {
+    package static func object(_ event: PurchaselyEvent) -> JSONObject {
+        .present(
+            head(event) + purchase(event) + money(event) + situation(event) + dates(event)
+        )
+    }
+
+    private typealias Members = [(String, JSONValue?)]
+
+    private static func head(_ event: PurchaselyEvent) -> Members {
+        let (key, id) = name(event.holder)
+        return [
+            ("api_version", 3), ("event_name", .string(event.name)),
+            ("event_id", .string(event.id)), (key, .string(id)),
+        ]
+    }
+
+    /// A holder by one of the two names, never by both.
+    private static func name(_ holder: PurchaselyEvent.Holder) -> (key: String, id: String) {
+        switch holder {
+        case .user(let id): ("user_id", id)
+        case .anonymous(let id): ("anonymous_user_id", id)
+        }
+    }
+
+    private static func purchase(_ event: PurchaselyEvent) -> Members {
+        // Purchases on the web come from no bundle and no device.
+        let isOnWeb = event.store == "STRIPE"
+        return [
+            ("environment", .string(event.environment)), ("store", .string(event.store)),
+            ("store_country", "FR"), ("purchase_type", .string(event.purchaseType)),
+            ("plan", .string(event.plan)), ("product", .string(event.product)),
+            ("previous_plan", event.previousPlan.map(JSONValue.string)),
+            ("store_product_id", .string(event.storeProduct)),
+            ("store_app_bundle_id", isOnWeb ? nil : .string(event.bundleID)),
+            ("store_transaction_id", .string(event.transactionID)),
+            ("store_original_transaction_id", .string(event.originalTransactionID)),
+            (
+                event.isOneTime ? "purchasely_one_time_purchase_id" : "purchasely_subscription_id",
+                .string(event.purchaseID)
+            ),
+            ("is_family_shared", false), ("device_type", isOnWeb ? nil : "PHONE"),
+            ("channel", isOnWeb ? "web2app" : nil), ("provider", isOnWeb ? "purchasely" : nil),
+        ]
+    }
+
+    /// The console's currency is part of some names.
+    private static func money(_ event: PurchaselyEvent) -> Members {
+        func number(_ value: Double) -> JSONValue { .number(JSONNumber(value)) }
+        let currency = event.currency.lowercased()
+        return [
+            ("customer_currency", .string(event.currency)),
+            ("plan_price_in_customer_currency", number(event.price)),
+            ("plan_price_in_\(currency)", number(event.price)),
+            ("cumulated_revenues_in_\(currency)", event.isOneTime ? nil : number(event.revenue)),
+            ("amount_in_customer_currency", event.charge.map { number($0.amount) }),
+            ("amount_in_\(currency)", event.charge.map { number($0.amount) }),
+            ("source_event_name", event.charge.map { .string($0.source) }),
+        ]
+    }
+
+    private static func situation(_ event: PurchaselyEvent) -> Members {
+        // Filled except on the very first of these two (section 5).
+        let hasNoPrevious =
+            event.isFirst && ["ACTIVATE", "SUBSCRIPTION_STARTED"].contains(event.name)
+        var members: Members = [
+            ("subscription_status", event.isOneTime ? nil : event.status.map(JSONValue.string)),
+            ("offer_type", .string(event.offer)),
+            (
+                "previous_offer_type",
+                hasNoPrevious ? nil : .string(event.previousOffer ?? event.offer)
+            ),
+        ]
+        if let other = event.other.map(name) {
+            // Only these say who the other one is (section 7).
+            if event.name.hasSuffix("_TRANSFERRED") {
+                members.append(("transferred_to_" + other.key, .string(other.id)))
+            } else if event.name.hasSuffix("_RECEIVED") {
+                members.append(("transferred_from_" + other.key, .string(other.id)))
+            }
+        }
+        return members
+    }
+
+    /// Every date has a text and a number.
+    private static func dates(_ event: PurchaselyEvent) -> Members {
+        let dates = event.dates
+        let times: [(String, Instant?)] = [
+            ("event_created_at", event.time), ("purchased_at", dates.purchased),
+            ("original_purchased_at", dates.originallyPurchased),
+            ("next_renewal_at", dates.nextRenewal),
+            ("effective_next_renewal_at", dates.effectiveRenewal),
+            ("grace_period_expires_at", dates.graceEnd), ("auto_resume_at", dates.resume),
+        ]
+        return times.flatMap { name, time -> Members in
+            guard let time else { return [] }
+            return [
+                (name, .string(time.preciseText)), (name + "_ms", .integer(time.milliseconds)),
+            ]
+        }
+    }
+}

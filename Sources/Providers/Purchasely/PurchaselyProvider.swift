@@ -1,0 +1,86 @@
+package import Conformance
+
+extension PurchaselyState: Provider {
+    package static let party = Exchange.Party.purchasely
+    package static let title = "Purchasely"
+    package static let defaultPort = 9340
+    package static let secrets = ProviderSecrets(
+        headers: [
+            PurchaselySignature.fieldName.lowercased(),
+            PurchaselySignature.deprecatedName.lowercased(),
+        ]
+    )
+
+    /// It has no API, and so no key.
+    package init(seed: UInt64, key _: Secret?) {
+        self.init(seed: seed)
+    }
+
+    /// Purchasely has no API for a backend: it only calls.
+    package mutating func respond(
+        to request: HTTPMessage.Request,
+        at _: Instant,
+        planned _: ProviderPlan.Answer
+    ) -> Reply {
+        let response =
+            if request.method == "GET", request.path == "/" {
+                HTTPMessage.Response(
+                    200,
+                    json: [
+                        "purchasely": [
+                            "ready": true, "subscriptions": .integer(Int64(subscriptions.count)),
+                        ]
+                    ]
+                )
+            } else {
+                HTTPMessage.Response(
+                    404,
+                    json: [
+                        "error": .string(
+                            "Purchasely calls a backend and answers none; move it with the "
+                                + "control API, POST /assay/v1/purchasely/{action}"
+                        )
+                    ]
+                )
+            }
+        return Reply(response, .inferred, of: "purchasely")
+    }
+
+    package mutating func keep(from old: PurchaselyState) {
+        settings = old.settings
+        webhook = old.webhook
+    }
+
+    // MARK: Webhooks
+
+    package static func settle(
+        _ services: inout Services,
+        at now: Instant
+    ) -> [Services.InternalCall] {
+        services.purchasely.advance(to: now)
+        for event in services.purchasely.takeEvents() where services.purchasely.webhook != nil {
+            services.queue.add(
+                party,
+                to: party.description,
+                event: .object(event.body),
+                id: event.id,
+                type: event.name,
+                group: event.subscriptionID,
+                orderKeys: event.holders,
+                due: now
+            )
+        }
+        return []
+    }
+
+    package func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt? {
+        guard let webhook else { return nil }
+        let body = Array(delivery.body.utf8)
+        let sender = self
+        return WebhookAttempt(url: webhook.url) { sender.request(body, path: $0, at: now) }
+    }
+
+    package func schedule(of _: WebhookDelivery) -> RetrySchedule {
+        .purchasely(takes404: settings.takes404)
+    }
+}

@@ -1,0 +1,75 @@
+internal import Conformance
+
+/// States the facts of the events about a subscription; the writer turns them into bodies.
+extension PurchaselyState {
+    mutating func charge(
+        _ found: Subscription,
+        _ source: String,
+        _ amount: Double,
+        at now: Instant
+    ) {
+        send("TRANSACTION_PROCESSED", found, at: now) {
+            $0.charge = .init(amount: amount, source: source)
+        }
+    }
+
+    /// Sends an event unless the console has switched it off.
+    mutating func send(
+        _ name: String,
+        _ found: Subscription,
+        at now: Instant,
+        _ change: (inout PurchaselyEvent) -> Void = { _ in }
+    ) {
+        guard settings.events.isEmpty || settings.events.contains(name) else { return }
+        var event = event(name, found, at: now)
+        change(&event)
+        emit(
+            Event(
+                id: event.id,
+                name: name,
+                holders: [found.holder] + (event.other.map { [$0.id] } ?? []),
+                subscriptionID: found.id,
+                body: PurchaselyEventWriter.object(event)
+            )
+        )
+    }
+
+    private mutating func event(
+        _ name: String,
+        _ found: Subscription,
+        at now: Instant
+    ) -> PurchaselyEvent {
+        var dates = PurchaselyEvent.Dates(
+            purchased: found.purchased,
+            originallyPurchased: found.originallyPurchased
+        )
+        dates.nextRenewal = found.nextRenewal
+        dates.effectiveRenewal = found.effectiveEnd
+        dates.graceEnd = found.graceEnd
+        dates.resume = found.resume
+        return PurchaselyEvent(
+            name: name,
+            id: ids.uuid(),
+            time: now,
+            holder: found.userID.map { .user($0) } ?? .anonymous(found.anonymousID ?? ""),
+            plan: found.plan,
+            product: found.product,
+            storeProduct: found.storeProduct,
+            store: found.store,
+            environment: found.environment,
+            purchaseType: found.purchaseType,
+            purchaseID: found.id,
+            transactionID: found.transactionID,
+            originalTransactionID: found.originalTransactionID,
+            offer: found.offerType,
+            previousOffer: found.previousOfferType,
+            isFirst: found.previousOfferType == nil && found.originallyPurchased == now,
+            status: found.status,
+            price: found.price,
+            revenue: found.revenue,
+            currency: settings.currency,
+            bundleID: settings.bundleID,
+            dates: dates
+        )
+    }
+}

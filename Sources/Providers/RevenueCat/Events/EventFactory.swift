@@ -1,0 +1,268 @@
+package import Conformance
+
+/// States the facts of an event that a contract's line names; the writer turns them into a body.
+package struct EventFactory: Sendable {
+    /// What the ids and dates of a run are made from.
+    package struct Context: Sendable {
+        package let namespace: Namespace
+        package let base: Instant
+        package let products: [String: String]
+        package let entitlement: String
+
+        package init(
+            namespace: Namespace,
+            base: Instant,
+            products: [String: String] = [:],
+            entitlement: String = "premium"
+        ) {
+            self.namespace = namespace
+            self.base = base
+            self.products = products
+            self.entitlement = entitlement
+        }
+    }
+
+    private static let appID = "appa55a4c0de1"
+    private static let country = "DE"
+    /// Of every product, in every currency: no contract may depend on it.
+    private static let price = 9.99
+
+    package let context: Context
+
+    package init(_ context: Context) {
+        self.context = context
+    }
+
+    /// The whole body: `api_version` and `event`, keys in an order drawn from the event's id.
+    package func body(_ spec: EventSpec, name: String) -> JSONValue {
+        let event = event(spec, name: name)
+        var generator = SeededGenerator(seed: 0, text: event.id)
+        let written = RevenueCatEventWriter.object(event)
+        let shuffled = JSONObject(members: written.members.shuffled(using: &generator))
+        let envelope = RevenueCatEventWriter.body(shuffled).object?.members ?? []
+        return .object(JSONObject(members: envelope.shuffled(using: &generator)))
+    }
+
+    /// The event that a line names, which is the delivery's of that name.
+    package func event(_ spec: EventSpec, name: String) -> RevenueCatEvent {
+        RevenueCatEvent(
+            type: spec.type,
+            id: context.namespace.eventID(of: name),
+            time: context.base + spec.time,
+            appID: Self.appID,
+            content: content(spec)
+        )
+    }
+
+    private func content(_ spec: EventSpec) -> RevenueCatEvent.Content {
+        switch spec.type {
+        case "TRANSFER": return .transfer(transfer(spec))
+        case "TEMPORARY_ENTITLEMENT_GRANT":
+            var item = item(spec)
+            item.expires = context.base + (spec.expires ?? purchased(spec) + .seconds(86_400))
+            return .temporaryGrant(identity(spec), item)
+        case "VIRTUAL_CURRENCY_TRANSACTION":
+            var item = item(spec)
+            item.product = productID("coins_100", store: spec.store)
+            return .currency(identity(spec), item, currency(spec))
+        case "EXPERIMENT_ENROLLMENT":
+            return .enrollment(
+                identity(spec),
+                .init(experiment: "prexpa55a4c0de1", variant: "b", offering: "default")
+            )
+        case "PURCHASE_REDEEMED": return .redemption(redemption(spec))
+        case "PRICE_INCREASE_CONSENT_REQUIRED", "PRICE_INCREASE_CONSENT_APPROVED":
+            return .priceConsent(identity(spec), item(spec))
+        case "SUBSCRIBER_ALIAS": return .alias(identity(spec), item(spec))
+        case "TEST": return .lifecycle(identity(spec), test(spec), .none)
+        case "INVOICE_ISSUANCE":
+            var copy = spec
+            copy.store = "RC_BILLING"
+            var item = item(copy)
+            item.money = .paid(Self.price, local: Self.price)
+            return .lifecycle(identity(spec), item, .none)
+        case let type where type.hasPrefix("PAYWALL_"):
+            return .paywall(identity(spec), visit(spec))
+        default: return .lifecycle(identity(spec), item(spec), detail(spec))
+        }
+    }
+
+    // MARK: Who
+
+    private func identity(_ spec: EventSpec) -> RevenueCatEvent.Identity? {
+        guard let user = spec.user else { return nil }
+        let id = context.namespace.id(of: user)
+        let anonymous = context.namespace.anonymousID(of: user)
+        let (current, original, aliases): (String, String, [String]) =
+            switch spec.knownBy {
+            case .appUserID: (id, anonymous, [anonymous, id])
+            case .aliases: (anonymous, anonymous, [anonymous, id])
+            case .originalAppUserID: (anonymous, id, [anonymous])
+            case .anonymous: (anonymous, anonymous, [anonymous])
+            }
+        let moment = (context.base + spec.time).milliseconds
+        return .init(
+            current: current,
+            original: original,
+            aliases: aliases,
+            attributes: [
+                "$displayName": [
+                    "value": .string("Ada \(user)"), "updated_at_ms": .integer(moment),
+                ]
+            ]
+        )
+    }
+
+    // MARK: What
+
+    private func item(_ spec: EventSpec) -> RevenueCatEvent.Item {
+        let isPromotional = spec.store == "PROMOTIONAL"
+        let transaction = transactionID(spec)
+        var item = RevenueCatEvent.Item(
+            product: productID(spec.product, store: spec.store),
+            store: spec.store,
+            environment: spec.environment,
+            period: isPromotional ? "PROMOTIONAL" : spec.period,
+            purchased: context.base + purchased(spec),
+            expires: spec.isLifetime ? nil : context.base + expires(spec),
+            transactionID: transaction.current,
+            originalTransactionID: transaction.original,
+            entitlements: entitlements(spec),
+            country: Self.country,
+            currency: isPromotional ? "USD" : "EUR"
+        )
+        item.money = money(spec)
+        item.renewalNumber = spec.type == "RENEWAL" ? 2 : 1
+        return item
+    }
+
+    /// The dashboard's test button knows one store and one product (a capture).
+    private func test(_ spec: EventSpec) -> RevenueCatEvent.Item {
+        var copy = spec
+        copy.store = "PLAY_STORE"
+        copy.environment = "SANDBOX"
+        var item = item(copy)
+        item.product = "test_product"
+        item.purchased = context.base + spec.time
+        item.expires = context.base + spec.time + .seconds(7200)
+        return item
+    }
+
+    /// What the type says beside the others.
+    private func detail(_ spec: EventSpec) -> RevenueCatEvent.Detail {
+        switch spec.type {
+        case "RENEWAL": .renewed(isTrialConversion: spec.reason == "TRIAL_CONVERSION")
+        case "CANCELLATION": .cancelled(reason: spec.reason ?? "UNSUBSCRIBE")
+        case "EXPIRATION": .expired(reason: spec.reason ?? "UNSUBSCRIBE")
+        case "BILLING_ISSUE": .failed(graceEnd: spec.grace.map { context.base + $0 })
+        case "SUBSCRIPTION_PAUSED":
+            .paused(until: context.base + expires(spec) + .seconds(30 * 86_400))
+        case "PRODUCT_CHANGE":
+            .changed(to: spec.newProduct.map { productID($0, store: spec.store) })
+        // Every other type, known or not, has nothing of its own.
+        default: .none
+        }
+    }
+
+    private func money(_ spec: EventSpec) -> RevenueCatEvent.Money {
+        if spec.store == "PROMOTIONAL" || spec.period == "TRIAL" { return .none }
+        return switch spec.type {
+        case "INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE", "REFUND_REVERSED":
+            .paid(Self.price, local: Self.price)
+        case "CANCELLATION" where spec.reason == "CUSTOMER_SUPPORT":
+            .refunded(Self.price, local: Self.price)
+        default: .none
+        }
+    }
+
+    // MARK: Types with their own facts, section 2.6
+
+    private func transfer(_ spec: EventSpec) -> RevenueCatEvent.Transfer {
+        .init(
+            store: spec.store,
+            environment: spec.environment,
+            losers: spec.from.map { context.namespace.id(of: $0) },
+            winners: spec.to.map { context.namespace.id(of: $0) }
+        )
+    }
+
+    private func currency(_ spec: EventSpec) -> RevenueCatEvent.Currency {
+        .init(
+            amount: 100,
+            code: "GLD",
+            name: "Gold",
+            description: "Assay gold",
+            productName: "100 coins",
+            transactionID: "vatx"
+                + context.namespace.hex("currency", spec.user ?? "", count: 12)
+        )
+    }
+
+    private func redemption(_ spec: EventSpec) -> RevenueCatEvent.Redemption {
+        let user = spec.user ?? spec.to.first ?? ""
+        return .init(
+            store: spec.store == "APP_STORE" ? "RC_BILLING" : spec.store,
+            environment: spec.environment,
+            losers: [context.namespace.anonymousID(of: user + " web")],
+            winners: [context.namespace.id(of: user)],
+            outcome: "alias",
+            workflow: "wf_a55a4c0de1",
+            step: "wfs_a55a4c0de1",
+            trace: context.namespace.hex("trace", user, count: 32)
+        )
+    }
+
+    private func visit(_ spec: EventSpec) -> RevenueCatEvent.PaywallVisit {
+        .init(
+            paywall: "pwa55a4c0de1",
+            name: "Autumn",
+            session: context.namespace.hex("session", spec.user ?? "", count: 32),
+            locale: "de_DE",
+            environment: spec.environment,
+            product: productID("premium_yearly", store: spec.store)
+        )
+    }
+
+    // MARK: Values
+
+    private func purchased(_ spec: EventSpec) -> Duration { spec.purchased ?? spec.time }
+
+    private func expires(_ spec: EventSpec) -> Duration {
+        if let expires = spec.expires { return expires }
+        // Refunds and ended subscriptions lie in the past (fact sheet, section 3, rows 3 and 13).
+        let isOver = spec.type == "EXPIRATION" || spec.reason == "CUSTOMER_SUPPORT"
+        return isOver ? spec.time - .seconds(60) : purchased(spec) + .seconds(30 * 86_400)
+    }
+
+    /// None when the product maps to no entitlement; names of consumables begin with `coins`.
+    private func entitlements(_ spec: EventSpec) -> [String] {
+        spec.product.hasPrefix("coins") ? [] : [context.entitlement]
+    }
+
+    /// The store's id of a product: what the profile maps, else the name; Play joins the base plan.
+    package func productID(_ name: String, store: String) -> String {
+        let id = context.products[name] ?? name
+        return store == "PLAY_STORE" && !id.contains(":") ? "\(id):base-plan" : id
+    }
+
+    /// The forms of section 2.5: Stripe repeats one id, Play appends a renewal counter.
+    private func transactionID(_ spec: EventSpec) -> (current: String, original: String) {
+        let user = spec.user ?? spec.from.first ?? ""
+        let original = context.namespace.transactionID(of: user, spec.product)
+        switch spec.store {
+        case "PLAY_STORE":
+            let digits = original + "00"
+            let parts = [
+                digits.prefix(4), digits.dropFirst(4).prefix(4), digits.dropFirst(8).prefix(4),
+            ]
+            let order = "GPA." + parts.joined(separator: "-") + "-" + digits.suffix(5)
+            return (spec.type == "RENEWAL" ? order + "..0" : order, order)
+        case "STRIPE": return ("si_" + original, "si_" + original)
+        case "PROMOTIONAL":
+            let hex = context.namespace.hex("promotional", user + spec.product, count: 32)
+            return (hex, hex)
+        default:
+            return (spec.type == "RENEWAL" ? original + "1" : original, original)
+        }
+    }
+}

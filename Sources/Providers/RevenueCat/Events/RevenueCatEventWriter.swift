@@ -1,0 +1,391 @@
+package import Conformance
+
+/// Writes events as RevenueCat does: which keys each type and store carries, and which are null.
+///
+/// Source: RevenueCat fact sheet, section 2. Where the documentation's samples and what RevenueCat
+/// was seen to deliver differ, the line says which of the two it follows; a test compares every
+/// published body.
+package enum RevenueCatEventWriter {
+    /// The envelope around an event.
+    package static func body(_ event: JSONObject) -> JSONValue {
+        ["api_version": "1.0", "event": .object(event)]
+    }
+
+    /// The event itself.
+    package static func object(_ event: RevenueCatEvent) -> JSONObject {
+        // Documented for every type; a client's fixture of a paywall event has `event_id` instead,
+        // so that these carry both (section 2.3).
+        var written: JSONObject = [
+            "type": .string(event.type), "id": .string(event.id),
+            "event_timestamp_ms": time(event.time),
+        ]
+        for member in content(event).members { written[member.key] = member.value }
+        return written
+    }
+
+    private static func content(_ event: RevenueCatEvent) -> JSONObject {
+        switch event.content {
+        case .lifecycle(let identity, let item, let detail):
+            var fields = self.identity(identity)
+            add(lifecycle(item, event), to: &fields)
+            if let experiments = identity?.experiments, !experiments.isEmpty {
+                fields["experiments"] = .array(experiments)
+            }
+            add(self.detail(detail), to: &fields)
+            empty(&fields, of: event.type)
+            return fields
+        case .transfer(let transfer): return self.transfer(transfer, event.appID)
+        case .temporaryGrant(let identity, let item):
+            return temporaryGrant(identity, item, event.appID)
+        case .currency(let identity, let item, let currency):
+            return self.currency(identity, item, currency, event.appID)
+        case .enrollment(let identity, let enrollment):
+            return self.enrollment(identity, enrollment, event.time)
+        case .redemption(let redemption): return self.redemption(redemption)
+        case .priceConsent(let identity, let item):
+            return priceConsent(identity, item, event.appID)
+        case .alias(let identity, let item):
+            var fields = self.identity(identity)
+            add(app(event.appID, item.store), to: &fields)
+            return fields
+        case .paywall(let identity, let visit): return paywall(identity, visit, event)
+        }
+    }
+
+    // MARK: Groups, sections 2.3 to 2.5
+
+    /// Missing for promotional grants (captures).
+    private static func app(_ id: String, _ store: String) -> JSONObject {
+        store == "PROMOTIONAL" ? [:] : ["app_id": .string(id)]
+    }
+
+    private static func identity(_ identity: RevenueCatEvent.Identity?) -> JSONObject {
+        guard let identity else { return [:] }
+        return [
+            "app_user_id": .string(identity.current),
+            "original_app_user_id": .string(identity.original),
+            "aliases": .strings(identity.aliases),
+            "subscriber_attributes": .object(identity.attributes),
+        ]
+    }
+
+    private static func lifecycle(
+        _ item: RevenueCatEvent.Item,
+        _ event: RevenueCatEvent
+    ) -> JSONObject {
+        let isPromotional = item.store == "PROMOTIONAL"
+        var fields: JSONObject = [
+            "product_id": .string(item.product),
+            "period_type": .string(item.period),
+            "purchased_at_ms": time(item.purchased),
+            "expiration_at_ms": item.expires.map(time) ?? .null,
+            "environment": .string(item.environment),
+            // Deprecated: filled in captures of promotional grants, null in those of Stripe; the
+            // documentation's samples have both.
+            "entitlement_id": isPromotional ? text(item.entitlements.first) : .null,
+            "entitlement_ids": entitlements(item),
+            "presented_offering_id": text(item.offering),
+            "transaction_id": .string(item.transactionID),
+            "original_transaction_id": .string(item.originalTransactionID),
+            // Null in captures of promotional grants, false outside the App Store.
+            "is_family_share": isPromotional ? .null : .bool(item.isFamilyShared),
+            "country_code": country(item),
+            "store": .string(item.store),
+            "currency": text(item.currency),
+            "offer_code": text(item.offerCode),
+        ]
+        add(app(event.appID, item.store), to: &fields)
+        add(money(item.money), to: &fields)
+        add(shares(item, event.type), to: &fields)
+        return fields
+    }
+
+    /// Null in captures of Stripe and of promotional grants.
+    private static func country(_ item: RevenueCatEvent.Item) -> JSONValue {
+        ["STRIPE", "PROMOTIONAL"].contains(item.store) ? .null : .string(item.country)
+    }
+
+    /// Null, not empty, when the product maps to no entitlement (documented).
+    private static func entitlements(_ item: RevenueCatEvent.Item) -> JSONValue {
+        item.entitlements.isEmpty ? .null : .strings(item.entitlements)
+    }
+
+    /// Zero on every type that moves no money (samples and captures alike).
+    private static func money(_ money: RevenueCatEvent.Money) -> JSONObject {
+        let (dollars, local): (Double, Double) =
+            switch money {
+            case .none: (0, 0)
+            case .paid(let dollars, let local): (dollars, local)
+            case .refunded(let dollars, let local): (-dollars, -local)
+            }
+        return [
+            "price": number(dollars), "price_in_purchased_currency": number(local),
+        ]
+    }
+
+    /// The documentation's "sometimes" fields about who keeps how much, and what goes with them:
+    /// each store has its own.
+    private static func shares(_ item: RevenueCatEvent.Item, _ type: String) -> JSONObject {
+        switch item.store {
+        case "PROMOTIONAL":
+            // Captures. Null in those of a grant and an end, zero in that of a revocation.
+            let tax: JSONValue = type == "CANCELLATION" ? 0 : .null
+            return merged(
+                [
+                    "tax_percentage": tax, "commission_percentage": tax, "takehome_percentage": 1,
+                    "metadata": .null, "renewal_number": .null,
+                ],
+                discounts(type)
+            )
+        case "STRIPE":
+            // Captures. Undocumented: `price_id`; null: the tax of what was not charged.
+            let isUncharged = type == "BILLING_ISSUE" || type == "EXPIRATION"
+            return merged(
+                [
+                    "tax_percentage": isUncharged ? .null : 0, "commission_percentage": 0,
+                    "takehome_percentage": 1, "metadata": [:],
+                    "renewal_number": .integer(item.renewalNumber),
+                    "price_id": "price_1AssayStripePrice0000000",
+                ],
+                discounts(type)
+            )
+        case "PLAY_STORE":
+            // The documentation's samples have no more than this.
+            return ["takehome_percentage": number(0.7)]
+        default:
+            // The documentation's samples of 2026; of these only a reversed refund is numbered.
+            var fields: JSONObject = [
+                "tax_percentage": number(0), "commission_percentage": number(0.3),
+                "takehome_percentage": number(0.7),
+            ]
+            if type == "REFUND_REVERSED" {
+                fields["metadata"] = .null
+                fields["renewal_number"] = .integer(item.renewalNumber)
+            }
+            return fields
+        }
+    }
+
+    /// On the three types that buy (documented), null in every capture of them.
+    private static func discounts(_ type: String) -> JSONObject {
+        guard ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"].contains(type) else {
+            return [:]
+        }
+        return [
+            "discount_percentage": .null, "discount_amount": .null, "discount_identifier": .null,
+        ]
+    }
+
+    /// Keys that exactly one type carries (documented).
+    private static func detail(_ detail: RevenueCatEvent.Detail) -> JSONObject {
+        switch detail {
+        case .none: [:]
+        case .renewed(let isTrialConversion): ["is_trial_conversion": .bool(isTrialConversion)]
+        case .cancelled(let reason): ["cancel_reason": .string(reason)]
+        case .expired(let reason): ["expiration_reason": .string(reason)]
+        case .failed(let graceEnd):
+            ["grace_period_expiration_at_ms": graceEnd.map(time) ?? .null]
+        case .paused(let end): ["auto_resume_at_ms": end.map(time) ?? .null]
+        // Never null: omitted on immediate changes at Play.
+        case .changed(let product): product.map { ["new_product_id": .string($0)] } ?? [:]
+        }
+    }
+
+    /// What a type has no value for, though it has the key.
+    private static let empties: [String: [String]] = [
+        // A capture of the dashboard's test event: fifteen nulls.
+        "TEST": [
+            "entitlement_id", "entitlement_ids", "presented_offering_id", "transaction_id",
+            "original_transaction_id", "is_family_share", "currency", "price",
+            "price_in_purchased_currency", "takehome_percentage", "offer_code", "tax_percentage",
+            "commission_percentage", "metadata", "renewal_number",
+        ],
+        // The documentation's sample.
+        "INVOICE_ISSUANCE": [
+            "period_type", "expiration_at_ms", "entitlement_ids", "transaction_id",
+            "original_transaction_id", "takehome_percentage", "tax_percentage",
+            "commission_percentage", "metadata", "renewal_number",
+        ],
+    ]
+
+    private static func empty(_ fields: inout JSONObject, of type: String) {
+        for key in empties[type] ?? [] { fields[key] = .null }
+        // Nothing is paid yet, and the sample says so by leaving the key out.
+        if type == "INVOICE_ISSUANCE" { fields["price"] = nil }
+    }
+
+    // MARK: Types with their own fields, section 2.6
+
+    private static func transfer(
+        _ transfer: RevenueCatEvent.Transfer,
+        _ appID: String
+    ) -> JSONObject {
+        merged(
+            app(appID, transfer.store),
+            [
+                "store": .string(transfer.store),
+                "environment": .string(transfer.environment),
+                "transferred_from": .strings(transfer.losers),
+                "transferred_to": .strings(transfer.winners),
+            ]
+        )
+    }
+
+    private static func temporaryGrant(
+        _ identity: RevenueCatEvent.Identity?,
+        _ item: RevenueCatEvent.Item,
+        _ appID: String
+    ) -> JSONObject {
+        merged(
+            app(appID, item.store),
+            [
+                "app_user_id": text(identity?.current),
+                "purchased_at_ms": time(item.purchased),
+                "expiration_at_ms": item.expires.map(time) ?? .null,
+                "product_id": .string(item.product),
+                "entitlement_ids": entitlements(item),
+                "store": .string(item.store),
+                "transaction_id": .string(item.transactionID),
+            ]
+        )
+    }
+
+    private static func currency(
+        _ identity: RevenueCatEvent.Identity?,
+        _ item: RevenueCatEvent.Item,
+        _ currency: RevenueCatEvent.Currency,
+        _ appID: String
+    ) -> JSONObject {
+        var fields = self.identity(identity)
+        fields["original_app_user_id"] = nil
+        add(app(appID, item.store), to: &fields)
+        add(
+            [
+                "adjustments": [
+                    [
+                        "amount": .integer(currency.amount),
+                        "currency": [
+                            "code": .string(currency.code), "name": .string(currency.name),
+                            "description": .string(currency.description),
+                        ],
+                    ]
+                ],
+                "product_id": .string(item.product),
+                "product_display_name": .string(currency.productName),
+                "purchase_environment": .string(item.environment),
+                "source": "in_app_purchase",
+                "store": .string(item.store),
+                "transaction_id": .string(item.transactionID),
+                "virtual_currency_transaction_id": .string(currency.transactionID),
+                "country_code": country(item),
+            ],
+            to: &fields
+        )
+        return fields
+    }
+
+    private static func enrollment(
+        _ identity: RevenueCatEvent.Identity?,
+        _ enrollment: RevenueCatEvent.Enrollment,
+        _ moment: Instant
+    ) -> JSONObject {
+        var fields = self.identity(identity)
+        fields["subscriber_attributes"] = nil
+        add(
+            [
+                "experiment_id": .string(enrollment.experiment),
+                "experiment_variant": .string(enrollment.variant),
+                "experiment_enrolled_at_ms": time(moment),
+                "offering_id": .string(enrollment.offering),
+            ],
+            to: &fields
+        )
+        return fields
+    }
+
+    /// As a public client's fixture has it.
+    private static func redemption(_ redemption: RevenueCatEvent.Redemption) -> JSONObject {
+        [
+            "store": .string(redemption.store),
+            "environment": .string(redemption.environment),
+            "redeemed_from": .strings(redemption.losers),
+            "redeemed_by": .strings(redemption.winners),
+            "redemption_outcome": .string(redemption.outcome),
+            "redemption_platform": "ios",
+            "workflow_id": .string(redemption.workflow),
+            "workflow_step_id": .string(redemption.step),
+            "trace_id": .string(redemption.trace),
+        ]
+    }
+
+    /// *Unverified*: a third party's reading of the documentation.
+    private static func priceConsent(
+        _ identity: RevenueCatEvent.Identity?,
+        _ item: RevenueCatEvent.Item,
+        _ appID: String
+    ) -> JSONObject {
+        var fields = self.identity(identity)
+        add(app(appID, item.store), to: &fields)
+        add(
+            [
+                "product_id": .string(item.product),
+                "transaction_id": .string(item.transactionID),
+                "original_transaction_id": .string(item.originalTransactionID),
+                "store": .string(item.store),
+                "environment": .string(item.environment),
+                "currency": text(item.currency),
+                "country_code": country(item),
+            ],
+            to: &fields
+        )
+        return fields
+    }
+
+    /// As a public client's fixture has it: attributes are plain values here.
+    private static func paywall(
+        _ identity: RevenueCatEvent.Identity?,
+        _ visit: RevenueCatEvent.PaywallVisit,
+        _ event: RevenueCatEvent
+    ) -> JSONObject {
+        let attributes = (identity?.attributes.members ?? []).map {
+            JSONObject.Member(key: $0.key, value: $0.value["value"] ?? .null)
+        }
+        var fields: JSONObject = [
+            "event_id": .string(event.id),
+            "app_user_id": text(identity?.current),
+            "platform": "iOS", "platform_version": "18.5", "sdk_version": "5.80.0",
+            "subscriber_attributes": .object(JSONObject(members: attributes)),
+            "paywall_id": .string(visit.paywall), "paywall_name": .string(visit.name),
+            "offering_id": "default", "session_id": .string(visit.session),
+            "display_mode": .null, "dark_mode": false, "locale": .string(visit.locale),
+            "environment": .string(visit.environment),
+        ]
+        if event.type == "PAYWALL_COMPONENT_INTERACTED" {
+            fields["component_type"] = "package"
+            fields["component_value"] = "$rc_monthly"
+            fields["origin_index"] = 0
+            fields["destination_index"] = 1
+            fields["destination_package_id"] = "$rc_annual"
+            fields["destination_product_id"] = .string(visit.product)
+        }
+        return fields
+    }
+
+    // MARK: Values
+
+    private static func time(_ instant: Instant) -> JSONValue { .integer(instant.milliseconds) }
+
+    private static func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
+
+    private static func number(_ value: Double) -> JSONValue { .number(JSONNumber(value)) }
+
+    private static func add(_ more: JSONObject, to fields: inout JSONObject) {
+        for member in more.members { fields[member.key] = member.value }
+    }
+
+    private static func merged(_ left: JSONObject, _ right: JSONObject) -> JSONObject {
+        var result = left
+        add(right, to: &result)
+        return result
+    }
+}

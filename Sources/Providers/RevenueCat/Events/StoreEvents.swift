@@ -1,0 +1,251 @@
+package import Conformance
+
+/// States the facts of the events that the store model causes; the writer turns them into bodies.
+extension RevenueCatState {
+    /// The envelope around an event.
+    package static func body(_ event: JSONObject) -> JSONValue {
+        RevenueCatEventWriter.body(event)
+    }
+
+    /// How much money an event reports: the price on purchases, less than nothing on a refund.
+    enum Money { case none, price, refund }
+
+    /// Where the SDK's last request came from, in every customer's case.
+    private static let country = "US"
+
+    /// Sends an event with a new id.
+    private mutating func tell(
+        _ type: String,
+        _ content: RevenueCatEvent.Content,
+        at time: Instant
+    ) {
+        tell(type, content, id: newEventID(), at: time)
+    }
+
+    private mutating func tell(
+        _ type: String,
+        _ content: RevenueCatEvent.Content,
+        id: String,
+        at time: Instant
+    ) {
+        let event = RevenueCatEvent(
+            type: type,
+            id: id,
+            time: time,
+            appID: settings.appID,
+            content: content
+        )
+        emit(RevenueCatEventWriter.object(event))
+    }
+
+    /// Sends a lifecycle event about a purchase.
+    mutating func emit(
+        _ type: String,
+        _ purchase: Purchase,
+        of number: Int,
+        at time: Instant,
+        money: Money = .none,
+        _ detail: RevenueCatEvent.Detail = .none
+    ) {
+        guard let customer = customers[number] else { return }
+        tell(type, .lifecycle(Self.identity(customer), item(purchase, money), detail), at: time)
+    }
+
+    private static func identity(_ customer: Customer) -> RevenueCatEvent.Identity {
+        var identity = RevenueCatEvent.Identity(
+            current: customer.currentID,
+            original: customer.originalID,
+            aliases: customer.ids,
+            attributes: customer.attributes
+        )
+        identity.experiments = customer.experiments
+        return identity
+    }
+
+    private func item(_ purchase: Purchase, _ money: Money = .none) -> RevenueCatEvent.Item {
+        var item = RevenueCatEvent.Item(
+            product: purchase.webhookProductID,
+            store: purchase.store,
+            environment: purchase.environment,
+            period: purchase.period,
+            purchased: purchase.purchased,
+            expires: purchase.expires,
+            transactionID: purchase.transactionID,
+            originalTransactionID: purchase.originalTransactionID,
+            entitlements: purchase.entitlements,
+            country: Self.country,
+            currency: purchase.currency.string
+        )
+        item.offering = purchase.offering
+        item.offerCode = purchase.offerCode
+        item.isFamilyShared = purchase.isFamilyShared
+        item.renewalNumber = purchase.renewalNumber
+        let (dollars, local) = (Self.amount(purchase.priceUSD), Self.amount(purchase.price))
+        item.money =
+            switch money {
+            case .none: .none
+            case .price: .paid(dollars, local: local)
+            case .refund: .refunded(dollars, local: local)
+            }
+        return item
+    }
+
+    private static func amount(_ value: JSONValue) -> Double {
+        guard case .number(let number) = value else { return 0 }
+        return number.double ?? 0
+    }
+
+    // MARK: Types with their own facts, section 2.6
+
+    mutating func emitTransfer(
+        from losers: [String],
+        to winners: [String],
+        store: String,
+        environment: String,
+        at time: Instant
+    ) {
+        let transfer = RevenueCatEvent.Transfer(
+            store: store,
+            environment: environment,
+            losers: losers,
+            winners: winners
+        )
+        tell("TRANSFER", .transfer(transfer), at: time)
+    }
+
+    mutating func emitTemporaryGrant(_ purchase: Purchase, of number: Int, at time: Instant) {
+        guard let customer = customers[number] else { return }
+        tell(
+            "TEMPORARY_ENTITLEMENT_GRANT",
+            .temporaryGrant(Self.identity(customer), item(purchase)),
+            at: time
+        )
+    }
+
+    mutating func emitRedemption(
+        from losers: [String],
+        by winners: [String],
+        outcome: String,
+        environment: String,
+        at time: Instant
+    ) {
+        let id = newEventID()
+        let redemption = RevenueCatEvent.Redemption(
+            store: "RC_BILLING",
+            environment: environment,
+            losers: losers,
+            winners: winners,
+            outcome: outcome,
+            workflow: "wf_" + ids.hex(8),
+            step: "step_" + ids.hex(8),
+            trace: "trace_" + ids.hex(8)
+        )
+        tell("PURCHASE_REDEEMED", .redemption(redemption), id: id, at: time)
+    }
+
+    mutating func emitVirtualCurrency(
+        _ purchase: Purchase,
+        of number: Int,
+        amount: Int64,
+        at time: Instant
+    ) {
+        guard let customer = customers[number] else { return }
+        let id = newEventID()
+        let currency = RevenueCatEvent.Currency(
+            amount: amount,
+            code: "CRD",
+            name: "Credits",
+            description: "Credits to spend",
+            productName: purchase.productID,
+            transactionID: "vatx" + ids.hex(15)
+        )
+        tell(
+            "VIRTUAL_CURRENCY_TRANSACTION",
+            .currency(Self.identity(customer), item(purchase), currency),
+            id: id,
+            at: time
+        )
+    }
+
+    mutating func emitEnrollment(_ variant: String, of number: Int, at time: Instant) {
+        guard let customer = customers[number] else { return }
+        let enrollment = RevenueCatEvent.Enrollment(
+            experiment: "prexp" + ids.hex(10),
+            variant: variant,
+            offering: "experiment_offering_" + variant
+        )
+        customers[number]?.experiments.append([
+            "experiment_id": .string(enrollment.experiment),
+            "experiment_variant": .string(variant),
+            "enrolled_at_ms": .integer(time.milliseconds),
+        ])
+        tell(
+            "EXPERIMENT_ENROLLMENT",
+            .enrollment(Self.identity(customer), enrollment),
+            at: time
+        )
+    }
+
+    mutating func emitPriceConsent(
+        _ purchase: Purchase,
+        of number: Int,
+        isApproved: Bool,
+        at time: Instant
+    ) {
+        guard let customer = customers[number] else { return }
+        tell(
+            "PRICE_INCREASE_CONSENT_" + (isApproved ? "APPROVED" : "REQUIRED"),
+            .priceConsent(Self.identity(customer), item(purchase)),
+            at: time
+        )
+    }
+
+    /// An unpaid invoice of RevenueCat's own billing: nothing is bought yet.
+    mutating func emitInvoice(_ purchase: Purchase, of number: Int, at time: Instant) {
+        emit("INVOICE_ISSUANCE", purchase, of: number, at: time, money: .price)
+    }
+
+    /// The dashboard's test button: a made-up user with two ids; nothing is stored.
+    mutating func emitTest(at time: Instant) {
+        let id = newEventID()
+        let user = ids.uuid()
+        let item = RevenueCatEvent.Item(
+            product: "test_product",
+            store: "PLAY_STORE",
+            environment: "SANDBOX",
+            period: "NORMAL",
+            purchased: time,
+            expires: time + .seconds(7200),
+            transactionID: "",
+            originalTransactionID: "",
+            entitlements: [],
+            country: Self.country,
+            currency: nil
+        )
+        let identity = RevenueCatEvent.Identity(
+            current: user,
+            original: user,
+            aliases: [user, ids.uuid()],
+            attributes: [
+                "$email": [
+                    "value": "tester@example.com", "updated_at_ms": .integer(time.milliseconds),
+                ]
+            ]
+        )
+        tell("TEST", .lifecycle(identity, item, .none), id: id, at: time)
+    }
+
+    mutating func emitPaywall(_ type: String, of number: Int, at time: Instant) {
+        guard let customer = customers[number] else { return }
+        let id = newEventID()
+        let visit = RevenueCatEvent.PaywallVisit(
+            paywall: "pw_" + ids.hex(8),
+            name: "Premium",
+            session: "session-" + ids.hex(8),
+            locale: "en_US",
+            environment: "PRODUCTION",
+            product: "premium_yearly"
+        )
+        tell(type, .paywall(Self.identity(customer), visit), id: id, at: time)
+    }
+}

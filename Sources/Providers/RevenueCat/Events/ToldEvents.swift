@@ -1,0 +1,129 @@
+package import Conformance
+
+/// Events that somebody else made: what they report happens in the model, so that REST says what
+/// the event says.
+extension RevenueCatState {
+    /// Types that say how a purchase stands.
+    ///
+    /// A change of product is information only; the paired purchase carries the new state.
+    private static let standing: Set<String> = [
+        "INITIAL_PURCHASE", "RENEWAL", "CANCELLATION", "UNCANCELLATION", "EXPIRATION",
+        "NON_RENEWING_PURCHASE", "SUBSCRIPTION_PAUSED", "BILLING_ISSUE",
+        "SUBSCRIPTION_EXTENDED", "REFUND_REVERSED", "TEMPORARY_ENTITLEMENT_GRANT",
+    ]
+
+    /// Lets what an event reports happen in the model; events that the model made itself are in it
+    /// already.
+    package mutating func apply(_ body: JSONValue) {
+        guard let event = body["event"]?.object, let type = event["type"]?.string,
+            let asOf = Self.instant(event["event_timestamp_ms"])
+        else { return }
+        if type == "TRANSFER" {
+            moveByEvent(event, asOf)
+            return
+        }
+        guard Self.standing.contains(type), let number = customer(of: event, asOf),
+            let name = event["product_id"]?.string
+        else { return }
+        let parts = name.split(separator: ":", maxSplits: 1).map(String.init)
+        let product = parts.first ?? name
+        let old = customers[number]?.subscriptions[product]
+        var purchase = Self.purchase(event, asOf, product, after: old)
+        purchase.planID = parts.count == 2 ? parts[1] : nil
+        if type == "NON_RENEWING_PURCHASE", purchase.store != "PROMOTIONAL" {
+            purchase.isOneTime = true
+            customers[number]?.put(purchase)
+            return
+        }
+        if let old, old.asOf > asOf { return }
+        if purchase.price == 0, let old { purchase.price = old.price }
+        Self.settle(&purchase, type, event, after: old)
+        // A one-time purchase that is refunded is no more.
+        if purchase.refunded == asOf { customers[number]?.oneTime[product] = nil }
+        customers[number]?.put(purchase)
+    }
+
+    /// The purchase as the event's lifecycle fields describe it.
+    private static func purchase(
+        _ event: JSONObject,
+        _ asOf: Instant,
+        _ product: String,
+        after old: Purchase?
+    ) -> Purchase {
+        let purchased = instant(event["purchased_at_ms"]) ?? asOf
+        let transaction = event["transaction_id"]?.string ?? product
+        var purchase = Purchase(
+            productID: product,
+            store: event["store"]?.string ?? "APP_STORE",
+            environment: event["environment"]?.string ?? "PRODUCTION",
+            period: event["period_type"]?.string ?? "NORMAL",
+            purchased: purchased,
+            originallyPurchased: old?.originallyPurchased ?? purchased,
+            expires: instant(event["expiration_at_ms"]),
+            transactionID: transaction,
+            originalTransactionID: event["original_transaction_id"]?.string ?? transaction,
+            priceUSD: event["price"] ?? 0,
+            price: event["price"] ?? 0,
+            currency: event["currency"] ?? .null,
+            entitlements: event["entitlement_ids"]?.array?.compactMap(\.string) ?? [],
+            asOf: asOf
+        )
+        purchase.isScripted = true
+        return purchase
+    }
+
+    /// What the type says about the purchase, beside its dates.
+    private static func settle(
+        _ purchase: inout Purchase,
+        _ type: String,
+        _ event: JSONObject,
+        after old: Purchase?
+    ) {
+        let asOf = purchase.asOf
+        switch type {
+        case "CANCELLATION":
+            purchase.unsubscribed = asOf
+            purchase.billingIssue = old?.billingIssue
+            purchase.graceEnd = old?.graceEnd
+            let reason = event["cancel_reason"]?.string
+            if reason == "CUSTOMER_SUPPORT" { purchase.refunded = asOf }
+            if reason == "BILLING_ERROR" { purchase.billingIssue = old?.billingIssue ?? asOf }
+        case "BILLING_ISSUE":
+            purchase.billingIssue = asOf
+            purchase.graceEnd = instant(event["grace_period_expiration_at_ms"])
+            purchase.unsubscribed = old?.unsubscribed
+        case "EXPIRATION":
+            purchase.unsubscribed = old?.unsubscribed ?? asOf
+            purchase.billingIssue = old?.billingIssue
+            // A refund ends the period, and the end that follows it does not undo the refund.
+            if old?.transactionID == purchase.transactionID { purchase.refunded = old?.refunded }
+            // Captures show an expiry far ahead here; the subscription is over all the same.
+            purchase.expires = min(purchase.expires ?? asOf, asOf)
+        case "SUBSCRIPTION_PAUSED":
+            purchase.resume = instant(event["auto_resume_at_ms"])
+        // The others say all in their dates.
+        default: break
+        }
+    }
+
+    private mutating func moveByEvent(_ event: JSONObject, _ asOf: Instant) {
+        let losers = event["transferred_from"]?.array?.compactMap(\.string) ?? []
+        let winners = event["transferred_to"]?.array?.compactMap(\.string) ?? []
+        guard let winner = winners.first else { return }
+        let target = customer(named: winners, original: winner, asOf)
+        for loser in losers {
+            if let source = customerByID[loser] { movePurchases(from: source, to: target) }
+        }
+    }
+
+    private mutating func customer(of event: JSONObject, _ asOf: Instant) -> Int? {
+        guard let id = event["app_user_id"]?.string else { return nil }
+        let original = event["original_app_user_id"]?.string ?? id
+        let aliases = event["aliases"]?.array?.compactMap(\.string) ?? []
+        let number = customer(named: [id, original] + aliases, original: original, asOf)
+        for member in event["subscriber_attributes"]?.object?.members ?? [] {
+            customers[number]?.attributes[member.key] = member.value
+        }
+        return number
+    }
+}
