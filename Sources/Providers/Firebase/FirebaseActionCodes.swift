@@ -64,14 +64,7 @@ extension FirebaseState {
 
     mutating func sendActionCode(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let fields = call.fields
-        let sent = try fields.required("requestType", "MISSING_REQ_TYPE")
-        let name = Self.kindNumbers[sent] ?? sent
-        guard name != "OOB_REQ_TYPE_UNSPECIFIED", name != "0" else {
-            throw FirebaseError("MISSING_REQ_TYPE")
-        }
-        guard Self.kindNumbers.values.contains(name) else {
-            throw .argument("/requestType must be equal to one of the allowed values")
-        }
+        let name = try Self.requestType(fields)
         let returnsLink = fields.flag("returnOobLink") == true
         guard call.isAdmin || !returnsLink else { throw FirebaseError("INSUFFICIENT_PERMISSION") }
         if let uri = fields.filled("continueUrl"), !Self.isAbsolute(uri) {
@@ -81,56 +74,15 @@ extension FirebaseState {
                     + "scheme and host))"
             )
         }
-        let project = project(call)
-        let kind = ActionCode.Kind(rawValue: name)
-        var email: String
-        var newEmail: String?
-        switch kind {
-        case .passwordReset:
-            email = try fields.required("email", "MISSING_EMAIL").lowercased()
-            guard project.user(withEmail: email) != nil else {
-                guard project.enumerationProtection else { throw FirebaseError("EMAIL_NOT_FOUND") }
-                return Self.mailed(email)
-            }
-            try countResetMail(email, call)
-        case .verifyEmail:
-            if returnsLink, fields.filled("idToken") == nil {
-                email = try fields.required("email", "MISSING_EMAIL").lowercased()
-                guard project.user(withEmail: email) != nil else {
-                    throw FirebaseError("USER_NOT_FOUND")
-                }
-            } else {
-                guard let known = try session(call).user.email else {
-                    throw FirebaseError("MISSING_EMAIL")
-                }
-                email = known
-            }
-        case .emailSignIn:
-            guard settings.emailLinkProvider else { throw FirebaseError("OPERATION_NOT_ALLOWED") }
-            email = try fields.required("email", "MISSING_EMAIL").lowercased()
-        case .changeEmail:
-            let wanted = try fields.required("newEmail", "MISSING_NEW_EMAIL").lowercased()
-            if returnsLink, fields.filled("idToken") == nil {
-                email = try fields.required("email", "MISSING_EMAIL").lowercased()
-                guard project.user(withEmail: email) != nil else {
-                    throw FirebaseError("USER_NOT_FOUND")
-                }
-            } else {
-                _ = try fields.required("idToken", "MISSING_ID_TOKEN")
-                let session = try session(call)
-                try requireRecentSignIn(session, call)
-                guard let known = session.user.email else { throw FirebaseError("MISSING_EMAIL") }
-                email = known
-            }
-            guard project.user(withEmail: wanted) == nil else {
-                throw FirebaseError("EMAIL_EXISTS")
-            }
-            newEmail = wanted
-        case .recoverEmail, nil:
+        guard let kind = ActionCode.Kind(rawValue: name), kind != .recoverEmail else {
             throw .notImplemented("\(name) is not implemented in the Auth Emulator.")
         }
+        let (email, newEmail) = try addresses(kind, call)
+        // Nobody learns whether there is such an account.
+        if kind == .passwordReset, project(call).user(withEmail: email) == nil {
+            return Self.mailed(email)
+        }
         guard Self.isEmail(email) else { throw FirebaseError("INVALID_EMAIL") }
-        guard let kind else { throw .notFound }
         let code = makeCode(kind, email: email, newEmail: newEmail, call)
         var answer = Self.mailed(email)
         if returnsLink {
@@ -138,6 +90,76 @@ extension FirebaseState {
             answer["oobLink"] = .string(code.link)
         }
         return answer
+    }
+
+    private static func requestType(_ fields: FirebaseFields) throws(FirebaseError) -> String {
+        let sent = try fields.required("requestType", "MISSING_REQ_TYPE")
+        let name = kindNumbers[sent] ?? sent
+        guard name != "OOB_REQ_TYPE_UNSPECIFIED", name != "0" else {
+            throw FirebaseError("MISSING_REQ_TYPE")
+        }
+        guard kindNumbers.values.contains(name) else {
+            throw .argument("/requestType must be equal to one of the allowed values")
+        }
+        return name
+    }
+
+    /// Where the mail goes, and the address that it is about when that is another.
+    private mutating func addresses(
+        _ kind: ActionCode.Kind,
+        _ call: FirebaseCall
+    ) throws(FirebaseError) -> (email: String, newEmail: String?) {
+        let fields = call.fields
+        switch kind {
+        case .passwordReset:
+            let email = try fields.required("email", "MISSING_EMAIL").lowercased()
+            let project = project(call)
+            if project.user(withEmail: email) != nil {
+                try countResetMail(email, call)
+            } else if !project.enumerationProtection {
+                throw FirebaseError("EMAIL_NOT_FOUND")
+            }
+            return (email, nil)
+        case .verifyEmail:
+            if let named = try addressForLink(call) { return (named, nil) }
+            guard let known = try session(call).user.email else {
+                throw FirebaseError("MISSING_EMAIL")
+            }
+            return (known, nil)
+        case .emailSignIn:
+            guard settings.emailLinkProvider else { throw FirebaseError("OPERATION_NOT_ALLOWED") }
+            return (try fields.required("email", "MISSING_EMAIL").lowercased(), nil)
+        case .changeEmail:
+            let wanted = try fields.required("newEmail", "MISSING_NEW_EMAIL").lowercased()
+            let named = try addressForLink(call)
+            let email = if let named { named } else { try addressOfSession(call) }
+            guard project(call).user(withEmail: wanted) == nil else {
+                throw FirebaseError("EMAIL_EXISTS")
+            }
+            return (email, wanted)
+        case .recoverEmail:
+            throw .notImplemented("RECOVER_EMAIL is not implemented in the Auth Emulator.")
+        }
+    }
+
+    /// The address that an administrator names who wants the link alone; nil when a user asks.
+    private func addressForLink(_ call: FirebaseCall) throws(FirebaseError) -> String? {
+        guard call.fields.flag("returnOobLink") == true, call.fields.filled("idToken") == nil
+        else { return nil }
+        let email = try call.fields.required("email", "MISSING_EMAIL").lowercased()
+        guard project(call).user(withEmail: email) != nil else {
+            throw FirebaseError("USER_NOT_FOUND")
+        }
+        return email
+    }
+
+    /// The address of a user who signed in a moment ago.
+    private mutating func addressOfSession(_ call: FirebaseCall) throws(FirebaseError) -> String {
+        _ = try call.fields.required("idToken", "MISSING_ID_TOKEN")
+        let session = try session(call)
+        try requireRecentSignIn(session, call)
+        guard let known = session.user.email else { throw FirebaseError("MISSING_EMAIL") }
+        return known
     }
 
     private static func mailed(_ email: String) -> JSONObject {

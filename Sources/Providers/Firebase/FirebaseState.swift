@@ -4,7 +4,7 @@ package import Conformance
 /// and the emulator's own endpoints.
 ///
 /// Facts: Firebase fact sheet. What the emulator does is the default; see `FirebaseSettings`.
-package struct FirebaseState: Fake, Hashable, Codable {
+package struct FirebaseState: Hashable, Codable, Sendable {
     static let projectNumber = "12345"
 
     package var settings: FirebaseSettings {
@@ -86,7 +86,11 @@ package struct FirebaseState: Fake, Hashable, Codable {
 
     // MARK: Answering
 
-    package mutating func respond(to request: HTTPMessage.Request, at now: Instant) -> Reply {
+    package mutating func respond(
+        to request: HTTPMessage.Request,
+        at now: Instant,
+        planned _: ProviderPlan.Answer
+    ) -> Reply {
         var response: HTTPMessage.Response
         var confidence = Reply.Confidence.documented
         if request.method == "OPTIONS" {
@@ -104,10 +108,6 @@ package struct FirebaseState: Fake, Hashable, Codable {
             response.fields.append(HTTPMessage.Field("Vary", "Origin"))
         }
         return Reply(response, confidence, of: "firebase")
-    }
-
-    package static func failure(_ status: Int) -> HTTPMessage.Response {
-        FirebaseError.planned(status).response
     }
 
     private static func preflight(_ request: HTTPMessage.Request) -> HTTPMessage.Response {
@@ -255,127 +255,6 @@ package struct FirebaseState: Fake, Hashable, Codable {
         case .updateConfig: try updateConfiguration(call)
         case .downloadAccount, .uploadAccount, .unimplemented:
             throw .notImplemented("This is not implemented in the Auth Emulator.")
-        }
-    }
-}
-
-/// Which operation a path names, section 1.
-struct FirebaseRoute {
-    enum Operation: String, CaseIterable {
-        case signUp, signInWithPassword, signInWithIdp, signInWithCustomToken, signInWithEmailLink
-        case sendVerificationCode, signInWithPhoneNumber, sendOobCode, resetPassword, update
-        case lookup, delete, createAuthUri, batchGet, query, batchCreate, batchDelete
-        case createSessionCookie, token, projectConfig, recaptchaParams, config, updateConfig
-        case downloadAccount, uploadAccount, unimplemented
-
-        var isAdminOnly: Bool {
-            switch self {
-            case .batchGet, .query, .batchCreate, .batchDelete, .createSessionCookie, .config,
-                .updateConfig:
-                true
-            default: false
-            }
-        }
-
-        var isLegacyBulk: Bool { self == .downloadAccount || self == .uploadAccount }
-    }
-
-    var operation: Operation
-    var projectID: String?
-    var tenantID: String?
-
-    private static let legacy: [String: Operation] = [
-        "createAuthUri": .createAuthUri, "deleteAccount": .delete,
-        "emailLinkSignin": .signInWithEmailLink, "getAccountInfo": .lookup,
-        "getOobConfirmationCode": .sendOobCode, "getProjectConfig": .projectConfig,
-        "getRecaptchaParam": .recaptchaParams, "resetPassword": .resetPassword,
-        "sendVerificationCode": .sendVerificationCode, "setAccountInfo": .update,
-        "signupNewUser": .signUp, "verifyAssertion": .signInWithIdp,
-        "verifyCustomToken": .signInWithCustomToken, "verifyPassword": .signInWithPassword,
-        "verifyPhoneNumber": .signInWithPhoneNumber, "downloadAccount": .downloadAccount,
-        "uploadAccount": .uploadAccount, "signOutUser": .unimplemented,
-    ]
-
-    /// Operations of `accounts:OP`; the others have paths of their own.
-    private static let accountOperations: Set<Operation> = [
-        .signUp, .signInWithPassword, .signInWithIdp, .signInWithCustomToken,
-        .signInWithEmailLink, .sendVerificationCode, .signInWithPhoneNumber, .sendOobCode,
-        .resetPassword, .update, .lookup, .delete, .createAuthUri, .batchGet, .query,
-        .batchCreate, .batchDelete,
-    ]
-
-    init?(_ method: String, _ segments: [String]) {
-        var segments = segments[...]
-        func account(_ text: String, method: String) -> Operation? {
-            if text == "accounts" { return method == "POST" ? .signUp : nil }
-            guard text.hasPrefix("accounts:"),
-                let operation = Operation(rawValue: String(text.dropFirst("accounts:".count))),
-                Self.accountOperations.contains(operation)
-            else { return nil }
-            return method == (operation == .batchGet ? "GET" : "POST") ? operation : nil
-        }
-        if segments.starts(with: ["identitytoolkit", "v3", "relyingparty"]), segments.count == 4 {
-            guard let operation = Self.legacy[segments[3]] else { return nil }
-            let isRead = operation == .projectConfig || operation == .recaptchaParams
-            guard method == (isRead ? "GET" : "POST") else { return nil }
-            self.operation = operation
-            return
-        }
-        let version = segments.removeFirst()
-        switch (version, segments.count, segments.first ?? "") {
-        case ("v1", 1, "token") where method == "POST": operation = .token
-        case ("v1", 1, "projects") where method == "GET": operation = .projectConfig
-        case ("v1", 1, "recaptchaParams") where method == "GET": operation = .recaptchaParams
-        case ("v2", 1, "passwordPolicy"), ("v2", 1, "recaptchaConfig"),
-            ("v2", 1, "accounts:revokeToken"):
-            operation = .unimplemented
-        case ("v1", 1, let name):
-            guard name != "accounts", let found = account(name, method: method) else { return nil }
-            operation = found
-        case ("v1", 2, "projects"):
-            let parts = segments[segments.startIndex + 1].split(
-                separator: ":",
-                maxSplits: 1
-            ).map(String.init)
-            guard parts.count == 2, method == "POST" else { return nil }
-            projectID = parts[0]
-            switch parts[1] {
-            case "createSessionCookie": operation = .createSessionCookie
-            case "queryAccounts": operation = .query
-            default: return nil
-            }
-        case ("v1", 3, "projects"):
-            projectID = segments[segments.startIndex + 1]
-            guard let found = account(segments[segments.startIndex + 2], method: method) else {
-                return nil
-            }
-            operation = found
-        case ("v1", 4, "projects") where segments[segments.startIndex + 2] == "tenants":
-            projectID = segments[segments.startIndex + 1]
-            let parts = segments[segments.startIndex + 3].split(
-                separator: ":",
-                maxSplits: 1
-            ).map(String.init)
-            guard parts.count == 2, parts[1] == "createSessionCookie", method == "POST" else {
-                return nil
-            }
-            tenantID = parts[0]
-            operation = .createSessionCookie
-        case ("v1", 5, "projects") where segments[segments.startIndex + 2] == "tenants":
-            projectID = segments[segments.startIndex + 1]
-            tenantID = segments[segments.startIndex + 3]
-            guard let found = account(segments[segments.startIndex + 4], method: method) else {
-                return nil
-            }
-            operation = found
-        case ("v2", 3, "projects") where segments[segments.startIndex + 2] == "config":
-            projectID = segments[segments.startIndex + 1]
-            switch method {
-            case "GET": operation = .config
-            case "PATCH": operation = .updateConfig
-            default: return nil
-            }
-        default: return nil
         }
     }
 }

@@ -4,7 +4,7 @@ package import Conformance
 ///
 /// Facts: OneSignal fact sheet. Every route is served at `/` and below `/api/v1`, as the legacy
 /// host served them.
-package struct OneSignalState: Fake, Hashable {
+package struct OneSignalState: Hashable, Sendable {
     /// Results are kept for this long after the first request with a key (section 5).
     package static let replayWindow: Duration = .seconds(30 * 86_400)
 
@@ -37,10 +37,6 @@ package struct OneSignalState: Fake, Hashable {
         ids = IDSource(seed: seed, text: "onesignal")
     }
 
-    package mutating func respond(to request: HTTPMessage.Request, at now: Instant) -> Reply {
-        respond(to: request, at: now, planned: .asUsual)
-    }
-
     /// Answers; a plan can make the answer to a notification an unlucky one.
     package mutating func respond(
         to request: HTTPMessage.Request,
@@ -55,10 +51,6 @@ package struct OneSignalState: Fake, Hashable {
         } catch {
             return Reply(error.response, error.confidence, of: "onesignal")
         }
-    }
-
-    package static func failure(_ status: Int) -> HTTPMessage.Response {
-        OneSignalError.planned(status).response
     }
 
     // MARK: The call

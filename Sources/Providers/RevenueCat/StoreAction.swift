@@ -116,6 +116,42 @@ package struct StoreAction: Hashable, Codable, Sendable {
                     + Self.fields.sorted().joined(separator: ", ")
             )
         }
+        let fields = Fields(body)
+        user = try fields.text("user") ?? user
+        from = try fields.text("from")
+        product = try fields.text("product") ?? product
+        newProduct = try fields.text("newProduct")
+        store = try fields.choice("store", EventSpec.stores, "APP_STORE")
+        environment = try fields.choice("environment", ["PRODUCTION", "SANDBOX"], "PRODUCTION")
+        period = try fields.choice("period", ["NORMAL", "TRIAL", "INTRO", "PREPAID"], "NORMAL")
+        reason = try fields.text("reason")
+        offering = try fields.text("offering")
+        offerCode = try fields.text("offerCode")
+        entitlement = try fields.text("entitlement")
+        duration = try fields.text("duration")
+        grace = try fields.span("grace")
+        by = try fields.span("by")
+        if let when = try fields.text("when") {
+            guard ["now", "period-end"].contains(when) else {
+                throw Refusal("'when' is '\(when)', which is neither now nor period-end")
+            }
+            isAtPeriodEnd = when == "period-end"
+        }
+        currency = try fields.text("currency")
+        if case .number(let number)? = body["price"] { price = number.double }
+        isApproved = body["approved"]?.bool ?? false
+        amount = body["amount"]?.int64 ?? amount
+        variant = try fields.text("variant") ?? variant
+        type = try fields.text("type")
+        attributes = body["attributes"]?.object ?? JSONObject()
+    }
+
+    /// Members of an action's body, each read as what it must be.
+    private struct Fields {
+        let body: JSONObject
+
+        init(_ body: JSONObject) { self.body = body }
+
         func text(_ name: String) throws(Refusal) -> String? {
             guard let value = body[name], !value.isNull else { return nil }
             guard let text = value.string, !text.isEmpty else {
@@ -123,6 +159,7 @@ package struct StoreAction: Hashable, Codable, Sendable {
             }
             return text
         }
+
         func span(_ name: String) throws(Refusal) -> Duration? {
             guard let text = try text(name) else { return nil }
             guard let span = Duration(contractText: text) else {
@@ -130,8 +167,12 @@ package struct StoreAction: Hashable, Codable, Sendable {
             }
             return span
         }
-        func choice(_ name: String, _ values: [String], _ normal: String) throws(Refusal) -> String
-        {
+
+        func choice(
+            _ name: String,
+            _ values: [String],
+            _ normal: String
+        ) throws(Refusal) -> String {
             let text = try text(name)?.uppercased() ?? normal
             guard values.contains(text) else {
                 throw Refusal(
@@ -141,32 +182,5 @@ package struct StoreAction: Hashable, Codable, Sendable {
             }
             return text
         }
-        user = try text("user") ?? user
-        from = try text("from")
-        product = try text("product") ?? product
-        newProduct = try text("newProduct")
-        store = try choice("store", EventSpec.stores, "APP_STORE")
-        environment = try choice("environment", ["PRODUCTION", "SANDBOX"], "PRODUCTION")
-        period = try choice("period", ["NORMAL", "TRIAL", "INTRO", "PREPAID"], "NORMAL")
-        reason = try text("reason")
-        offering = try text("offering")
-        offerCode = try text("offerCode")
-        entitlement = try text("entitlement")
-        duration = try text("duration")
-        grace = try span("grace")
-        by = try span("by")
-        if let when = try text("when") {
-            guard ["now", "period-end"].contains(when) else {
-                throw Refusal("'when' is '\(when)', which is neither now nor period-end")
-            }
-            isAtPeriodEnd = when == "period-end"
-        }
-        currency = try text("currency")
-        if case .number(let number)? = body["price"] { price = number.double }
-        isApproved = body["approved"]?.bool ?? false
-        amount = body["amount"]?.int64 ?? amount
-        variant = try text("variant") ?? variant
-        type = try text("type")
-        attributes = body["attributes"]?.object ?? JSONObject()
     }
 }

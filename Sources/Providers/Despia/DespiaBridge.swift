@@ -1,0 +1,228 @@
+internal import Conformance
+
+/// The bridge: commands of the page, what is written for them, and what goes wrong on the way
+/// (fact sheet, sections 1 and 3).
+extension DespiaState {
+    static func variable(_ name: String, _ value: JSONValue, _ delay: Int64) -> JSONValue {
+        ["kind": "variable", "name": .string(name), "value": value, "delay": .integer(delay)]
+    }
+
+    /// A call of a page's function with these arguments.
+    static func call(_ name: String, _ arguments: [JSONValue], _ delay: Int64) -> JSONValue {
+        [
+            "kind": "callback", "name": .string(name), "arguments": .array(arguments),
+            "delay": .integer(delay),
+        ]
+    }
+
+    mutating func bridge(
+        _ body: JSONObject,
+        _ name: String,
+        at now: Instant
+    ) throws(Refusal) -> JSONObject {
+        guard let text = body["command"]?.string else {
+            throw Refusal(400, "'command' is missing: the text the page assigned")
+        }
+        let command = BridgeCommand(text, decoding: settings.vaultDecode)
+        var device = device(name)
+        device.commandCount += 1
+        let number = device.commandCount
+        let page = (body["page"] ?? body["tPage"])?.int64
+        let gap = page.flatMap { time in device.lastCommandAt.map { time - $0 } }
+        device.lastCommandAt = page
+        devices[name] = device
+        record(.bridge, name, now, body, text: text, command: command)
+        // An ordinary browser has no native side.
+        if device.uaPreset == "browser" { return ["sequence": .integer(number), "replies": []] }
+        if faults.setterThrows.contains(number) {
+            return ["sequence": .integer(number), "throws": true, "replies": []]
+        }
+        let isSwallowed = faults.coalescingMilliseconds.map { limit in
+            gap.map { $0 < limit } ?? false
+        }
+        let fault = takeFault(for: command)
+        guard !faults.drop.contains(number), fault != .drop, isSwallowed != true else {
+            return ["sequence": .integer(number), "dropped": true, "replies": []]
+        }
+        var replies = carryOut(command, &device, at: now)
+        devices[name] = device
+        replies = replies.map { faulty($0, number, command, fault) }
+        if faults.duplicate.contains(number) || fault == .duplicate { replies += replies }
+        for reply in replies {
+            let kind: DespiaRecord.Kind = reply["kind"] == "callback" ? .callback : .reply
+            record(kind, name, now, body, text: reply["name"]?.string ?? "", value: reply)
+        }
+        return .present([
+            ("sequence", .integer(number)), ("replies", .array(replies)),
+            ("killPage", faults.killPageAfter == number ? true : nil),
+        ])
+    }
+
+    /// The fault that waits for such a command, which is used up by it.
+    mutating func takeFault(for command: BridgeCommand) -> BridgePlan.Fault.Kind? {
+        let index = faults.matching.firstIndex {
+            $0.times > 0 && $0.scheme == command.scheme
+                && ($0.key == nil || $0.key == command["key"])
+        }
+        guard let index else { return nil }
+        faults.matching[index].times -= 1
+        return faults.matching[index].kind
+    }
+
+    func faulty(
+        _ reply: JSONValue,
+        _ number: Int64,
+        _ command: BridgeCommand,
+        _ fault: BridgePlan.Fault.Kind?
+    ) -> JSONValue {
+        var fields = reply.object ?? JSONObject()
+        switch faults.reply[command.scheme] {
+        case .null: fields["value"] = .null
+        case .empty: fields["value"] = ""
+        case .na: fields["value"] = "n/a"
+        case .wrongType: fields["value"] = 42
+        case .wrongKey: fields["name"] = .string((fields["name"]?.string ?? "") + "_")
+        case nil: break
+        }
+        switch fault {
+        case .wrongType: fields["value"] = 42
+        case .wrongKey: fields["name"] = .string((fields["name"]?.string ?? "") + "_")
+        case .drop, .late, .duplicate, nil: break
+        }
+        if faults.late.contains(number) || fault == .late {
+            fields["delay"] = .integer(settings.lateMilliseconds)
+        }
+        if faults.early.contains(number) { fields["early"] = true }
+        return .object(fields)
+    }
+
+    /// Carries out a command and says what is written for it.
+    private mutating func carryOut(
+        _ command: BridgeCommand,
+        _ device: inout DespiaDevice,
+        at now: Instant
+    ) -> [JSONValue] {
+        let delay = settings.latencyByScheme[command.scheme] ?? settings.latencyMilliseconds
+        switch command.scheme {
+        case "readvault":
+            guard let key = command["key"], !key.isEmpty else { return [] }
+            return readVault(key, &device).map { [Self.variable(key, $0, delay)] } ?? []
+        case "setvault":
+            setVault(command, &device)
+            return []
+        case "writevalue":
+            device.storedValue = FormText.decoded(command.path, plusIsBlank: false)
+            return []
+        case "readvalue":
+            let value = device.storedValue.map(JSONValue.string) ?? .null
+            return [Self.variable("storedValues", value, delay)]
+        case "getpurchasehistory": return readHistory(device, delay)
+        case "revenuecat": return revenueCat(command, &device, delay, at: now)
+        case "setonesignalplayerid":
+            device.externalID = command["user_id"]
+            register(device)
+            return []
+        case "registerpush":
+            if device.pushPermission == .undetermined { device.pushPermission = .granted }
+            register(device)
+            return []
+        case "bioauth": return [Self.verdict(prompt(&device), delay)]
+        case "stripe":
+            return [
+                Self.call("stripeEvent", [["method": "payment", "status": "completed"]], delay)
+            ]
+        case "location":
+            let place: JSONValue = [
+                "latitude": .number(JSONNumber(52.52)), "longitude": .number(JSONNumber(13.4)),
+            ]
+            return [Self.call("onLocationChange", [place], delay)]
+        // What only reads, and commands that a runtime does not know, which it ignores.
+        default:
+            return variables(command, device).map { Self.variable($0.name, $0.value, delay) }
+        }
+    }
+
+    /// The variables that a command asks for; none for one that this runtime does not know.
+    private func variables(
+        _ command: BridgeCommand,
+        _ device: DespiaDevice
+    ) -> [(name: String, value: JSONValue)] {
+        let hasPush = device.pushPermission == .granted
+        switch command.scheme {
+        case "getonesignalplayerid":
+            return [("onesignalplayerid", hasPush ? .string(device.playerID) : "")]
+        case "checkNativePushPermissions": return [("nativePushEnabled", .bool(hasPush))]
+        case "get-uuid":
+            let uuid = faults.uuidMissing ? nil : device.installUUID
+            return [("uuid", uuid.map(JSONValue.string) ?? .null)]
+        case "getappversion": return [("versionNumber", "1.0.0"), ("bundleNumber", "1")]
+        case "getstorelocation": return [("storeLocation", "US")]
+        case "user-disable-tracking": return [("trackingDisabled", true)]
+        case "getclipboard": return [("clipboarddata", "")]
+        case "readcontacts": return [("contacts", [])]
+        case "readhealthkit": return [("healthkitResponse", [:])]
+        case "localcdn": return command.path == "query" ? [("cdnItems", [])] : []
+        default: return []
+        }
+    }
+
+    private mutating func setVault(_ command: BridgeCommand, _ device: inout DespiaDevice) {
+        guard let key = command["key"], !key.isEmpty else { return }
+        let item = DespiaDevice.VaultItem(
+            value: command["value"] ?? "",
+            isLocked: command["locked"] == "true"
+        )
+        device.vaultLocal[key] = item
+        if device.syncsVault { cloud[device.vaultAccount, default: [:]][key] = item }
+    }
+
+    private static func verdict(_ outcome: DespiaDevice.Biometrics, _ delay: Int64) -> JSONValue {
+        switch outcome {
+        case .success: call("onBioAuthSuccess", [], delay)
+        case .failure: call("onBioAuthFailure", ["-1", "authentication failed"], delay)
+        case .unavailable: call("onBioAuthUnavailable", [], delay)
+        }
+    }
+
+    mutating func register(_ device: DespiaDevice) {
+        registrations.append(
+            Registration(
+                playerID: device.playerID,
+                externalID: device.externalID.flatMap { $0.isEmpty ? nil : $0 },
+                isAndroid: device.platform == "android"
+            )
+        )
+    }
+
+    func prompt(_ device: inout DespiaDevice) -> DespiaDevice.Biometrics {
+        device.biometricQueue.isEmpty ? device.biometrics : device.biometricQueue.removeFirst()
+    }
+
+    /// What is written for a key; nil for nothing at all, and the page waits for its 30 s.
+    func readVault(_ key: String, _ device: inout DespiaDevice) -> JSONValue? {
+        func nothing(_ kind: DespiaSettings.Nothing) -> JSONValue? {
+            switch kind {
+            case .null: .null
+            case .silent: nil
+            case .empty: ""
+            case .na: "n/a"
+            }
+        }
+        guard let item = device.vaultLocal[key] else { return nothing(settings.vaultMissing) }
+        if item.isLocked, prompt(&device) != .success {
+            return nothing(settings.vaultLockedFailure)
+        }
+        return .string(item.value)
+    }
+
+    func readHistory(_ device: DespiaDevice, _ delay: Int64) -> [JSONValue] {
+        let list = JSONValue.array((history[device.storeAccount] ?? []).map(JSONValue.object))
+        switch settings.history {
+        case .array: return [Self.variable("restoredData", list, delay)]
+        case .string: return [Self.variable("restoredData", .string(list.text), delay)]
+        // Native code that fails writes null (section 1.3).
+        case .null: return [Self.variable("restoredData", .null, delay)]
+        case .silent: return []
+        }
+    }
+}

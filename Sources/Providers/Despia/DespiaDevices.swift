@@ -1,0 +1,246 @@
+internal import Conformance
+
+/// Devices as a person or a test sees and moves them: `GET`, `PATCH` and `POST /device/…`.
+extension DespiaState {
+    mutating func device(_ name: String) -> DespiaDevice {
+        if let known = devices[name] { return known }
+        let account = "account-" + name
+        let made = DespiaDevice(
+            name: name,
+            installUUID: ids.uuid().uppercased(),
+            storeAccount: account,
+            vaultAccount: account,
+            playerID: ids.uuid(),
+            revenueCatID: "$RCAnonymousID:" + ids.hex(32)
+        )
+        devices[name] = made
+        return made
+    }
+
+    func shown(_ device: DespiaDevice) -> JSONObject {
+        func items(_ items: [String: DespiaDevice.VaultItem]) -> JSONValue {
+            .object(
+                JSONObject(
+                    members: items.sorted { $0.key < $1.key }.map {
+                        .init(
+                            key: $0.key,
+                            value: [
+                                "value": .string($0.value.value),
+                                "locked": .bool($0.value.isLocked),
+                            ]
+                        )
+                    }
+                )
+            )
+        }
+        let paywall: JSONValue =
+            device.paywall.map {
+                .object(
+                    .present([
+                        ("open", true), ("externalId", $0.externalID.map(JSONValue.string)),
+                        ("offering", $0.offering.map(JSONValue.string)),
+                        ("product", $0.product.map(JSONValue.string)),
+                        ("presentedAt", .integer($0.presented.milliseconds)),
+                    ])
+                )
+            } ?? ["open": false]
+        return [
+            "device": .string(device.name), "platform": .string(device.platform),
+            "uaPreset": .string(device.uaPreset), "userAgent": .string(device.userAgent),
+            "installUuid": device.installUUID.map(JSONValue.string) ?? .null,
+            "storeAccount": .string(device.storeAccount),
+            "vaultAccount": .string(device.vaultAccount),
+            "pushPermission": .string(device.pushPermission.rawValue),
+            "playerId": .string(device.playerID),
+            "externalId": device.externalID.map(JSONValue.string) ?? .null,
+            "biometrics": .string(device.biometrics.rawValue),
+            "vaultLocal": items(device.vaultLocal),
+            "vaultCloud": items(cloud[device.vaultAccount] ?? [:]),
+            "history": .array((history[device.storeAccount] ?? []).map(JSONValue.object)),
+            "paywall": paywall,
+            "globals": .object(globals(device)),
+            "globalDelays": [
+                "uuid": .integer(settings.uuidDelay),
+                "onesignalplayerid": .integer(settings.playerIDDelay),
+            ],
+        ]
+    }
+
+    /// What the runtime injects before any page script runs (section 1.5).
+    func globals(_ device: DespiaDevice) -> JSONObject {
+        guard device.uaPreset != "browser" else { return JSONObject() }
+        let flags = settings.hasRuntimeFlags
+        return .present([
+            ("uuid", faults.uuidMissing ? nil : device.installUUID.map(JSONValue.string)),
+            (
+                "onesignalplayerid",
+                device.pushPermission == .granted ? .string(device.playerID) : nil
+            ),
+            ("native_runtime", flags ? "despia" : nil),
+            // Nobody has named this platform yet.
+            (
+                "native_os",
+                flags && device.uaPreset != "unknown" ? .string(device.platform) : nil
+            ),
+        ])
+    }
+
+    /// Sets what the control of a device may set.
+    mutating func patch(_ body: JSONObject, _ name: String) throws(Refusal) -> JSONObject {
+        var device = device(name)
+        for member in body.members where member.key != "device" {
+            try Self.set(member.key, to: member.value.string, of: &device)
+        }
+        devices[name] = device
+        return shown(device)
+    }
+
+    private static let presets = [
+        "iphone", "ipad", "ipad-no-token", "ipad-desktop", "android", "unknown", "browser",
+    ]
+
+    private static func set(
+        _ field: String,
+        to text: String?,
+        of device: inout DespiaDevice
+    ) throws(Refusal) {
+        switch field {
+        case "platform":
+            guard let text, ["ios", "android"].contains(text) else {
+                throw Refusal(400, "'platform' is ios or android")
+            }
+            device.platform = text
+            if text == "android" { device.uaPreset = "android" }
+        case "uaPreset":
+            guard let text, presets.contains(text) else {
+                throw Refusal(400, "'uaPreset' is one of \(presets.joined(separator: ", "))")
+            }
+            device.uaPreset = text
+        case "installUuid": device.installUUID = text
+        case "storeAccount": device.storeAccount = text ?? device.storeAccount
+        case "vaultAccount": device.vaultAccount = text ?? device.vaultAccount
+        case "playerId": device.playerID = text ?? device.playerID
+        case "externalId": device.externalID = text
+        case "pushPermission":
+            guard let value = text.flatMap(DespiaDevice.Permission.init(rawValue:)) else {
+                throw Refusal(400, "'pushPermission' is granted, denied or undetermined")
+            }
+            device.pushPermission = value
+        case "biometrics":
+            guard let value = text.flatMap(DespiaDevice.Biometrics.init(rawValue:)) else {
+                throw Refusal(400, "'biometrics' is success, failure or unavailable")
+            }
+            device.biometrics = value
+        default: throw Refusal(400, "a device has no '\(field)' that can be set")
+        }
+    }
+
+    // MARK: Moves
+
+    /// Moves a device as a person, a store or a test does.
+    mutating func operate(
+        _ path: [String],
+        _ body: JSONObject,
+        _ name: String,
+        at now: Instant
+    ) throws(Refusal) -> JSONObject {
+        var device = device(name)
+        var callbacks: [JSONValue] = []
+        switch path {
+        case ["reset"]: return forget(device)
+        case ["new-install"], ["reinstall"]: install(&device)
+        case ["second-device"]: return try copy(device, body)
+        case ["cloud", "push"]:
+            cloud[device.vaultAccount, default: [:]].merge(device.vaultLocal) { $1 }
+        case ["cloud", "pull"]: device.vaultLocal.merge(cloud[device.vaultAccount] ?? [:]) { $1 }
+        case ["vault"]: fillVault(of: &device, body)
+        case ["cloud", "hold"]: device.syncsVault = false
+        case ["cloud", "release"]: device.syncsVault = true
+        case ["biometrics"]:
+            guard let value = body["outcome"]?.string.flatMap(DespiaDevice.Biometrics.init) else {
+                throw Refusal(400, "'outcome' is success, failure or unavailable")
+            }
+            device.biometricQueue.append(value)
+        case ["center", "restore"]: callbacks = restore(device)
+        case let path where path.count == 2 && path[0] == "paywall":
+            guard let paywall = device.paywall else { throw Refusal(409, "no paywall is open") }
+            callbacks = try close(paywall, path[1], &device, body, at: now)
+        default: throw Refusal(404, "a device knows no '\(path.joined(separator: "/"))'")
+        }
+        devices[name] = device
+        return told(callbacks, to: device, at: now)
+    }
+
+    /// The device, with what is called on its page; the page may have gone, then it is lost.
+    private mutating func told(
+        _ callbacks: [JSONValue],
+        to device: DespiaDevice,
+        at now: Instant
+    ) -> JSONObject {
+        for callback in callbacks {
+            let text = callback["name"]?.string ?? ""
+            record(.callback, device.name, now, JSONObject(), text: text, value: callback)
+        }
+        var answer = shown(device)
+        answer["replies"] = .array(callbacks)
+        return answer
+    }
+
+    private mutating func forget(_ device: DespiaDevice) -> JSONObject {
+        cloud[device.vaultAccount] = nil
+        history[device.storeAccount] = nil
+        records.removeAll { $0.device == device.name }
+        devices[device.name] = nil
+        return shown(self.device(device.name))
+    }
+
+    /// The web storage and the local vault go; the accounts' copies stay.
+    private mutating func install(_ device: inout DespiaDevice) {
+        device.installUUID = ids.uuid().uppercased()
+        device.playerID = ids.uuid()
+        device.revenueCatID = "$RCAnonymousID:" + ids.hex(32)
+        device.externalID = nil
+        device.paywall = nil
+        device.storedValue = nil
+        device.vaultLocal = device.syncsVault ? cloud[device.vaultAccount] ?? [:] : [:]
+    }
+
+    /// Another device of the same person.
+    private mutating func copy(
+        _ device: DespiaDevice,
+        _ body: JSONObject
+    ) throws(Refusal) -> JSONObject {
+        guard let second = body["name"]?.string, devices[second] == nil else {
+            throw Refusal(400, "'name' is missing, or that device is there already")
+        }
+        var made = self.device(second)
+        made.storeAccount = device.storeAccount
+        made.vaultAccount = device.vaultAccount
+        made.vaultLocal = cloud[device.vaultAccount] ?? [:]
+        devices[second] = made
+        return shown(made)
+    }
+
+    /// What earlier versions of the app left there.
+    private mutating func fillVault(of device: inout DespiaDevice, _ body: JSONObject) {
+        for member in body["items"]?.object?.members ?? [] {
+            let item = member.value.string.map {
+                DespiaDevice.VaultItem(value: $0, isLocked: false)
+            }
+            device.vaultLocal[member.key] = item
+            cloud[device.vaultAccount, default: [:]][member.key] = item
+        }
+    }
+
+    /// The Customer Center shows the store account's receipt, which moves its purchases.
+    private mutating func restore(_ device: DespiaDevice) -> [JSONValue] {
+        let owner = history[device.storeAccount]?.first?["externalUserId"]?.string ?? ""
+        if !owner.isEmpty, owner != device.revenueCatID {
+            var action = StoreAction(.restore, user: device.revenueCatID)
+            action.from = owner
+            actions.append(action)
+        }
+        let event: JSONValue = ["event": "restoreCompleted"]
+        return [Self.call("onRevenueCatCenter", [event], settings.latencyMilliseconds)]
+    }
+}

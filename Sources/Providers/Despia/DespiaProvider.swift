@@ -1,0 +1,43 @@
+package import Conformance
+
+extension DespiaState: Provider {
+    package static let party = Exchange.Party.despia
+    package static let title = "Despia"
+    package static let defaultPort = 9350
+    package static let setsOffOthers = true
+    package static let secrets = ProviderSecrets(
+        members: ["receipt", "installUuid", "playerId", "value"]
+    )
+
+    /// A page on the device shows no key.
+    package init(seed: UInt64, key _: Secret?) {
+        self.init(seed: seed)
+    }
+
+    /// The device reads its purchases where the store keeps them.
+    package static func prepare(_ services: inout Services, at now: Instant) {
+        services.revenueCat.advance(to: now)
+        let store = services.revenueCat
+        services.despia.refreshHistory {
+            store.purchase(withTransaction: $0)
+        } isActive: {
+            $0.isActive(at: now)
+        }
+    }
+
+    /// Purchases go to the store, registrations to OneSignal.
+    package static func settle(
+        _ services: inout Services,
+        at now: Instant
+    ) -> [Services.InternalCall] {
+        for action in services.despia.takeActions() {
+            // The buyer may have it already; the device is told so by the store, not by us.
+            try? services.revenueCat.carryOut(action, at: now)
+        }
+        for device in services.despia.takeRegistrations() {
+            let app = services.revenueCat.settings.oneSignalApp
+            services.oneSignal.register(device, app: app, at: now)
+        }
+        return []
+    }
+}

@@ -1,0 +1,251 @@
+internal import Conformance
+
+/// Paywalls, purchases and the session that they belong to (fact sheet, sections 4 and 6).
+extension DespiaState {
+    mutating func close(
+        _ paywall: DespiaDevice.Paywall,
+        _ outcome: String,
+        _ device: inout DespiaDevice,
+        _ body: JSONObject,
+        at now: Instant
+    ) throws(Refusal) -> [JSONValue] {
+        let product = body["product"]?.string ?? paywall.product ?? "premium_monthly"
+        var transaction = ""
+        switch outcome {
+        case "complete":
+            transaction = buy(product, paywall, device, body, at: now)
+        case "cancel", "fail": break
+        default: throw Refusal(404, "a paywall can complete, cancel or fail")
+        }
+        device.paywall = nil
+        var callbacks: [JSONValue] = []
+        if outcome == "complete" {
+            callbacks.append(Self.call("onRevenueCatPurchase", [], settings.latencyMilliseconds))
+        }
+        guard settings.hasResultChannel else { return callbacks }
+        let hidesDetails = device.platform == "android" && paywall.source == "paywall"
+        let result = Self.result(
+            outcome,
+            source: paywall.source,
+            details: hidesDetails ? nil : (product, transaction),
+            device
+        )
+        return callbacks
+            + answer("revenueCatResult", "onRevenueCatResult", result, settings.latencyMilliseconds)
+    }
+
+    /// The envelope of a purchase's end; on Android a paywall names neither product nor transaction.
+    private static func result(
+        _ outcome: String,
+        source: String,
+        details: (product: String, transaction: String)?,
+        _ device: DespiaDevice
+    ) -> JSONValue {
+        let isDone = outcome == "complete"
+        let shown = isDone ? details : nil
+        return [
+            "ok": .bool(isDone), "cancelled": .bool(outcome == "cancel"), "restored": false,
+            "source": .string(source),
+            "product": shown.map { .string($0.product) } ?? .null,
+            "transaction": shown.map { .string($0.transaction) } ?? .null,
+            "entitlements": isDone ? ["premium"] : [], "user": .string(device.revenueCatID),
+            "platform": .string(device.platform), "runtime": 3, "bridge": 2,
+            "error": outcome == "fail" ? "The purchase failed." : .null,
+            "code": outcome == "cancel"
+                ? "purchaseCancelledError" : outcome == "fail" ? "storeProblemError" : .null,
+        ]
+    }
+
+    /// Leaves the purchase to the store and keeps it in the account's history.
+    ///
+    /// - Returns: The id of its transaction.
+    private mutating func buy(
+        _ product: String,
+        _ paywall: DespiaDevice.Paywall,
+        _ device: DespiaDevice,
+        _ body: JSONObject,
+        at now: Instant
+    ) -> String {
+        let buyer = device.revenueCatID
+        let store = device.platform == "android" ? "PLAY_STORE" : "APP_STORE"
+        let transaction =
+            store == "PLAY_STORE"
+            ? "GPA." + [4, 4, 4, 5].map { ids.digits($0) }.joined(separator: "-")
+            : "2000000" + ids.digits(9)
+        var action = StoreAction(.purchase, user: buyer)
+        action.product = product
+        action.store = store
+        action.environment = body["environment"]?.string ?? "SANDBOX"
+        action.offering = paywall.offering
+        action.transactionID = transaction
+        actions.append(action)
+        let isAnonymous = Customer.isAnonymous(buyer)
+        let made = entry(action, transaction, isAnonymous: isAnonymous, at: now)
+        history[device.storeAccount, default: []].insert(made, at: 0)
+        return transaction
+    }
+
+    /// Ids that make the runtime fall back to an anonymous session (section 6.2).
+    private static func isUsable(_ id: String) -> Bool {
+        !id.isEmpty && !id.contains("/") && !AppUserID.isBlocked(id)
+            && !id.allSatisfy(\.isNumber)
+    }
+
+    /// The inline `logIn` before paywalls, purchases and the like; ids that cannot be used leave the
+    /// session as it is or make it anonymous.
+    mutating func identify(_ external: String?, _ device: inout DespiaDevice) {
+        guard let external, Self.isUsable(external) else {
+            if !Customer.isAnonymous(device.revenueCatID) {
+                device.revenueCatID = "$RCAnonymousID:" + ids.hex(32)
+            }
+            return
+        }
+        guard external != device.revenueCatID else { return }
+        var action = StoreAction(.logIn, user: external)
+        action.from = device.revenueCatID
+        actions.append(action)
+        device.revenueCatID = external
+    }
+
+    func entry(
+        _ action: StoreAction,
+        _ transaction: String,
+        isAnonymous: Bool,
+        at now: Instant
+    ) -> JSONObject {
+        let product = Catalog().product(action.product)
+        let end = product.days.map { now + .seconds($0 * 86_400) }
+        let entitlement =
+            settings.historyEntitlementField == .entitlement
+            ? product.entitlements.first ?? "" : action.product
+        var entry: JSONObject = [
+            "transactionId": .string(transaction), "originalTransactionId": .string(transaction),
+            "type": .string(product.days == nil ? "product" : "subscription"),
+            "entitlementId": .string(entitlement),
+            "externalUserId": .string(isAnonymous ? "" : action.user),
+            "isAnonymous": .bool(isAnonymous), "isActive": true,
+            "willRenew": .bool(product.days != nil), "purchaseDate": .string(now.description),
+            "originalPurchaseDate": .string(now.description),
+            "expirationDate": end.map { .string($0.description) } ?? .null,
+            "store": .string(action.store.lowercased()),
+            "country": action.store == "APP_STORE" ? "USA" : "US",
+            "environment": .string(action.environment.lowercased()), "receipt": "ZmFrZSByZWNlaXB0",
+        ]
+        if settings.historyProductField != .productIdentifier {
+            entry["productId"] = .string(action.product)
+        }
+        if settings.historyProductField != .productId {
+            entry["productIdentifier"] = .string(action.product)
+        }
+        return entry
+    }
+
+    // MARK: The scheme `revenuecat`
+
+    mutating func revenueCat(
+        _ command: BridgeCommand,
+        _ device: inout DespiaDevice,
+        _ delay: Int64,
+        at now: Instant
+    ) -> [JSONValue] {
+        let user = command["external_id"]
+        switch command.path {
+        case "launchPaywall", "purchase":
+            identify(user, &device)
+            device.paywall = Self.paywall(command, at: now)
+            return []
+        case "center":
+            identify(user ?? device.revenueCatID, &device)
+            return [Self.call("onRevenueCatCenter", [["event": "dismissed"]], delay)]
+        case "login":
+            identify(user, &device)
+            return answer("revenueCatUser", "onRevenueCatUser", identity(device), delay)
+        case "logout":
+            device.revenueCatID = "$RCAnonymousID:" + ids.hex(32)
+            return answer("revenueCatUser", "onRevenueCatUser", identity(device), delay)
+        // Only newer builds answer this one (section 3.1).
+        case "whoami":
+            guard settings.hasResultChannel else { return [] }
+            return answer("revenueCatUser", "onRevenueCatUser", identity(device), delay)
+        case "products":
+            return answer(
+                "revenueCatProducts",
+                "onRevenueCatProducts",
+                Self.products(device),
+                delay
+            )
+        case "offerings":
+            return [
+                Self.variable(
+                    "offeringsData",
+                    ["current": "default", "offerings": [["identifier": "default"]]],
+                    delay
+                ),
+                Self.call("onOfferingsData", [], delay),
+            ]
+        case "customer":
+            if let user { identify(user, &device) }
+            return answer("revenueCatCustomer", "onRevenueCatCustomer", identity(device), delay)
+        case "redeem" where device.platform == "ios":
+            return answer(
+                "revenueCatResult",
+                "onRevenueCatResult",
+                Self.redeemed(device),
+                delay
+            )
+        default: return []
+        }
+    }
+
+    private static func paywall(
+        _ command: BridgeCommand,
+        at now: Instant
+    ) -> DespiaDevice.Paywall {
+        DespiaDevice.Paywall(
+            externalID: command["external_id"],
+            offering: command["offering"].map { $0.isEmpty ? "default" : $0 },
+            // Android names a subscription `group:productId`.
+            product: command["product"].map {
+                $0.split(separator: ":").last.map(String.init) ?? $0
+            },
+            presented: now,
+            source: command.path
+        )
+    }
+
+    private static func products(_ device: DespiaDevice) -> JSONValue {
+        [
+            "ok": true, "products": ["premium_monthly", "premium_yearly"],
+            "platform": .string(device.platform), "runtime": 3, "bridge": 2, "error": .null,
+            "code": .null,
+        ]
+    }
+
+    private static func redeemed(_ device: DespiaDevice) -> JSONValue {
+        [
+            "ok": true, "cancelled": false, "restored": false, "source": "redeem",
+            "product": .null, "transaction": .null, "entitlements": [],
+            "user": .string(device.revenueCatID), "platform": "ios", "runtime": 3, "bridge": 2,
+            "error": .null, "code": "presented",
+        ]
+    }
+
+    func answer(
+        _ variable: String,
+        _ callback: String,
+        _ envelope: JSONValue,
+        _ delay: Int64
+    ) -> [JSONValue] {
+        [Self.variable(variable, envelope, delay), Self.call(callback, [envelope], delay)]
+    }
+
+    func identity(_ device: DespiaDevice) -> JSONValue {
+        let isAnonymous = Customer.isAnonymous(device.revenueCatID)
+        return [
+            "ok": true, "user": .string(device.revenueCatID), "anonymous": .bool(isAnonymous),
+            "registered": .bool(!isAnonymous), "new": false,
+            "entitlements": ["active": [], "all": []], "platform": .string(device.platform),
+            "runtime": 3, "bridge": 2, "error": .null, "code": .null,
+        ]
+    }
+}

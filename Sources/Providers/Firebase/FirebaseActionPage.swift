@@ -1,0 +1,134 @@
+internal import Conformance
+
+/// The emulator's page behind a mailed link, `GET /emulator/action` (fact sheet, section 7).
+extension FirebaseState {
+    mutating func action(
+        _ request: HTTPMessage.Request,
+        at now: Instant
+    ) -> HTTPMessage.Response {
+        guard request.query("apiKey")?.isEmpty == false else {
+            return Self.actionFailed("missing apiKey query parameter")
+        }
+        guard let code = request.query("oobCode"), !code.isEmpty else {
+            return Self.actionFailed("missing oobCode query parameter")
+        }
+        do throws(FirebaseError) {
+            return try carryOut(code, request, actionCall(code, request, at: now))
+        } catch {
+            return Self.actionFailed(
+                "Your request to \(request.query("mode") ?? "") has expired or the link has "
+                    + "already been used. (\(error.message))"
+            )
+        }
+    }
+
+    /// The call of an administrator in the project that sent the code.
+    private func actionCall(
+        _ code: String,
+        _ request: HTTPMessage.Request,
+        at now: Instant
+    ) -> FirebaseCall {
+        let tenant = request.query("tenantId")
+        let owner = projects.values.first { project in
+            project.tenantID == tenant && project.actionCodes.contains { $0.code == code }
+        }
+        let password = request.query("newPassword") ?? ""
+        return FirebaseCall(
+            isAdmin: true,
+            projectID: owner?.projectID ?? settings.project,
+            tenantID: tenant,
+            fields: FirebaseFields(form: [("oobCode", code), ("newPassword", password)]),
+            query: request.query,
+            host: request[field: "host"] ?? "localhost:9099",
+            now: now
+        )
+    }
+
+    private mutating func carryOut(
+        _ code: String,
+        _ request: HTTPMessage.Request,
+        _ call: FirebaseCall
+    ) throws(FirebaseError) -> HTTPMessage.Response {
+        let target = request.query("continueUrl")
+        switch request.query("mode") {
+        case "resetPassword":
+            guard let password = request.query("newPassword"), !password.isEmpty,
+                password != "NEW_PASSWORD_HERE"
+            else {
+                return Self.actionFailed(
+                    "missing newPassword query parameter",
+                    "To reset the password, add the query parameter newPassword."
+                )
+            }
+            let email = try resetPassword(call)["email"]?.string
+            return Self.actionDone(
+                "The password has been successfully updated.",
+                ("email", email),
+                target
+            )
+        case "verifyEmail":
+            let email = try applyCode(code, call).0.email
+            return Self.actionDone(
+                "The email has been successfully verified.",
+                ("email", email),
+                target
+            )
+        case "verifyAndChangeEmail":
+            let email = try applyCode(code, call).0.email
+            return Self.actionDone(
+                "The email has been successfully changed.",
+                ("newEmail", email),
+                target
+            )
+        case "recoverEmail":
+            let email = try applyCode(code, call).0.email
+            return Self.actionDone(
+                "The email has been successfully reset.",
+                ("email", email),
+                target
+            )
+        case "signIn":
+            guard let target else {
+                return Self.actionFailed("Missing continueUrl query parameter")
+            }
+            return Self.signIn(at: target, request)
+        default: return Self.actionFailed("Invalid mode")
+        }
+    }
+
+    /// Signing in is the app's business: it gets the code at the end of its own link.
+    private static func signIn(
+        at target: String,
+        _ request: HTTPMessage.Request
+    ) -> HTTPMessage.Response {
+        let values = ["mode", "lang", "oobCode", "apiKey"].compactMap { name in
+            request.query(name).map { "\(name)=\($0.percentEncoded)" }
+        }
+        let mark = target.contains("?") ? "&" : "?"
+        let location = target + mark + values.joined(separator: "&")
+        return HTTPMessage.Response(303, fields: [HTTPMessage.Field("Location", location)])
+    }
+
+    private static func actionDone(
+        _ text: String,
+        _ detail: (name: String, email: String?),
+        _ target: String?
+    ) -> HTTPMessage.Response {
+        if let target {
+            return HTTPMessage.Response(303, fields: [HTTPMessage.Field("Location", target)])
+        }
+        let fields: [(String, JSONValue?)] = [
+            ("success", .string(text)), (detail.name, detail.email.map(JSONValue.string)),
+        ]
+        return HTTPMessage.Response(200, json: ["authEmulator": .object(.present(fields))])
+    }
+
+    private static func actionFailed(
+        _ text: String,
+        _ instructions: String? = nil
+    ) -> HTTPMessage.Response {
+        var fields: JSONObject = ["error": .string(text)]
+        if let instructions { fields["instructions"] = .string(instructions) }
+        return HTTPMessage.Response(400, json: ["authEmulator": .object(fields)])
+    }
+}

@@ -1,0 +1,174 @@
+internal import Conformance
+
+/// Accounts that are imported, many at once (fact sheet, section 4.12).
+extension FirebaseState {
+    mutating func batchCreate(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let entries = call.fields.list("users")
+        guard !entries.isEmpty else { throw FirebaseError("MISSING_USER_ACCOUNT") }
+        try checkRepeats(entries, call)
+        var errors: [JSONValue] = []
+        for (index, entry) in entries.enumerated() {
+            do throws(FirebaseError) {
+                let user = try imported(entry, call)
+                edit(call) { $0.save(user) }
+            } catch {
+                errors.append([
+                    "index": .integer(Int64(index)), "message": .string(error.message),
+                ])
+            }
+        }
+        return .present([
+            ("kind", "identitytoolkit#UploadAccountResponse"), ("error", .array(errors)),
+        ])
+    }
+
+    private func checkRepeats(
+        _ entries: [JSONValue],
+        _ call: FirebaseCall
+    ) throws(FirebaseError) {
+        var seen: Set<String> = []
+        for id in entries.compactMap({ $0["localId"]?.string }) where !id.isEmpty {
+            guard seen.insert(id).inserted else { throw FirebaseError("DUPLICATE_LOCAL_ID", id) }
+        }
+        guard call.fields.flag("sanityCheck") == true else { return }
+        var accounts: Set<String> = []
+        for entry in entries {
+            if let email = entry["email"]?.string?.lowercased(), !email.isEmpty,
+                !project(call).allowsDuplicateEmails,
+                !accounts.insert(email).inserted
+            {
+                throw FirebaseError("DUPLICATE_EMAIL", email)
+            }
+            for provider in entry["providerUserInfo"]?.array ?? [] {
+                let key =
+                    (provider["providerId"]?.string ?? "") + ":"
+                    + (provider["rawId"]?.string ?? "")
+                guard accounts.insert("|" + key).inserted else {
+                    throw FirebaseError("DUPLICATE_RAW_ID", "Provider id(\(key))")
+                }
+            }
+        }
+    }
+
+    /// One entry of an import; its failure is prose and does not fail the call.
+    private func imported(
+        _ entry: JSONValue,
+        _ call: FirebaseCall
+    ) throws(FirebaseError) -> FirebaseUser {
+        let entry = Entry(value: entry)
+        guard let id = entry["localId"] else { throw FirebaseError("localId is missing") }
+        try check(entry)
+        let project = project(call)
+        guard project.users[id] == nil || call.fields.flag("allowOverwrite") == true else {
+            throw FirebaseError("localId belongs to an existing account - can not overwrite.")
+        }
+        var user = FirebaseUser(localID: id, created: call.now)
+        user.tenantID = call.tenantID
+        user.federated = try federated(entry, of: id, project)
+        if let email = entry["email"]?.lowercased() {
+            let owner = project.user(withEmail: email)
+            guard project.allowsDuplicateEmails || owner == nil || owner?.localID == id else {
+                throw FirebaseError("email exists in other account in database")
+            }
+            user.email = email
+        }
+        Self.fill(&user, from: entry)
+        Self.fillPassword(of: &user, from: entry, at: call.now)
+        return user
+    }
+
+    /// The fields of an entry; an empty text is as good as none.
+    private struct Entry {
+        let value: JSONValue
+
+        subscript(name: String) -> String? {
+            FirebaseFields.text(value[name]).flatMap { $0.isEmpty ? nil : $0 }
+        }
+
+        func number(_ name: String) -> Int64? { self[name].flatMap { Int64($0) } }
+    }
+
+    private func check(_ entry: Entry) throws(FirebaseError) {
+        if let email = entry["email"], !Self.isEmail(email) {
+            throw FirebaseError("email is invalid")
+        }
+        if let phone = entry["phoneNumber"], !Self.isPhone(phone) {
+            throw FirebaseError("phone number format is invalid")
+        }
+        guard let claims = entry["customAttributes"] else { return }
+        do throws(FirebaseError) {
+            try Self.checkClaims(claims)
+        } catch {
+            switch error.message {
+            case "CLAIMS_TOO_LARGE":
+                throw FirebaseError("Custom claims provided are too large.")
+            case "INVALID_CLAIMS": throw FirebaseError("Invalid custom claims provided.")
+            default: throw FirebaseError("Custom claims provided include a reserved claim.")
+            }
+        }
+    }
+
+    private func federated(
+        _ entry: Entry,
+        of id: String,
+        _ project: FirebaseProject
+    ) throws(FirebaseError) -> [FirebaseUser.Provider] {
+        var found: [FirebaseUser.Provider] = []
+        for provider in entry.value["providerUserInfo"]?.array ?? [] {
+            guard let name = provider["providerId"]?.string, name != "password", name != "phone",
+                let rawID = FirebaseFields.text(provider["rawId"])
+            else { continue }
+            let owner = project.user(withProvider: name, rawID: rawID)
+            guard owner == nil || owner?.localID == id else {
+                throw FirebaseError("raw id exists in other account in database")
+            }
+            found.append(
+                FirebaseUser.Provider(
+                    providerID: name,
+                    rawID: rawID,
+                    email: provider["email"]?.string?.lowercased(),
+                    displayName: provider["displayName"]?.string,
+                    photoURL: provider["photoUrl"]?.string,
+                    screenName: provider["screenName"]?.string
+                )
+            )
+        }
+        return found
+    }
+
+    private static func fill(_ user: inout FirebaseUser, from entry: Entry) {
+        user.emailVerified = entry.value["emailVerified"]?.bool
+        user.phoneNumber = entry["phoneNumber"]
+        user.displayName = entry["displayName"]
+        user.photoURL = entry["photoUrl"]
+        user.isDisabled = entry.value["disabled"]?.bool
+        user.customAttributes = entry["customAttributes"]
+        if let time = entry.number("createdAt") { user.created = Instant(milliseconds: time) }
+        if let time = entry.number("lastLoginAt") { user.lastLogin = Instant(milliseconds: time) }
+        user.validSince = entry.number("validSince")
+    }
+
+    /// Only the emulator's own hashes can be used to sign in; others are kept as they are.
+    private static func fillPassword(
+        of user: inout FirebaseUser,
+        from entry: Entry,
+        at now: Instant
+    ) {
+        if let hash = entry["passwordHash"] {
+            let parts = hash.split(separator: ":password=", maxSplits: 1)
+            if hash.hasPrefix("fakeHash:"), parts.count == 2 {
+                user.password = String(parts[1])
+            } else {
+                user.importedHash = hash
+            }
+            user.salt = entry["salt"]
+        } else if let password = entry["rawPassword"] {
+            user.password = password
+            user.salt = "fakeSaltOfImport"
+        } else {
+            return
+        }
+        user.passwordUpdated = now
+        user.validSince = user.validSince ?? now.seconds
+    }
+}

@@ -1,0 +1,62 @@
+package import Conformance
+
+extension OneSignalState: Provider {
+    package static let party = Exchange.Party.oneSignal
+    package static let title = "OneSignal"
+    package static let defaultPort = 9320
+    package static let secrets = ProviderSecrets(
+        headers: ["authorization"],
+        members: ["token", "identifier", "email", "phone_number", "identifier_auth_hash", "ip"]
+    )
+
+    package init(seed: UInt64, key: Secret?) {
+        self.init(key: key, seed: seed)
+    }
+
+    package mutating func take(key: Secret?) { self.key = key.flatMap { $0.isEmpty ? nil : $0 } }
+
+    package func failure(_ status: Int, of _: HTTPMessage.Request) -> HTTPMessage.Response {
+        OneSignalError.planned(status).response
+    }
+
+    // MARK: What a call asks for
+
+    /// A push, whether it was taken or not, or tags that are written; nil for anything else.
+    package static func call(in exchange: Exchange) -> ProviderCall? {
+        let request = exchange.request
+        guard request.method != "GET" else { return nil }
+        let body = (try? request.json())??.object
+        let refusal = refusal(exchange.response)
+        if request.method == "POST", request.path.hasSuffix("/notifications") {
+            return ProviderCall(
+                kind: "onesignal.notification",
+                idempotencyKey: body.flatMap(idempotencyKey),
+                refusal: refusal
+            )
+        }
+        let tags = (body?["properties"]?["tags"] ?? body?["tags"])?.object?.keys ?? []
+        guard !tags.isEmpty else { return nil }
+        return ProviderCall(
+            kind: "onesignal.tags",
+            reservedNames: RevenueCatState.integrationTags.intersection(tags).sorted(),
+            refusal: refusal
+        )
+    }
+
+    /// The key under which a second copy is suppressed; `external_id` is its older name
+    /// (section 5).
+    static func idempotencyKey(_ body: JSONObject) -> String? {
+        [body["idempotency_key"], body["external_id"]]
+            .compactMap { $0?.string }.first { !$0.isEmpty }?.lowercased()
+    }
+
+    private static func refusal(_ response: HTTPMessage.Response?) -> ProviderCall.Refusal? {
+        switch response?.status {
+        case 400: return .form
+        case 429:
+            let seconds = response?[field: "retry-after"].flatMap { Int64($0) } ?? 0
+            return .rate(retryAfter: .seconds(seconds))
+        default: return nil
+        }
+    }
+}

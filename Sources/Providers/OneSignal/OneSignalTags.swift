@@ -1,0 +1,129 @@
+internal import Conformance
+
+/// Tags and other properties of users, by the new routes and the old ones (OneSignal fact sheet,
+/// section 8).
+extension OneSignalState {
+    /// Keys that no tag may have.
+    static let reservedTags: Set<String> = [
+        "message", "notification", "subscription", "user", "template", "app", "org",
+        "dynamic_content", "data_feed", "journey", "custom_data",
+    ]
+
+    /// Properties as they are stored: tags as texts, everything else as it came.
+    func change(
+        _ properties: JSONObject?,
+        _ call: Call,
+        isDevice: Bool = false
+    ) throws(OneSignalError) -> OneSignalApp.User.Pending {
+        var tags = JSONObject()
+        for member in properties?["tags"]?.object?.members ?? [] {
+            switch member.value {
+            case .string, .number, .bool:
+                tags[member.key] = .string(
+                    FirebaseFields.text(member.value) ?? (member.value == true ? "true" : "false")
+                )
+            // An empty text deletes a tag everywhere, null when a device is edited.
+            case .null: tags[member.key] = ""
+            case .array, .object:
+                throw OneSignalError(
+                    400,
+                    "Tag values must be strings: \(member.key)",
+                    confidence: .inferred
+                )
+            }
+            guard !Self.reservedTags.contains(member.key) else {
+                throw OneSignalError(
+                    400,
+                    "\(member.key) is a reserved tag key",
+                    confidence: .inferred
+                )
+            }
+        }
+        var others = JSONObject()
+        for member in properties?.members ?? [] where member.key != "tags" {
+            others[member.key] = member.value
+        }
+        // Property changes count like tags (section 9).
+        guard tags.members.count + others.members.count <= 100 else { throw .tooManyTags }
+        return OneSignalApp.User.Pending(
+            due: call.now + .seconds(settings.propertyDelaySeconds),
+            tags: tags,
+            properties: others
+        )
+    }
+
+    /// An overflow refuses the whole update, the good keys included (section 8).
+    func checkTagLimit(
+        _ user: OneSignalApp.User,
+        _ change: OneSignalApp.User.Pending
+    ) throws(OneSignalError) {
+        guard let max = settings.tagsMax, !change.tags.members.isEmpty else { return }
+        var after = user
+        after.apply(change)
+        guard after.tags.members.count <= max else { throw .tagLimit }
+    }
+
+    func apply(
+        _ change: OneSignalApp.User.Pending,
+        to user: inout OneSignalApp.User,
+        _ call: Call
+    ) {
+        if settings.propertyDelaySeconds > 0 {
+            user.pending.append(change)
+        } else {
+            user.apply(change)
+        }
+    }
+
+    func noteTags(
+        _ change: OneSignalApp.User.Pending,
+        before: OneSignalApp.User?,
+        _ user: OneSignalApp.User,
+        _ effects: inout [Effect]
+    ) {
+        let changed = change.tags.members.filter { member in
+            let old = before?.tags[member.key]?.string ?? ""
+            return old != member.value.string
+        }
+        guard !changed.isEmpty else { return }
+        note("onesignal.tags", user, JSONObject(members: changed), &effects)
+    }
+
+    mutating func legacyTags(
+        _ call: Call,
+        _ app: OneSignalApp,
+        _ externalID: String,
+        _ effects: inout [Effect]
+    ) throws(OneSignalError) -> Answer {
+        guard let user = app.user("external_id", externalID) else { throw .playerMissing }
+        try writeTags(call, user, app.appID, &effects)
+        return (json(200, ["success": true]), .documented)
+    }
+
+    /// Writes `tags` of the body to a user, with the limits of the old routes.
+    mutating func writeTags(
+        _ call: Call,
+        _ user: OneSignalApp.User,
+        _ appID: String,
+        _ effects: inout [Effect]
+    ) throws(OneSignalError) {
+        guard let tags = call.body["tags"] else { return }
+        try limitWrites(user.id, call)
+        let change = try change(["tags": tags], call)
+        if let max = settings.tagsMax {
+            var after = user
+            after.apply(change)
+            guard after.tags.members.count <= max else {
+                throw OneSignalError(
+                    400,
+                    "App is limited to a maximum of \(max) tags on a given player",
+                    confidence: .captured
+                )
+            }
+        }
+        var changed = user
+        apply(change, to: &changed, call)
+        apps[appID]?.save(changed)
+        noteTags(change, before: user, changed, &effects)
+    }
+}

@@ -1,0 +1,173 @@
+internal import Conformance
+
+/// Customers over REST v1: reading, naming, attributes and what they are offered.
+extension RevenueCatState {
+    private static let platforms: Set<String> = [
+        "ios", "android", "amazon", "macos", "uikitformac", "stripe",
+    ]
+
+    /// A read creates the customer when it is unknown.
+    mutating func read(_ id: String, _ call: Call) -> HTTPMessage.Response {
+        let isNew = customerByID[id] == nil
+        let number = customer(named: [id], original: id, call.now)
+        // Only a device's read updates `last_seen`; backends leave `X-Platform` out.
+        if let platform = call.platform { _ = see(id, call.now, platform: platform) }
+        return info(number, isNew ? settings.createdByReadStatus : 200, call)
+    }
+
+    mutating func delete(
+        _ id: String,
+        _ call: Call
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        try demand(.secret, call)
+        guard let number = customerByID[id] else {
+            throw RevenueCatError(404, 7259, "Subscriber not found.")
+        }
+        remember(at: call.now)
+        forget(number)
+        return HTTPMessage.Response(200, json: ["app_user_id": .string(id), "deleted": true])
+    }
+
+    mutating func logIn(_ call: Call) throws(RevenueCatError) -> HTTPMessage.Response {
+        let current = try Self.checked(call.body["app_user_id"]?.string ?? "")
+        let wanted = try Self.checked(call.body["new_app_user_id"]?.string ?? "")
+        remember(at: call.now)
+        let isNew = identify(current, as: wanted, call.now)
+        return info(customerByID[wanted] ?? 0, isNew ? 201 : 200, call)
+    }
+
+    mutating func setRestoreBehavior(
+        _ id: String,
+        _ call: Call
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        try demand(.secret, call)
+        let name = call.body["restore_behavior"]?.string ?? ""
+        guard let behavior = RevenueCatSettings.RestoreBehavior(rawValue: name),
+            behavior != .share
+        else { throw RevenueCatError(400, 7226, "restore_behavior is not valid.") }
+        let number = see(id, call.now)
+        customers[number]?.restoreBehavior = behavior
+        return info(number, 200, call)
+    }
+
+    // MARK: Attributes
+
+    mutating func setAttributes(
+        _ id: String,
+        _ call: Call
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        guard let attributes = call.body["attributes"]?.object else {
+            throw RevenueCatError(
+                400,
+                7264,
+                "Some subscriber attributes keys were unable to saved."
+            )
+        }
+        let errors = try Self.complaints(attributes)
+        guard errors.isEmpty else {
+            throw RevenueCatError(
+                400,
+                7263,
+                "Some subscriber attributes keys were unable to saved.",
+                errors
+            )
+        }
+        let number = customer(named: [id], original: id, call.now)
+        for member in attributes.members {
+            let time = member.value["updated_at_ms"]?.int64 ?? call.now.milliseconds
+            let known = customers[number]?.attributes[member.key]?["updated_at_ms"]?.int64
+            // The older write loses.
+            guard known.map({ $0 <= time }) ?? true else { continue }
+            let text = member.value["value"]?.string ?? ""
+            customers[number]?.attributes[member.key] =
+                text.isEmpty
+                ? nil : ["value": .string(text), "updated_at_ms": .integer(time)]
+        }
+        return info(number, 200, call)
+    }
+
+    /// What is wrong with single attributes, as `attribute_errors` tells it.
+    private static func complaints(
+        _ attributes: JSONObject
+    ) throws(RevenueCatError) -> [JSONValue] {
+        var errors: [JSONValue] = []
+        func complain(_ key: String, _ text: String) {
+            errors.append(["key_name": .string(key), "message": .string(text)])
+        }
+        for member in attributes.members {
+            let value = member.value["value"]
+            guard member.value.object != nil, value?.string != nil || value?.isNull ?? true else {
+                throw RevenueCatError(400, 7264, "Attributes must be objects with a value.")
+            }
+            let text = value?.string ?? ""
+            if member.key.isEmpty || member.key.count > 40 {
+                complain(member.key, "Attribute key name is not valid.")
+            } else if text.count > 500 {
+                complain(member.key, "Attribute value is too long.")
+            } else if member.key == "$email", !text.isEmpty, !text.contains("@") {
+                complain(member.key, "Email address is not a valid email.")
+            }
+        }
+        return errors
+    }
+
+    // MARK: Offerings
+
+    mutating func offerings(
+        _ id: String,
+        _ call: Call
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        try demand(.publicKey, call)
+        try demandPlatform(call)
+        let override = customerByID[id].flatMap { customers[$0]?.offeringOverride }
+        let known =
+            catalog.products.isEmpty
+            ? ["premium_monthly", "premium_yearly"] : catalog.products.keys.sorted()
+        let packages: [JSONValue] = known.map { product in
+            let days = catalog.product(product).days
+            let name =
+                switch days {
+                case 7: "$rc_weekly"
+                case 365: "$rc_annual"
+                case nil: "$rc_lifetime"
+                default: "$rc_monthly"
+                }
+            return [
+                "identifier": .string(name), "platform_product_identifier": .string(product),
+            ]
+        }
+        return HTTPMessage.Response(
+            200,
+            json: [
+                "current_offering_id": .string(override ?? "default"),
+                "offerings": [
+                    [
+                        "identifier": "default", "description": "The standard offering",
+                        "packages": .array(packages),
+                    ]
+                ],
+            ]
+        )
+    }
+
+    mutating func overrideOffering(
+        _ id: String,
+        _ rest: [String],
+        _ call: Call
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        try demand(.secret, call)
+        let number = see(id, call.now)
+        switch call.request.method {
+        case "POST" where rest.count == 3: customers[number]?.offeringOverride = rest[1]
+        case "DELETE": customers[number]?.offeringOverride = nil
+        default: throw .notFound
+        }
+        return info(number, 201, call)
+    }
+
+    func demandPlatform(_ call: Call) throws(RevenueCatError) {
+        guard let platform = call.platform, Self.platforms.contains(platform.lowercased()) else {
+            throw RevenueCatError(400, 7000, "Invalid platform.")
+        }
+    }
+}

@@ -1,0 +1,37 @@
+internal import Conformance
+
+/// An error of REST v1 or v2 (fact sheet, sections 4.3 and 4.4).
+struct RevenueCatError: Error, Hashable, Sendable {
+    let response: HTTPMessage.Response
+
+    /// v1: a code and a message.
+    init(_ status: Int, _ code: Int64, _ message: String, _ attributes: [JSONValue] = []) {
+        var body: JSONObject = ["code": .integer(code), "message": .string(message)]
+        if !attributes.isEmpty { body["attribute_errors"] = .array(attributes) }
+        response = HTTPMessage.Response(status, json: .object(body))
+    }
+
+    /// v2: a type, and what to do about it.
+    init(v2 status: Int, _ type: String, _ message: String, param: String? = nil) {
+        let body = JSONObject.present([
+            ("type", .string(type)), ("param", param.map(JSONValue.string)),
+            ("message", .string(message)), ("retryable", .bool(status >= 500 || status == 429)),
+            (
+                "doc_url",
+                .string(
+                    "https://errors.rev.cat/"
+                        + type.split(separator: "_").joined(separator: "-")
+                )
+            ),
+            ("backoff_ms", status == 429 ? 1000 : nil), ("object", "error"),
+        ])
+        response = HTTPMessage.Response(status, json: .object(body))
+    }
+
+    init(_ response: HTTPMessage.Response) {
+        self.response = response
+    }
+
+    /// No such route of v1.
+    static let notFound = RevenueCatError(404, 7226, "Not found.")
+}

@@ -1,0 +1,101 @@
+internal import Conformance
+
+/// What a developer does to purchases over REST v1: promotional grants, and Play's own actions.
+extension RevenueCatState {
+    mutating func promotional(
+        _ id: String,
+        _ entitlement: String,
+        _ verb: String,
+        _ call: Call
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        try demand(.secret, call)
+        guard ["promotional", "revoke_promotionals"].contains(verb) else {
+            throw .notFound
+        }
+        remember(at: call.now)
+        do throws(StoreAction.Refusal) {
+            if verb == "promotional" {
+                var action = StoreAction(.grant, user: id)
+                action.entitlement = entitlement
+                action.duration = call.body["duration"]?.string
+                let end = call.body["end_time_ms"]?.int64.map(Instant.init(milliseconds:))
+                guard action.duration != nil || end != nil else {
+                    throw StoreAction.Refusal("duration or end_time_ms is required.")
+                }
+                if let end, end <= call.now {
+                    throw StoreAction.Refusal("end_time_ms must lie in the future.")
+                }
+                try grant(action, until: end, call.now)
+                return info(customerByID[id] ?? 0, 201, call)
+            }
+            let number = see(id, call.now)
+            try revoke(id, entitlement, call.now)
+            return info(number, 200, call)
+        } catch {
+            throw RevenueCatError(400, 7226, error.description)
+        }
+    }
+
+    /// `subscriptions/{product}/defer`, `…/revoke`, `subscriptions/{txn}/cancel`,
+    /// `transactions/{txn}/refund`: Play only.
+    mutating func playAction(
+        _ id: String,
+        _ rest: [String],
+        _ call: Call
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        try demand(.secret, call)
+        // `…/subscriptions/{product}/{txn}/cancel` names the transaction in front of the verb.
+        guard rest.count == 3 || (rest.count == 4 && rest[3] == "cancel") else {
+            throw .notFound
+        }
+        let (wanted, verb) = (rest[rest.count - 2], rest[rest.count - 1])
+        guard let number = customerByID[id] else {
+            throw RevenueCatError(404, 7259, "Subscriber not found.")
+        }
+        let found = customers[number]?.purchases.first {
+            $0.productID == wanted.split(separator: ":").first.map(String.init)
+                || $0.transactionID == wanted || $0.originalTransactionID == wanted
+                || wanted.hasPrefix($0.originalTransactionID + "..")
+        }
+        guard let found else { throw RevenueCatError(404, 7259, "Purchase not found.") }
+        guard found.store == "PLAY_STORE" else {
+            throw RevenueCatError(400, 7231, "Only Google Play purchases can be changed here.")
+        }
+        // The refund of an earlier period says nothing and takes nothing (row 13b).
+        let isEarlier =
+            rest[0] == "transactions" && wanted != found.transactionID
+            && wanted != found.productID
+        guard !isEarlier else { return info(number, 200, call) }
+        let action = try Self.action(verb, of: id, found, call)
+        do throws(StoreAction.Refusal) {
+            try carryOut(action, at: call.now)
+        } catch {
+            throw RevenueCatError(400, 7226, error.description)
+        }
+        return info(number, 200, call)
+    }
+
+    private static func action(
+        _ verb: String,
+        of id: String,
+        _ found: Purchase,
+        _ call: Call
+    ) throws(RevenueCatError) -> StoreAction {
+        var action = StoreAction(.extend, user: id)
+        action.product = found.productID
+        switch verb {
+        case "defer":
+            if let time = call.body["expiry_time_ms"]?.int64, let end = found.expires {
+                action.by = Instant(milliseconds: time) - end
+            } else if let days = call.body["extend_by_days"]?.int64, (1...365).contains(days) {
+                action.by = .seconds(days * 86_400)
+            } else {
+                throw RevenueCatError(400, 7226, "expiry_time_ms or extend_by_days is required.")
+            }
+        case "cancel": action.kind = .cancel
+        case "revoke", "refund": action.kind = .refund
+        default: throw .notFound
+        }
+        return action
+    }
+}

@@ -1,0 +1,205 @@
+package import Conformance
+
+/// REST v1 (fact sheet, sections 4.1 to 4.3).
+extension RevenueCatState {
+    enum KeyKind { case secret, publicKey, any }
+
+    struct Call {
+        let request: HTTPMessage.Request
+        let body: JSONObject
+        let now: Instant
+        let isSecret: Bool
+
+        var platform: String? { request[field: "x-platform"] }
+    }
+
+    package mutating func respond(
+        to request: HTTPMessage.Request,
+        at now: Instant,
+        planned _: ProviderPlan.Answer
+    ) -> Reply {
+        do throws(RevenueCatError) {
+            let response = try answer(request, at: now)
+            return Reply(response, .documented, of: "revenuecat")
+        } catch {
+            return Reply(error.response, .inferred, of: "revenuecat")
+        }
+    }
+
+    /// A failure in the shape of the version that was called.
+    package func failure(_ status: Int, path: String) -> HTTPMessage.Response {
+        let isV2 = path.hasPrefix("/v2/")
+        var response: HTTPMessage.Response
+        switch status {
+        case 429 where isV2:
+            response = RevenueCatError(v2: 429, "rate_limit_error", "Rate limit exceeded").response
+        case 429:
+            response = HTTPMessage.Response(
+                429,
+                json: ["message": "Rate limit exceeded", "backoff_ms": 1000]
+            )
+        case _ where isV2:
+            response = RevenueCatError(v2: status, "server_error", "Internal error.").response
+        default: response = RevenueCatError(status, 7110, "Internal error.").response
+        }
+        if status == 429 {
+            let wait = settings.retryAfterUnit == .milliseconds ? "1000" : "1"
+            response.fields.append(HTTPMessage.Field("Retry-After", wait))
+        }
+        return response
+    }
+
+    private mutating func answer(
+        _ request: HTTPMessage.Request,
+        at now: Instant
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        guard let segments = request.pathSegments, let version = segments.first else {
+            throw RevenueCatError(404, 7226, "The request path is not valid.")
+        }
+        try countCall(request.path, at: now)
+        let isSecret = try authorize(request, version)
+        advance(to: now)
+        if version == "v2" {
+            guard isSecret else {
+                throw RevenueCatError(v2: 403, "authorization_error", "A secret key is required.")
+            }
+            return limited(
+                try answerV2(request, Array(segments.dropFirst()), at: now),
+                max: settings.callsPerMinuteMax ?? 480
+            )
+        }
+        guard version == "v1" else { throw .notFound }
+        var body = JSONObject()
+        if request.method == "POST" {
+            guard let object = request.jsonObject().object else {
+                throw RevenueCatError(400, 7226, "The request body is not a JSON object.")
+            }
+            body = object
+        }
+        let call = Call(request: request, body: body, now: now, isSecret: isSecret)
+        return limited(try answerV1(Array(segments.dropFirst()), call))
+    }
+
+    // MARK: Keys and limits
+
+    /// Whether the caller holds a secret key; a caller without any key counts as one when none is
+    /// demanded.
+    private func authorize(
+        _ request: HTTPMessage.Request,
+        _ version: String
+    ) throws(RevenueCatError) -> Bool {
+        let sent = request.authorization
+        let isPublic = ["appl_", "goog_", "amzn_", "test_", "strp_", "rcb_", "mac_"].contains {
+            sent?.credential.hasPrefix($0) ?? false
+        }
+        guard let key else { return !isPublic }
+        guard let sent, sent.scheme == "bearer" else {
+            throw version == "v2"
+                ? RevenueCatError(v2: 401, "authentication_error", "Invalid API key.")
+                : RevenueCatError(401, 7224, "Invalid auth token.")
+        }
+        guard isPublic || sent.credential == key.exposed else {
+            throw version == "v2"
+                ? RevenueCatError(v2: 401, "authentication_error", "Invalid API key.")
+                : RevenueCatError(401, 7225, "Invalid API Key.")
+        }
+        return !isPublic
+    }
+
+    func demand(_ kind: KeyKind, _ call: Call) throws(RevenueCatError) {
+        switch kind {
+        case .any: break
+        case .secret:
+            guard call.isSecret else { throw RevenueCatError(401, 7225, "Invalid API Key.") }
+        case .publicKey:
+            let hasSecretKey = call.request.authorization?.credential.hasPrefix("sk_") ?? false
+            guard !hasSecretKey else {
+                throw RevenueCatError(
+                    403,
+                    7243,
+                    "Secret API keys should not be used in your app."
+                )
+            }
+        }
+    }
+
+    private mutating func countCall(_ path: String, at now: Instant) throws(RevenueCatError) {
+        guard let max = settings.callsPerMinuteMax else { return }
+        recentCalls.removeAll { now - $0 >= .seconds(60) }
+        guard recentCalls.count < max else {
+            throw RevenueCatError(failure(429, path: path))
+        }
+        recentCalls.append(now)
+    }
+
+    private func limited(
+        _ response: HTTPMessage.Response,
+        max: Int? = nil
+    ) -> HTTPMessage.Response {
+        guard let max = max ?? settings.callsPerMinuteMax else { return response }
+        var response = response
+        response.fields.append(
+            HTTPMessage.Field(
+                "RevenueCat-Rate-Limit-Current-Usage",
+                String(recentCalls.isEmpty ? 1 : recentCalls.count)
+            )
+        )
+        response.fields.append(
+            HTTPMessage.Field("RevenueCat-Rate-Limit-Current-Limit", String(max))
+        )
+        return response
+    }
+
+    // MARK: Routes
+
+    private mutating func answerV1(
+        _ path: [String],
+        _ call: Call
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let method = call.request.method
+        if path == ["receipts"], method == "POST" { return try receipt(call) }
+        guard path.first == "subscribers", path.count >= 2 else { throw .notFound }
+        if path == ["subscribers", "identify"], method == "POST" { return try logIn(call) }
+        let id = try Self.checked(path[1])
+        switch (method, Array(path.dropFirst(2))) {
+        case ("GET", []): return read(id, call)
+        case ("DELETE", []): return try delete(id, call)
+        case ("POST", ["attributes"]): return try setAttributes(id, call)
+        case ("POST", ["attribution"]):
+            _ = see(id, call.now)
+            return HTTPMessage.Response(200, json: [:])
+        case ("POST", ["restore_behavior"]): return try setRestoreBehavior(id, call)
+        case ("GET", ["offerings"]): return try offerings(id, call)
+        case (_, let rest) where rest.first == "offerings" && rest.last == "override":
+            return try overrideOffering(id, rest, call)
+        case ("POST", let rest) where rest.first == "entitlements" && rest.count == 3:
+            return try promotional(id, rest[1], rest[2], call)
+        case ("POST", let rest) where ["subscriptions", "transactions"].contains(rest.first):
+            return try playAction(id, rest, call)
+        default: throw .notFound
+        }
+    }
+
+    static func checked(_ id: String) throws(RevenueCatError) -> String {
+        guard !id.isEmpty else { throw RevenueCatError(400, 7220, "The App User ID is empty.") }
+        guard !AppUserID.isBlocked(id), !id.contains("/"), id.utf8.count <= 1500 else {
+            throw RevenueCatError(400, 7256, "The App User ID is not valid.")
+        }
+        return id
+    }
+
+    mutating func info(
+        _ number: Int,
+        _ status: Int,
+        _ call: Call,
+        extra: JSONObject = JSONObject()
+    ) -> HTTPMessage.Response {
+        guard let customer = shownCustomer(number, at: call.now) ?? customers[number] else {
+            return RevenueCatError(404, 7259, "Subscriber not found.").response
+        }
+        var body =
+            customer.info(at: call.now, showsAttributes: call.isSecret).object ?? JSONObject()
+        for member in extra.members { body[member.key] = member.value }
+        return HTTPMessage.Response(status, json: .object(body))
+    }
+}

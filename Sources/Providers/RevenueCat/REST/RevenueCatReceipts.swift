@@ -1,0 +1,107 @@
+internal import Conformance
+
+/// Receipts over REST v1: how an app tells of a purchase.
+extension RevenueCatState {
+    mutating func receipt(_ call: Call) throws(RevenueCatError) -> HTTPMessage.Response {
+        try demand(.publicKey, call)
+        try demandPlatform(call)
+        let body = call.body
+        let user = try Self.checked(body["app_user_id"]?.string ?? "")
+        guard let token = body["fetch_token"]?.string, !token.isEmpty,
+            !token.hasPrefix("invalid")
+        else { throw RevenueCatError(400, 7103, "The receipt is not valid.") }
+        let store = Self.store(call.platform ?? "ios")
+        guard store != "PLAY_STORE" || body["product_id"]?.string != nil else {
+            throw RevenueCatError(400, 7106, "product_id is required for Google purchases.")
+        }
+        guard (body["price"] == nil) == (body["currency"] == nil) else {
+            throw RevenueCatError(400, 7226, "price and currency go together.")
+        }
+        remember(at: call.now)
+        if body["attributes"]?.object != nil { _ = try setAttributes(user, call) }
+        do throws(StoreAction.Refusal) {
+            try take(token, of: user, from: store, call)
+        } catch {
+            guard error.description.hasPrefix("7102") else {
+                throw RevenueCatError(400, 7772, error.description)
+            }
+            throw RevenueCatError(
+                422,
+                7102,
+                "The receipt is already in use by another subscriber."
+            )
+        }
+        let number = see(user, call.now, platform: call.platform)
+        var bought = JSONObject()
+        for purchase in customers[number]?.purchases ?? [] {
+            bought[purchase.productID] = [
+                "should_consume": .bool(purchase.isOneTime && purchase.entitlements.isEmpty)
+            ]
+        }
+        return info(number, 200, call, extra: ["purchased_products": .object(bought)])
+    }
+
+    /// A receipt that is known is restored, one that names a product is a purchase.
+    private mutating func take(
+        _ token: String,
+        of user: String,
+        from store: String,
+        _ call: Call
+    ) throws(StoreAction.Refusal) {
+        let body = call.body
+        let owner = customers.values.first { customer in
+            customer.purchases.contains { $0.originalTransactionID == token }
+        }
+        if let owner {
+            let isPurchase = body["is_restore"]?.bool != true
+            try restore(receiptOf: owner.originalID, by: user, isPurchase: isPurchase, call.now)
+            return
+        }
+        guard let product = body["product_id"]?.string else {
+            _ = see(user, call.now, platform: call.platform)
+            return
+        }
+        var action = StoreAction(.purchase, user: user)
+        action.product = product
+        action.store = store
+        action.offering = body["presented_offering_identifier"]?.string
+        action.currency = body["currency"]?.string
+        if case .number(let price)? = body["price"] { action.price = price.double }
+        if call.request[field: "x-is-sandbox"]?.lowercased() == "true" {
+            action.environment = "SANDBOX"
+        }
+        let before = takeEvents()
+        // A purchase that is refused leaves what was to be told as it was.
+        defer { for event in before.reversed() { putFirst(event) } }
+        try carryOut(action, at: call.now)
+        adopt(token, user, body)
+        if body["create_events"]?.bool == false { _ = takeEvents() }
+    }
+
+    /// The receipt's token names the transaction from now on, so that another user's receipt with
+    /// the same token is recognised.
+    private mutating func adopt(_ token: String, _ user: String, _ body: JSONObject) {
+        guard let number = customerByID[user], let product = body["product_id"]?.string else {
+            return
+        }
+        let id = product.split(separator: ":").first.map(String.init) ?? product
+        if var purchase = customers[number]?.subscriptions[id] {
+            purchase.originalTransactionID = token
+            customers[number]?.put(purchase)
+        } else if var purchase = customers[number]?.oneTime[id]?.last {
+            customers[number]?.remove(purchase)
+            purchase.originalTransactionID = token
+            customers[number]?.put(purchase)
+        }
+    }
+
+    private static func store(_ platform: String) -> String {
+        switch platform.lowercased() {
+        case "android": "PLAY_STORE"
+        case "amazon": "AMAZON"
+        case "macos", "uikitformac": "MAC_APP_STORE"
+        case "stripe": "STRIPE"
+        default: "APP_STORE"
+        }
+    }
+}

@@ -1,0 +1,82 @@
+internal import Conformance
+
+/// Charges that fail and succeed after all (fact sheet, section 3, rows 7, 8 and 8b).
+extension RevenueCatState {
+    mutating func failBilling(
+        _ purchase: inout Purchase,
+        _ action: StoreAction,
+        _ number: Int,
+        _ now: Instant
+    ) throws(StoreAction.Refusal) {
+        try requireRunning(purchase, action)
+        let days = catalog.product(purchase.productID).days ?? 30
+        purchase.billingIssue = now
+        var graceEnd: Instant?
+        if purchase.store == "STRIPE" {
+            // Stripe counts the failed period as begun and goes on trying.
+            let start = purchase.expires ?? now
+            purchase.period = "NORMAL"
+            purchase.purchased = start
+            purchase.expires = start + .seconds(days * 86_400)
+            purchase.renewalNumber += 1
+        } else if let span = action.grace {
+            let end = max(purchase.expires ?? now, now) + span
+            purchase.graceEnd = end
+            graceEnd = end
+        } else {
+            purchase.expires = min(purchase.expires ?? now, now)
+        }
+        save(purchase, number, now)
+        emit(
+            "BILLING_ISSUE",
+            purchase,
+            of: number,
+            at: now,
+            .failed(graceEnd: graceEnd)
+        )
+        purchase.cancelReason = "BILLING_ERROR"
+        purchase.unsubscribed = now
+        save(purchase, number, now)
+        emit(
+            "CANCELLATION",
+            purchase,
+            of: number,
+            at: now + Self.burst,
+            .cancelled(reason: "BILLING_ERROR")
+        )
+        guard graceEnd == nil, purchase.store != "STRIPE" else { return }
+        end(&purchase, "BILLING_ERROR", of: number, now + Self.burst + Self.burst)
+    }
+
+    mutating func recover(
+        _ purchase: inout Purchase,
+        of number: Int,
+        at now: Instant
+    ) throws(StoreAction.Refusal) {
+        guard purchase.billingIssue != nil else {
+            throw Refusal("\(purchase.productID) has no billing issue")
+        }
+        guard purchase.store == "STRIPE" else {
+            purchase.hasEnded = false
+            renew(&purchase, of: number, at: now)
+            return
+        }
+        // The same period and number as the failed charge announced.
+        let product = catalog.product(purchase.productID)
+        purchase.billingIssue = nil
+        purchase.unsubscribed = nil
+        purchase.cancelReason = nil
+        purchase.willRenew = true
+        purchase.priceUSD = .number(JSONNumber(product.price))
+        purchase.price = .number(JSONNumber(product.price * product.exchangeRate))
+        save(purchase, number, now)
+        emit(
+            "RENEWAL",
+            purchase,
+            of: number,
+            at: now,
+            money: .price,
+            .renewed(isTrialConversion: false)
+        )
+    }
+}

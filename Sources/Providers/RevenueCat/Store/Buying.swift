@@ -1,0 +1,100 @@
+internal import Conformance
+
+/// Buying (fact sheet, section 3, rows 1, 5, 14 to 16, 18 and 19).
+extension RevenueCatState {
+    mutating func transactionID(_ store: String) -> String {
+        switch store {
+        case "PLAY_STORE":
+            "GPA." + [4, 4, 4, 5].map { ids.digits($0) }.joined(separator: "-")
+        case "STRIPE": "si_" + ids.letters(14)
+        case "PROMOTIONAL": ids.hex(32)
+        default: "2000000" + ids.digits(9)
+        }
+    }
+
+    mutating func newPurchase(
+        _ action: StoreAction,
+        store: String? = nil,
+        _ now: Instant
+    ) -> Purchase {
+        let store = store ?? action.store
+        let parts = action.product.split(separator: ":", maxSplits: 1).map(String.init)
+        let id = parts.first ?? action.product
+        let product = catalog.product(id)
+        let isTrial = action.period == "TRIAL"
+        let transaction = action.transactionID ?? transactionID(store)
+        let days = isTrial ? product.trialDays : product.days
+        let rate = product.exchangeRate
+        var purchase = Purchase(
+            productID: id,
+            planID: parts.count == 2
+                ? parts[1]
+                : store == "PLAY_STORE" && product.days != nil
+                    ? product.basePlan ?? "base-plan" : nil,
+            store: store,
+            environment: action.environment,
+            period: action.period,
+            purchased: now,
+            originallyPurchased: now,
+            expires: days.map { now + .seconds($0 * 86_400) },
+            transactionID: transaction,
+            originalTransactionID: transaction,
+            priceUSD: .number(
+                JSONNumber(isTrial ? 0 : action.price.map { $0 / rate } ?? product.price)
+            ),
+            price: .number(JSONNumber(isTrial ? 0 : action.price ?? product.price * rate)),
+            currency: .string(action.currency ?? product.currency),
+            entitlements: product.entitlements,
+            offering: action.offering,
+            offerCode: action.offerCode,
+            asOf: now
+        )
+        purchase.isOneTime = product.days == nil
+        purchase.willRenew = product.days != nil && action.period != "PREPAID"
+        return purchase
+    }
+
+    mutating func buy(_ action: StoreAction, _ now: Instant) throws(StoreAction.Refusal) {
+        guard action.store != "PROMOTIONAL" else {
+            throw Refusal("a promotional entitlement is a grant, not a purchase")
+        }
+        let number = see(action.user, now)
+        var purchase = newPurchase(action, now)
+        guard !purchase.isOneTime else {
+            customers[number]?.put(purchase)
+            emit("NON_RENEWING_PURCHASE", purchase, of: number, at: now, money: .price)
+            return
+        }
+        let old = customers[number]?.subscriptions[purchase.productID]
+        if let old, !old.hasEnded, old.isActive(at: now) {
+            // A second subscription to the same product would be refused by the store.
+            guard old.unsubscribed != nil || old.isTemporary else {
+                throw Refusal("\(action.user) already has \(purchase.productID)")
+            }
+        }
+        if let old, !old.isTemporary {
+            purchase.originallyPurchased = old.originallyPurchased
+            purchase.originalTransactionID = old.originalTransactionID
+            purchase.renewalNumber = old.renewalNumber + 1
+            if old.store == "STRIPE" { purchase.transactionID = old.transactionID }
+            let isInGrace = old.graceEnd.map { $0 > now } ?? false
+            let isRenewal =
+                isInGrace || !old.hasEnded
+                || settings.resubscriptionEvent == .renewal || old.period == "TRIAL"
+            customers[number]?.put(purchase)
+            if isRenewal {
+                emit(
+                    "RENEWAL",
+                    purchase,
+                    of: number,
+                    at: now,
+                    money: .price,
+                    .renewed(isTrialConversion: old.period == "TRIAL")
+                )
+                return
+            }
+        }
+        customers[number]?.put(purchase)
+        emit("INITIAL_PURCHASE", purchase, of: number, at: now, money: .price)
+    }
+}

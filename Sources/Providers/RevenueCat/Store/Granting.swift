@@ -1,0 +1,88 @@
+internal import Conformance
+
+/// Access that nobody bought: promotional grants, and those of an outage (fact sheet, section 3, rows 20
+/// to 22 and 25).
+extension RevenueCatState {
+    /// How long each promotional duration is, in hours (section 4.1).
+    package static let promotionalHours: [String: Int64] = [
+        "daily": 24, "three_day": 72, "weekly": 7 * 24, "monthly": 31 * 24, "two_month": 61 * 24,
+        "three_month": 92 * 24, "six_month": 183 * 24, "yearly": 365 * 24,
+        "lifetime": 200 * 365 * 24,
+    ]
+
+    mutating func grant(_ action: StoreAction, until: Instant? = nil, _ now: Instant)
+        throws(StoreAction.Refusal)
+    {
+        let entitlement = action.entitlement ?? catalog.entitlement
+        let name = action.duration ?? "monthly"
+        guard let hours = Self.promotionalHours[name] else {
+            throw Refusal(
+                "'duration' is '\(name)', which is none of "
+                    + Self.promotionalHours.keys.sorted().joined(separator: ", ")
+            )
+        }
+        let number = see(action.user, now)
+        let transaction = transactionID("PROMOTIONAL")
+        let purchase = Purchase(
+            productID: "rc_promo_\(entitlement)_\(name)",
+            store: "PROMOTIONAL",
+            environment: "PRODUCTION",
+            period: "PROMOTIONAL",
+            purchased: now,
+            originallyPurchased: now,
+            expires: until ?? now + .seconds(hours * 3600),
+            transactionID: transaction,
+            originalTransactionID: transaction,
+            priceUSD: 0,
+            price: 0,
+            currency: "USD",
+            entitlements: [entitlement],
+            asOf: now
+        )
+        customers[number]?.put(purchase)
+        emit("NON_RENEWING_PURCHASE", purchase, of: number, at: now)
+    }
+
+    mutating func revoke(_ user: String, _ entitlement: String?, _ now: Instant)
+        throws(StoreAction.Refusal)
+    {
+        guard let number = customerByID[user] else {
+            throw Refusal("there is no customer '\(user)'")
+        }
+        let wanted = entitlement ?? catalog.entitlement
+        let grants = (customers[number]?.purchases ?? []).filter {
+            $0.store == "PROMOTIONAL" && $0.entitlements.contains(wanted) && !$0.hasEnded
+        }
+        for var purchase in grants {
+            purchase.expires = now
+            purchase.unsubscribed = now
+            save(purchase, number, now)
+            emit(
+                "CANCELLATION",
+                purchase,
+                of: number,
+                at: now,
+                .cancelled(reason: "DEVELOPER_INITIATED")
+            )
+            // The reasons differ between the two (captured).
+            end(&purchase, "UNSUBSCRIBE", of: number, now + .milliseconds(100))
+        }
+    }
+
+    mutating func grantTemporarily(
+        _ action: StoreAction,
+        _ now: Instant
+    ) throws(StoreAction.Refusal) {
+        try requireStore(action.store, action.kind)
+        let number = see(action.user, now)
+        var purchase = newPurchase(action, now)
+        purchase.transactionID = "tmp_" + ids.hex(16)
+        purchase.originalTransactionID = purchase.transactionID
+        purchase.expires = now + min(action.by ?? .seconds(86_400), .seconds(86_400))
+        purchase.isTemporary = true
+        purchase.isOneTime = false
+        purchase.willRenew = false
+        customers[number]?.put(purchase)
+        emitTemporaryGrant(purchase, of: number, at: now)
+    }
+}

@@ -1,0 +1,153 @@
+internal import Conformance
+
+/// Whose a purchase is: logging in, restoring, transfers, family sharing and purchases from the web
+/// (fact sheet, section 3, rows 17, 23 and 26, and sections 5.3 and 5.4).
+extension RevenueCatState {
+    /// `logIn`: whether the id was new.
+    mutating func identify(_ current: String, as wanted: String, _ now: Instant) -> Bool {
+        let source = customer(named: [current], original: current, now)
+        defer {
+            if let number = customerByID[wanted] {
+                customers[number]?.lastSeenID = wanted
+                customers[number]?.lastSeen = now
+            }
+        }
+        guard let target = customerByID[wanted] else {
+            if Customer.isAnonymous(current), customers[source]?.isAnonymous == true {
+                customerByID[wanted] = source
+                customers[source]?.ids.append(wanted)
+            } else {
+                _ = customer(named: [wanted], original: wanted, now)
+            }
+            return true
+        }
+        let hasAnonymousAlias =
+            customers[target]?.ids.contains(where: Customer.isAnonymous) ?? false
+        if Customer.isAnonymous(current), customers[source]?.isAnonymous == true,
+            !hasAnonymousAlias
+        {
+            merge(source, into: target)
+        }
+        return false
+    }
+
+    /// A receipt that belongs to `owner` is shown by `user`.
+    mutating func restore(
+        receiptOf owner: String,
+        by user: String,
+        isPurchase: Bool,
+        _ now: Instant
+    ) throws(StoreAction.Refusal) {
+        guard let source = customerByID[owner] else {
+            throw Refusal("there is no customer '\(owner)'")
+        }
+        let target = see(user, now)
+        guard source != target else { return }
+        let behavior = customers[target]?.restoreBehavior ?? settings.restoreBehavior
+        // An anonymous owner is merged under every behaviour; nothing is sent.
+        if customers[source]?.isAnonymous == true {
+            merge(source, into: target)
+            return
+        }
+        let isActive = customers[source]?.subscriptions.values.contains { $0.isActive(at: now) }
+        let belongs = Refusal("7102: the receipt belongs to another subscriber")
+        switch behavior {
+        case .transfer: announceTransfer(source, target, now)
+        case .transferIfNoActiveSubscriptions:
+            guard isActive != true else { throw belongs }
+            announceTransfer(source, target, now)
+        case .keep: throw belongs
+        case .share:
+            guard !isPurchase else { throw belongs }
+            merge(source, into: target)
+        }
+    }
+
+    mutating func transfer(_ action: StoreAction, _ now: Instant)
+        throws(StoreAction.Refusal)
+    {
+        guard let from = action.from, let source = customerByID[from] else {
+            throw Refusal("transfer needs 'from', a customer with a purchase")
+        }
+        let target = see(action.user, now)
+        guard source != target else { throw Refusal("'from' and 'user' are one customer") }
+        guard customers[source]?.purchases.isEmpty == false else {
+            throw Refusal("\(from) has no purchase to transfer")
+        }
+        announceTransfer(source, target, now)
+    }
+
+    mutating func announceTransfer(_ source: Int, _ target: Int, _ now: Instant) {
+        let first = customers[source]?.purchases.first
+        let losers = customers[source]?.ids ?? []
+        let winners = customers[target]?.ids ?? []
+        movePurchases(from: source, to: target)
+        // Only one event, addressed for the destination; no EXPIRATION for the loser (row 17).
+        emitTransfer(
+            from: losers,
+            to: winners,
+            store: first?.store ?? "APP_STORE",
+            environment: first?.environment ?? "PRODUCTION",
+            at: now
+        )
+    }
+
+    mutating func share(_ action: StoreAction, _ now: Instant) throws(StoreAction.Refusal) {
+        guard let from = action.from, let owner = customerByID[from] else {
+            throw Refusal("family-share needs 'from', a customer with a purchase")
+        }
+        var purchase = try find(action, owner)
+        let number = see(action.user, now)
+        guard number != owner else { throw Refusal("'from' and 'user' are one customer") }
+        purchase.isFamilyShared = true
+        purchase.transactionID = transactionID(purchase.store)
+        purchase.priceUSD = 0
+        purchase.price = 0
+        purchase.asOf = now
+        customers[number]?.put(purchase)
+        emit("INITIAL_PURCHASE", purchase, of: number, at: now, money: .price)
+    }
+
+    mutating func redeem(_ action: StoreAction, _ now: Instant) throws(StoreAction.Refusal) {
+        guard let from = action.from, let source = customerByID[from] else {
+            throw Refusal("redeem needs 'from', the customer who bought on the web")
+        }
+        let target = see(action.user, now)
+        let losers = customers[source]?.ids ?? [from]
+        let winners = customers[target]?.ids ?? [action.user]
+        let place = customers[source]?.purchases.first?.environment ?? "PRODUCTION"
+        let isAlias = customers[source]?.isAnonymous ?? false
+        emitRedemption(
+            from: losers,
+            by: winners,
+            outcome: source == target ? "redeemer_owns" : isAlias ? "alias" : "transfer",
+            environment: place,
+            at: now
+        )
+        guard source != target else { return }
+        if isAlias {
+            merge(source, into: target)
+        } else {
+            movePurchases(from: source, to: target)
+            emitTransfer(
+                from: losers,
+                to: winners,
+                store: "RC_BILLING",
+                environment: place,
+                at: now + Self.burst
+            )
+        }
+    }
+
+    mutating func stopSharing(
+        _ purchase: inout Purchase,
+        _ action: StoreAction,
+        _ number: Int,
+        _ now: Instant
+    ) throws(StoreAction.Refusal) {
+        guard purchase.isFamilyShared, !purchase.hasEnded else {
+            throw Refusal("\(purchase.productID) is not shared with \(action.user)")
+        }
+        end(&purchase, "UNSUBSCRIBE", of: number, now)
+    }
+}

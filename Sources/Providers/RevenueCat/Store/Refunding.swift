@@ -1,0 +1,68 @@
+internal import Conformance
+
+/// Money that goes back, and forth again (fact sheet, section 3, rows 13 to 13c and 18).
+extension RevenueCatState {
+    mutating func refund(_ purchase: inout Purchase, _ number: Int, _ now: Instant) {
+        purchase.refunded = now
+        purchase.unsubscribed = now
+        purchase.cancelReason = "CUSTOMER_SUPPORT"
+        purchase.willRenew = false
+        if let expires = purchase.expires { purchase.expires = min(expires, now) }
+        if purchase.isOneTime {
+            // Refunded one-time purchases disappear from REST; the event still names them.
+            customers[number]?.remove(purchase)
+            hidden[purchase.transactionID] = purchase
+        } else {
+            save(purchase, number, now)
+        }
+        emit(
+            "CANCELLATION",
+            purchase,
+            of: number,
+            at: now,
+            money: .refund,
+            .cancelled(reason: "CUSTOMER_SUPPORT")
+        )
+        guard !purchase.isOneTime, settings.expiresAfterRefund else { return }
+        end(&purchase, "CUSTOMER_SUPPORT", of: number, now + Self.burst)
+    }
+
+    mutating func refundOnce(
+        _ purchase: inout Purchase,
+        _ number: Int,
+        _ now: Instant
+    ) throws(StoreAction.Refusal) {
+        guard purchase.refunded == nil else {
+            throw Refusal("\(purchase.productID) is refunded already")
+        }
+        refund(&purchase, number, now)
+    }
+
+    /// The refund is taken back; the period that was paid counts again, and may be over (row 13c).
+    mutating func reverseRefund(
+        _ purchase: inout Purchase,
+        _ number: Int,
+        _ now: Instant
+    ) throws(StoreAction.Refusal) {
+        guard purchase.refunded != nil else {
+            throw Refusal("\(purchase.productID) was not refunded")
+        }
+        purchase.refunded = nil
+        purchase.unsubscribed = nil
+        purchase.hasEnded = false
+        purchase.cancelReason = nil
+        purchase.willRenew = !purchase.isOneTime
+        if !purchase.isOneTime, let days = catalog.product(purchase.productID).days {
+            let end = purchase.purchased + .seconds(days * 86_400)
+            purchase.expires = end
+            // Over in the meantime: it stays over, and the event says so by its dates.
+            if end <= now {
+                purchase.hasEnded = true
+                purchase.willRenew = false
+            }
+        }
+        customers[number]?.put(purchase)
+        save(purchase, number, now)
+        emit("REFUND_REVERSED", purchase, of: number, at: now, money: .price)
+    }
+}

@@ -1,0 +1,184 @@
+internal import Conformance
+
+/// Periods that follow each other, are cancelled, paused and end (fact sheet, section 3, rows 2 to 4,
+/// 9, 14 and 16).
+extension RevenueCatState {
+    mutating func renewalTransaction(_ purchase: Purchase) -> String {
+        switch purchase.store {
+        // Stripe repeats one id, Play counts behind it (section 2.5).
+        case "STRIPE": purchase.transactionID
+        case "PLAY_STORE": purchase.originalTransactionID + "..\(purchase.renewalNumber - 2)"
+        default: transactionID(purchase.store)
+        }
+    }
+
+    /// The next period begins (rows 2, 12, 14 and 16).
+    mutating func renew(_ purchase: inout Purchase, of number: Int, at time: Instant) {
+        let isConversion = purchase.period == "TRIAL"
+        if let next = purchase.nextProductID {
+            purchase.nextProductID = nil
+            leave(purchase, number, at: time)
+            purchase.productID = next
+            purchase.entitlements = catalog.product(next).entitlements
+        }
+        let product = catalog.product(purchase.productID)
+        let start = max(purchase.expires ?? time, time)
+        purchase.period = "NORMAL"
+        purchase.purchased = purchase.isPaused ? time : start
+        purchase.expires = purchase.purchased + .seconds((product.days ?? 30) * 86_400)
+        purchase.renewalNumber += 1
+        purchase.transactionID = renewalTransaction(purchase)
+        if !purchase.isFamilyShared {
+            purchase.priceUSD = .number(JSONNumber(product.price))
+            purchase.price = .number(JSONNumber(product.price * product.exchangeRate))
+        }
+        purchase.graceEnd = nil
+        purchase.billingIssue = nil
+        purchase.resume = nil
+        purchase.isPaused = false
+        purchase.unsubscribed = nil
+        purchase.willRenew = true
+        save(purchase, number, time)
+        emit(
+            "RENEWAL",
+            purchase,
+            of: number,
+            at: time,
+            money: .price,
+            .renewed(isTrialConversion: isConversion)
+        )
+    }
+
+    mutating func cancel(
+        _ purchase: inout Purchase,
+        _ reason: String,
+        of number: Int,
+        at time: Instant
+    ) {
+        purchase.unsubscribed = time
+        purchase.willRenew = false
+        purchase.cancelReason = reason
+        // A pause that has not begun has nothing to come back from.
+        if !purchase.isPaused { purchase.resume = nil }
+        save(purchase, number, time)
+        emit(
+            "CANCELLATION",
+            purchase,
+            of: number,
+            at: time,
+            .cancelled(reason: reason)
+        )
+    }
+
+    /// A person, a store or a developer turns renewal off.
+    mutating func cancel(
+        _ purchase: inout Purchase,
+        _ action: StoreAction,
+        _ number: Int,
+        _ now: Instant
+    ) throws(StoreAction.Refusal) {
+        try requireRunning(purchase, action)
+        guard purchase.unsubscribed == nil || purchase.billingIssue != nil else {
+            throw Refusal("\(purchase.productID) is cancelled already")
+        }
+        // That reason is a refund (section 2.7).
+        if action.reason == "CUSTOMER_SUPPORT" {
+            refund(&purchase, number, now)
+        } else {
+            cancel(&purchase, action.reason ?? "UNSUBSCRIBE", of: number, at: now)
+        }
+    }
+
+    mutating func uncancel(
+        _ purchase: inout Purchase,
+        _ number: Int,
+        _ now: Instant
+    ) throws(StoreAction.Refusal) {
+        guard purchase.unsubscribed != nil, !purchase.hasEnded else {
+            throw Refusal("\(purchase.productID) is not cancelled")
+        }
+        purchase.unsubscribed = nil
+        purchase.cancelReason = nil
+        purchase.willRenew = true
+        save(purchase, number, now)
+        emit("UNCANCELLATION", purchase, of: number, at: now)
+    }
+
+    /// The store moves the end of the period (row 24).
+    mutating func extend(
+        _ purchase: inout Purchase,
+        _ action: StoreAction,
+        _ number: Int,
+        _ now: Instant
+    ) throws(StoreAction.Refusal) {
+        guard let expires = purchase.expires, !purchase.hasEnded else {
+            throw Refusal("\(purchase.productID) has no period to extend")
+        }
+        purchase.expires = expires + (action.by ?? .seconds(7 * 86_400))
+        save(purchase, number, now)
+        emit("SUBSCRIPTION_EXTENDED", purchase, of: number, at: now)
+    }
+
+    mutating func end(
+        _ purchase: inout Purchase,
+        _ reason: String,
+        of number: Int,
+        _ time: Instant
+    ) {
+        purchase.hasEnded = true
+        purchase.willRenew = false
+        if let expires = purchase.expires, expires > time { purchase.expires = time }
+        if purchase.unsubscribed == nil, !purchase.isPaused { purchase.unsubscribed = time }
+        if let grace = purchase.graceEnd, grace > time { purchase.graceEnd = time }
+        save(purchase, number, time)
+        emit(
+            "EXPIRATION",
+            purchase,
+            of: number,
+            at: time,
+            .expired(reason: reason)
+        )
+    }
+
+    // MARK: Pause, row 9
+
+    mutating func pause(
+        _ purchase: inout Purchase,
+        _ action: StoreAction,
+        _ number: Int,
+        _ now: Instant
+    ) throws(StoreAction.Refusal) {
+        try requireRunning(purchase, action)
+        guard purchase.store == "PLAY_STORE" else {
+            throw Refusal("only Play pauses; \(purchase.productID) is from \(purchase.store)")
+        }
+        let end = purchase.expires ?? now
+        purchase.resume = end + (action.by ?? .seconds(30 * 86_400))
+        save(purchase, number, now)
+        emit(
+            "SUBSCRIPTION_PAUSED",
+            purchase,
+            of: number,
+            at: now,
+            .paused(until: purchase.resume ?? end)
+        )
+    }
+
+    mutating func resume(
+        _ purchase: inout Purchase,
+        _ number: Int,
+        _ now: Instant
+    ) throws(StoreAction.Refusal) {
+        guard purchase.resume != nil else {
+            throw Refusal("\(purchase.productID) is not paused")
+        }
+        guard purchase.isPaused else {
+            // Before the pause began there is nothing to tell anybody.
+            purchase.resume = nil
+            save(purchase, number, now)
+            return
+        }
+        purchase.hasEnded = false
+        renew(&purchase, of: number, at: now)
+    }
+}

@@ -1,0 +1,176 @@
+package import Conformance
+
+/// The stores behind RevenueCat: what a person or a store does, and what follows from it (fact
+/// sheet, section 3; the row of each flow is named where it is).
+extension RevenueCatState {
+    typealias Refusal = StoreAction.Refusal
+
+    /// Between events that are born together, as captured (row 8b).
+    static let burst: Duration = .milliseconds(11)
+
+    /// Carries out an action; the events that it causes are taken with `takeEvents`.
+    ///
+    /// - Throws: A refusal that says what is missing; nothing has changed then.
+    package mutating func carryOut(
+        _ action: StoreAction,
+        at now: Instant
+    ) throws(StoreAction.Refusal) {
+        advance(to: now)
+        guard !AppUserID.isBlocked(action.user), !action.user.contains("/") else {
+            throw Refusal("'\(action.user)' is an App User ID that RevenueCat refuses")
+        }
+        remember(at: now)
+        try perform(action, now)
+    }
+
+    private mutating func perform(
+        _ action: StoreAction,
+        _ now: Instant
+    ) throws(StoreAction.Refusal) {
+        switch action.kind {
+        case .purchase: try buy(action, now)
+        case .restore:
+            let owner = try from(action)
+            try restore(receiptOf: owner, by: action.user, isPurchase: false, now)
+        case .transfer: try transfer(action, now)
+        case .grant: try grant(action, now)
+        case .revoke: try revoke(action.user, action.entitlement, now)
+        case .test: emitTest(at: now)
+        case .invoice:
+            let number = see(action.user, now)
+            emitInvoice(newPurchase(action, store: "RC_BILLING", now), of: number, at: now)
+        case .paywall:
+            let type = action.type ?? "PAYWALL_IMPRESSION"
+            emitPaywall(type, of: see(action.user, now), at: now)
+        case .familyShare: try share(action, now)
+        case .temporaryGrant: try grantTemporarily(action, now)
+        case .redeem: try redeem(action, now)
+        case .logIn: _ = identify(try from(action), as: action.user, now)
+        case .setAttributes: setAttributes(action, now)
+        case .enroll: emitEnrollment(action.variant, of: see(action.user, now), at: now)
+        case .renew, .cancel, .uncancel, .pause, .resume, .extend, .refund, .expire,
+            .billingIssue, .recover, .changeProduct, .reverseRefund, .stopFamilyShare,
+            .priceConsent, .currency:
+            try change(action, now)
+        }
+    }
+
+    private func from(_ action: StoreAction) throws(StoreAction.Refusal) -> String {
+        guard let from = action.from else {
+            throw Refusal("\(action.kind.rawValue) needs 'from'")
+        }
+        return from
+    }
+
+    private mutating func setAttributes(_ action: StoreAction, _ now: Instant) {
+        let number = see(action.user, now)
+        for member in action.attributes.members {
+            customers[number]?.attributes[member.key] = [
+                "value": member.value, "updated_at_ms": .integer(now.milliseconds),
+            ]
+        }
+    }
+
+    // MARK: Changes of a purchase that is there
+
+    private mutating func change(_ action: StoreAction, _ now: Instant) throws(StoreAction.Refusal)
+    {
+        guard let number = customerByID[action.user] else {
+            throw Refusal("there is no customer '\(action.user)'; a purchase makes one")
+        }
+        customers[number]?.lastSeenID = action.user
+        var purchase = try find(action, number)
+        try requireStore(purchase.store, action.kind)
+        switch action.kind {
+        case .renew:
+            try requireRunning(purchase, action)
+            renew(&purchase, of: number, at: now)
+        case .cancel: try cancel(&purchase, action, number, now)
+        case .uncancel: try uncancel(&purchase, number, now)
+        case .pause: try pause(&purchase, action, number, now)
+        case .resume: try resume(&purchase, number, now)
+        case .extend: try extend(&purchase, action, number, now)
+        case .expire:
+            try requireRunning(purchase, action)
+            end(&purchase, action.reason ?? purchase.cancelReason ?? "UNSUBSCRIBE", of: number, now)
+        case .billingIssue: try failBilling(&purchase, action, number, now)
+        case .recover: try recover(&purchase, of: number, at: now)
+        case .changeProduct: try changeProduct(&purchase, action, number, now)
+        case .refund: try refundOnce(&purchase, number, now)
+        case .reverseRefund: try reverseRefund(&purchase, number, now)
+        case .stopFamilyShare: try stopSharing(&purchase, action, number, now)
+        case .priceConsent:
+            emitPriceConsent(purchase, of: number, isApproved: action.isApproved, at: now)
+        case .currency:
+            emitVirtualCurrency(purchase, of: number, amount: action.amount, at: now)
+        case .purchase, .transfer, .grant, .revoke, .restore, .test, .invoice, .paywall,
+            .familyShare, .temporaryGrant, .redeem, .logIn, .setAttributes, .enroll:
+            throw Refusal("\(action.kind.rawValue) changes no purchase")
+        }
+    }
+
+    func find(
+        _ action: StoreAction,
+        _ number: Int
+    ) throws(StoreAction.Refusal) -> Purchase {
+        let id = action.product.split(separator: ":").first.map(String.init) ?? action.product
+        let customer = customers[number]
+        if let found = customer?.subscriptions[id] { return found }
+        if let found = customer?.oneTime[id]?.last { return found }
+        if action.kind == .reverseRefund,
+            let found = hidden.values.first(where: { $0.productID == id })
+        {
+            return found
+        }
+        // Only one purchase: no need to name it.
+        let all = customer?.purchases ?? []
+        if all.count == 1, action.product == "premium_monthly", let only = all.first { return only }
+        let names = all.map(\.productID).joined(separator: ", ")
+        throw Refusal(
+            "\(action.user) has no purchase of \(id)"
+                + (names.isEmpty ? "; make one with the action purchase" : "; there is \(names)")
+        )
+    }
+
+    // MARK: What must be so
+
+    /// Stores that never send what an action would cause (section 2.1, the columns of the table).
+    private static let excluded: [StoreAction.Kind: Set<String>] = [
+        .uncancel: ["STRIPE", "PROMOTIONAL"],
+        .billingIssue: ["PROMOTIONAL"],
+        .changeProduct: ["AMAZON", "ROKU", "PROMOTIONAL"],
+        .extend: ["ROKU", "RC_BILLING", "PROMOTIONAL"],
+        .reverseRefund: ["PLAY_STORE", "STRIPE", "AMAZON", "ROKU", "RC_BILLING", "PROMOTIONAL"],
+        .temporaryGrant: ["RC_BILLING", "PROMOTIONAL"],
+        .currency: ["AMAZON", "ROKU", "PROMOTIONAL"],
+    ]
+
+    func requireStore(
+        _ store: String,
+        _ kind: StoreAction.Kind
+    ) throws(StoreAction.Refusal) {
+        guard Self.excluded[kind]?.contains(store) == true else { return }
+        throw Refusal("\(kind.rawValue) does not happen at \(store)")
+    }
+
+    func requireRunning(
+        _ purchase: Purchase,
+        _ action: StoreAction
+    ) throws(StoreAction.Refusal) {
+        guard !purchase.isOneTime else {
+            throw Refusal(
+                "\(purchase.productID) is no subscription: it cannot "
+                    + action.kind.rawValue
+            )
+        }
+        guard !purchase.hasEnded else {
+            throw Refusal("\(purchase.productID) has ended; buy it again with the action purchase")
+        }
+    }
+
+    mutating func save(_ purchase: Purchase, _ number: Int, _ now: Instant) {
+        var purchase = purchase
+        purchase.asOf = now
+        customers[number]?.put(purchase)
+    }
+}
