@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Conformance
 internal import Foundation
+internal import Providers
 internal import Reports
 
 struct JudgeCommand: ParsableCommand {
@@ -42,7 +43,10 @@ extension SavedRun {
             throw Failure(.usage, "there is no saved run '\(path)'")
         }
         do throws(SavedRun.ReadError) {
-            return try SavedRun(parsing: String(decoding: data, as: UTF8.self))
+            return try SavedRun(
+                parsing: String(decoding: data, as: UTF8.self),
+                understood: Services.understood
+            )
         } catch {
             throw Failure(.unparsable, "\(path): \(error)")
         }

@@ -340,10 +340,12 @@ struct VariantParser {
                 return reader.word(kind.value, "change at Firebase", among: ["rotate-keys"])
                     .map { _ in .rotateKeys }
             }
-            return .provider(providerPlan(kind.key, kind.value))
+            return .provider(providerPlan(.firebase, kind.value))
         case "onesignal", "revenuecat":
             _ = reader.mapping(node, allowed: [kind.key])
-            return .provider(providerPlan(kind.key, kind.value))
+            return Exchange.Party(named: kind.key).map {
+                .provider(providerPlan($0, kind.value))
+            }
         case "revoke", "disable":
             _ = reader.mapping(node, allowed: [kind.key])
             let change = Step.AccountChange(rawValue: kind.key) ?? .revoke
@@ -541,7 +543,9 @@ struct VariantParser {
         return text
     }
 
-    private mutating func providerPlan(_ provider: String, _ node: LocatedNode) -> ProviderPlan {
+    private mutating func providerPlan(_ provider: Exchange.Party, _ node: LocatedNode)
+        -> ProviderPlan
+    {
         let fields = reader.mapping(
             node,
             allowed: ["answers", "lose-answer-of", "forever", "reads"]
@@ -562,7 +566,7 @@ struct VariantParser {
             answers: answers,
             isPermanent: fields["forever"].map { reader.flag($0) } ?? false,
             // Backends only read from these two.
-            includesReads: provider != "onesignal"
+            includesReads: provider != .oneSignal
                 || (fields["reads"].map { reader.flag($0) } ?? false)
         )
     }

@@ -132,7 +132,7 @@ package final class Courier: Sendable {
 
     private func attempt(_ delivery: WebhookDelivery, _ namespace: String) async {
         let prepared = world.read(namespace) { services, now in
-            (services.request(for: delivery, at: now), services.schedule(of: delivery), now)
+            (services.attempt(at: delivery, now: now), services.schedule(of: delivery), now)
         }
         guard let (target, schedule, now) = prepared else { return }
         guard let target else {
@@ -150,11 +150,9 @@ package final class Courier: Sendable {
             return
         }
         let request = target.request(place.target)
-        let party: Exchange.Party =
-            delivery.provider == .revenuecat ? .revenueCat : .purchasely
         let sequence = world.journal.begin(
             Exchange(
-                from: party,
+                from: delivery.provider,
                 to: .backend,
                 namespace: namespace,
                 purpose: .delivery(name: delivery.type, attempt: delivery.attempts.count + 1),

@@ -20,8 +20,8 @@ package final class FakeWorld: Sendable {
     /// Whether any id was ever told to a namespace; without one no request needs to be searched.
     private let hasIDs = Atomic<Bool>(false)
     private let wallClock: @Sendable () -> Instant
-    private let revenueCatKey: Secret?
-    private let oneSignalKey: Secret?
+    /// What callers of a provider have to show.
+    private let keys: [Exchange.Party: Secret]
     private let seed: UInt64
     /// Called after a change that may have made something due.
     private let onChange = Locked<@Sendable () -> Void>({})
@@ -35,12 +35,13 @@ package final class FakeWorld: Sendable {
         wallClock: @escaping @Sendable () -> Instant
     ) {
         journal = LiveJournal(bytesMax: journalBytesMax, time: time)
-        self.revenueCatKey = revenueCatKey
-        self.oneSignalKey = oneSignalKey
+        var keys: [Exchange.Party: Secret] = [:]
+        keys[.revenueCat] = revenueCatKey
+        keys[.oneSignal] = oneSignalKey
+        self.keys = keys
         self.seed = seed
         self.wallClock = wallClock
-        let first = Services(seed: seed, revenueCatKey: revenueCatKey, oneSignalKey: oneSignalKey)
-        state = Locked(State(spaces: ["": first]))
+        state = Locked(State(spaces: ["": Services(seed: seed, keys: keys)]))
     }
 
     /// Real time.
@@ -56,11 +57,7 @@ package final class FakeWorld: Sendable {
 
     private func made(_ namespace: String) -> Services {
         var generator = SeededGenerator(seed: seed, text: namespace)
-        return Services(
-            seed: generator.next(),
-            revenueCatKey: revenueCatKey,
-            oneSignalKey: oneSignalKey
-        )
+        return Services(seed: generator.next(), keys: keys)
     }
 
     /// Makes a namespace and tells which ids belong to it.
@@ -84,14 +81,7 @@ package final class FakeWorld: Sendable {
         var fresh = made(namespace)
         state.withLock { state in
             guard let old = state.spaces[namespace] else { return }
-            fresh.revenueCat.settings = old.revenueCat.settings
-            fresh.revenueCat.webhooks = old.revenueCat.webhooks
-            fresh.revenueCat.catalog = old.revenueCat.catalog
-            fresh.oneSignal.settings = old.oneSignal.settings
-            fresh.firebase.settings = old.firebase.settings
-            fresh.purchasely.settings = old.purchasely.settings
-            fresh.purchasely.webhook = old.purchasely.webhook
-            fresh.despia.settings = old.despia.settings
+            fresh.keep(from: old)
             state.spaces[namespace] = fresh
         }
     }
@@ -255,8 +245,7 @@ package final class FakeWorld: Sendable {
             defer { state.spaces[namespace] = services }
             let now = services.clock.now(at: wall)
             var reply = services.respond(party, to: request, at: now)
-            // Only these two set off something elsewhere.
-            if party == .revenueCat || party == .despia {
+            if Services.provider(party)?.setsOffOthers == true {
                 calls = services.settle(at: now)
                 isChange = request.method != "GET"
             }
@@ -345,8 +334,7 @@ package final class FakeWorld: Sendable {
         do {
             for member in namespaces.members {
                 var services = try member.value.decoded(as: Services.self)
-                services.revenueCat.key = revenueCatKey.flatMap { $0.isEmpty ? nil : $0 }
-                services.oneSignal.key = oneSignalKey.flatMap { $0.isEmpty ? nil : $0 }
+                services.take(keys: keys)
                 services.queue.recoverUnderway()
                 spaces[member.key] = services
             }

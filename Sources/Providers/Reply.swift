@@ -48,12 +48,6 @@ package struct Reply: Hashable, Sendable {
     }
 }
 
-/// A provider's stand-in: a value that answers requests, so that a test needs no socket.
-package protocol Fake: Sendable {
-    /// Answers as the service would; never fails, whatever the request says.
-    mutating func respond(to request: HTTPMessage.Request, at now: Instant) -> Reply
-}
-
 extension HTTPMessage.Request {
     /// The path's segments, split first and percent-decoded afterwards, since ids contain `/`, `:`
     /// and `$`; nil when a segment is not valid UTF-8.

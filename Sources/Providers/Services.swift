@@ -1,28 +1,5 @@
 package import Conformance
 
-/// Time as the fakes of one namespace see it: the real one, moved, or standing still.
-package struct VirtualClock: Hashable, Codable, Sendable {
-    /// How far ahead of real time.
-    package private(set) var offset: Duration = .zero
-    package private(set) var frozen: Instant?
-
-    package init() {}
-
-    package func now(at wall: Instant) -> Instant { frozen ?? wall + offset }
-
-    package mutating func set(to now: Instant, at wall: Instant) {
-        if frozen != nil { frozen = now }
-        offset = now - wall
-    }
-
-    /// Stands still from now on, or runs again from where it stood.
-    package mutating func freeze(_ isFrozen: Bool, at wall: Instant) {
-        let current = now(at: wall)
-        frozen = isFrozen ? current : nil
-        offset = current - wall
-    }
-}
-
 /// All providers of one namespace as one value: copying it is a snapshot, and two copies share
 /// nothing.
 package struct Services: Hashable, Codable, Sendable {
@@ -45,14 +22,35 @@ package struct Services: Hashable, Codable, Sendable {
     package var keepsEvents = false
     package var told: [JSONObject] = []
     /// What happens to the next calls, by provider.
-    package var plans: [String: ProviderPlan] = [:]
+    package var plans: [Exchange.Party: ProviderPlan] = [:]
+
+    /// - Parameters:
+    ///   - seed: What all ids are drawn from.
+    ///   - keys: What callers of a provider have to show; a provider without one takes anybody.
+    package init(seed: UInt64, keys: [Exchange.Party: Secret] = [:]) {
+        func made<Kind: Provider>() -> Kind { Kind(seed: seed, key: keys[Kind.party]) }
+        revenueCat = made()
+        oneSignal = made()
+        firebase = made()
+        purchasely = made()
+        despia = made()
+    }
 
     package init(seed: UInt64, revenueCatKey: Secret?, oneSignalKey: Secret?) {
-        revenueCat = RevenueCatState(key: revenueCatKey, seed: seed)
-        oneSignal = OneSignalState(key: oneSignalKey, seed: seed)
-        firebase = FirebaseState(seed: seed)
-        purchasely = PurchaselyState(seed: seed)
-        despia = DespiaState(seed: seed)
+        var keys: [Exchange.Party: Secret] = [:]
+        keys[.revenueCat] = revenueCatKey
+        keys[.oneSignal] = oneSignalKey
+        self.init(seed: seed, keys: keys)
+    }
+
+    /// Takes over what a reset keeps.
+    package mutating func keep(from old: Services) {
+        for provider in Self.providers { provider.keep(&self, old) }
+    }
+
+    /// Takes the keys again, which are never saved.
+    package mutating func take(keys: [Exchange.Party: Secret]) {
+        for provider in Self.providers { provider.take(&self, keys[provider.party]) }
     }
 
     // MARK: Calls from outside
@@ -63,81 +61,45 @@ package struct Services: Hashable, Codable, Sendable {
         to request: HTTPMessage.Request,
         at now: Instant
     ) -> Reply {
-        let planned = planned(party, request)
-        switch planned {
-        case .status(let status): return failure(party, status, request)
-        case .code(let code) where party == .firebase:
-            return Reply(FirebaseError.coded(code), .documented, of: party.description)
-        case .reset: return Reply(Self.none, .inferred, of: party.description, manner: .reset)
-        case .hang(let milliseconds):
-            return Reply(
-                Self.none,
-                .inferred,
-                of: party.description,
-                manner: .hang(milliseconds)
-            )
-        case .never: return Reply(Self.none, .inferred, of: party.description, manner: .never)
-        default: break
+        guard let provider = Self.provider(party) else {
+            return Reply(HTTPMessage.Response(404), .inferred, of: party.description)
         }
-        var reply =
-            switch party {
-            case .revenueCat: revenueCat.respond(to: request, at: now)
-            case .oneSignal: oneSignal.respond(to: request, at: now, planned: planned)
-            case .firebase: firebase.respond(to: request, at: now)
-            case .despia: despiaReply(request, now)
-            case .purchasely: purchaselyReply(request)
-            case .backend, .app, .assay:
-                Reply(HTTPMessage.Response(404), .inferred, of: party.description)
-            }
+        let planned = planned(party, request)
+        if let reply = refusal(provider, planned, request) { return reply }
+        provider.prepare(&self, now)
+        var reply = provider.respond(&self, request, now, planned)
         switch planned {
         case .loseAnswer: reply.manner = .reset
         case .half: reply.manner = .half
         case .slow(let milliseconds): reply.manner = .slow(milliseconds)
         case .malformed: reply.response.body = Array("<html>".utf8)
-        default: break
+        case .asUsual, .noSubscribers, .invalidAliases, .status, .code, .reset, .hang, .never:
+            break
         }
         return reply
     }
 
-    private static let none = HTTPMessage.Response(500)
-
-    /// The device reads its purchases where the store keeps them.
-    private mutating func despiaReply(_ request: HTTPMessage.Request, _ now: Instant) -> Reply {
-        revenueCat.advance(to: now)
-        despia.refreshHistory {
-            revenueCat.purchase(withTransaction: $0)
-        } isActive: {
-            $0.isActive(at: now)
+    /// The answer of a call that has no effect, by plan; nil when it has one.
+    private func refusal(
+        _ provider: ProviderEntry,
+        _ planned: ProviderPlan.Answer,
+        _ request: HTTPMessage.Request
+    ) -> Reply? {
+        let name = provider.party.description
+        func silent(_ manner: Reply.Manner) -> Reply {
+            Reply(HTTPMessage.Response(500), .inferred, of: name, manner: manner)
         }
-        return despia.respond(to: request, at: now)
-    }
-
-    /// Purchasely has no API for a backend: it only calls.
-    private func purchaselyReply(_ request: HTTPMessage.Request) -> Reply {
-        if request.method == "GET", request.path == "/" {
-            let count = Int64(purchasely.subscriptions.count)
-            return Reply(
-                HTTPMessage.Response(
-                    200,
-                    json: ["purchasely": ["ready": true, "subscriptions": .integer(count)]]
-                ),
-                .inferred,
-                of: "purchasely"
-            )
+        switch planned {
+        case .status(let status):
+            return Reply(provider.failure(self, status, request), .documented, of: name)
+        case .code(let code):
+            return provider.refusal(self, code).map { Reply($0, .documented, of: name) }
+        case .reset: return silent(.reset)
+        case .hang(let milliseconds): return silent(.hang(milliseconds))
+        case .never: return silent(.never)
+        case .asUsual, .noSubscribers, .invalidAliases, .loseAnswer, .malformed, .half, .slow:
+            return nil
         }
-        return Reply(
-            HTTPMessage.Response(
-                404,
-                json: [
-                    "error": .string(
-                        "Purchasely calls a backend and answers none; move it with the control "
-                            + "API, POST /assay/v1/purchasely/{action}"
-                    )
-                ]
-            ),
-            .inferred,
-            of: "purchasely"
-        )
     }
 
     /// What the plan says about a call that it counts.
@@ -145,126 +107,34 @@ package struct Services: Hashable, Codable, Sendable {
         _ party: Exchange.Party,
         _ request: HTTPMessage.Request
     ) -> ProviderPlan.Answer {
-        guard var plan = plans[party.description], request.method != "OPTIONS",
+        guard var plan = plans[party], request.method != "OPTIONS",
             plan.includesReads || !["GET", "HEAD"].contains(request.method)
         else { return .asUsual }
         let next = plan.next()
-        plans[party.description] = plan.answers.isEmpty ? nil : plan
+        plans[party] = plan.answers.isEmpty ? nil : plan
         return next
-    }
-
-    private func failure(
-        _ party: Exchange.Party,
-        _ status: Int,
-        _ request: HTTPMessage.Request
-    ) -> Reply {
-        let response =
-            switch party {
-            case .oneSignal: OneSignalState.failure(status)
-            case .revenueCat: revenueCat.failure(status, path: request.path)
-            case .firebase: FirebaseState.failure(status)
-            default: HTTPMessage.Response(status, json: ["error": "by plan"])
-            }
-        return Reply(response, .documented, of: party.description)
     }
 
     // MARK: What follows
 
-    /// Carries what the providers want to tell to where it belongs.
-    ///
-    /// Events go to the webhooks, tags to OneSignal, purchases of the devices to the store. To be
-    /// called after every change.
+    /// Carries what the providers want to tell to where it belongs; to be called after every change.
     package mutating func settle(at now: Instant) -> [InternalCall] {
         var calls: [InternalCall] = []
-        for action in despia.takeActions() {
-            // The buyer may have it already; the device is told so by the store, not by us.
-            try? revenueCat.carryOut(action, at: now)
-        }
-        for device in despia.takeRegistrations() {
-            oneSignal.register(device, app: revenueCat.settings.oneSignalApp, at: now)
-        }
-        revenueCat.advance(to: now)
-        purchasely.advance(to: now)
-        for event in revenueCat.takeEvents() {
-            if keepsEvents { told.append(event) }
-            let id = (event["id"] ?? event["event_id"])?.string ?? ""
-            let type = event["type"]?.string ?? ""
-            for webhook in revenueCat.webhooks where webhook.takes(event) {
-                queue.add(
-                    .revenuecat,
-                    to: webhook.id,
-                    event: RevenueCatState.body(event),
-                    id: id,
-                    type: type,
-                    group: event["original_app_user_id"]?.string ?? "",
-                    // Events that are born together are dispatched at the same time.
-                    due: min(RevenueCatState.instant(event["event_timestamp_ms"]) ?? now, now)
-                )
-            }
-            if var call = revenueCat.oneSignalCall(for: event) {
-                if let key = oneSignal.key {
-                    call.fields.append(HTTPMessage.Field("Authorization", "Key " + key.exposed))
-                }
-                let reply = oneSignal.respond(to: call, at: now)
-                calls.append(
-                    InternalCall(from: .revenueCat, to: .oneSignal, request: call, reply: reply)
-                )
-            }
-        }
-        for event in purchasely.takeEvents() where purchasely.webhook != nil {
-            queue.add(
-                .purchasely,
-                to: "purchasely",
-                event: .object(event.body),
-                id: event.id,
-                type: event.name,
-                group: event.subscriptionID,
-                orderKeys: event.holders,
-                due: now
-            )
-        }
+        for provider in Self.providers { calls += provider.settle(&self, now) }
         return calls
     }
 
     /// When something next happens by itself: a delivery, a renewal, the end of a period.
     package var nextMoment: Instant? {
-        [queue.nextDue, revenueCat.nextMoment, purchasely.nextMoment].compactMap { $0 }.min()
+        ([queue.nextDue] + Self.providers.map { $0.nextMoment(self) }).compactMap { $0 }.min()
     }
 
-    /// The request of one attempt and where it goes; nil when the webhook is gone.
-    package func request(
-        for delivery: WebhookDelivery,
-        at now: Instant
-    ) -> (url: String, request: @Sendable (String) -> HTTPMessage.Request)? {
-        let body = Array(delivery.body.utf8)
-        switch delivery.provider {
-        case .revenuecat:
-            guard
-                let webhook = revenueCat.webhooks.first(where: {
-                    $0.id == delivery.configuration
-                })
-            else { return nil }
-            return (
-                webhook.url,
-                { path in
-                    WebhookSender(
-                        path: path,
-                        authorization: webhook.authorization,
-                        signingKey: webhook.signingKey
-                    ).request(body: body, at: now)
-                }
-            )
-        case .purchasely:
-            guard let webhook = purchasely.webhook else { return nil }
-            let sender = purchasely
-            return (webhook.url, { path in sender.request(body, path: path, at: now) })
-        }
+    /// Where one attempt goes and what it says; nil when the webhook is gone.
+    package func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt? {
+        Self.provider(delivery.provider)?.attempt(self, delivery, now)
     }
 
     package func schedule(of delivery: WebhookDelivery) -> RetrySchedule {
-        switch delivery.provider {
-        case .revenuecat: delivery.type == "TEST" ? .test : .revenueCat
-        case .purchasely: .purchasely(takes404: purchasely.settings.takes404)
-        }
+        Self.provider(delivery.provider)?.schedule(self, delivery) ?? .never
     }
 }

@@ -169,7 +169,7 @@ package final class RunExecutor: Sendable {
                 .filter { $0.from == .backend }
             exchanges.sort { $0.sequence < $1.sequence }
         }
-        return exchanges
+        return exchanges.map(Services.understood)
     }
 
     /// The record with what has happened since, and with a new look at its users if that is asked
@@ -224,7 +224,7 @@ package final class RunExecutor: Sendable {
         case .provider(let providerPlan):
             world.schedule(providerPlan, namespace: progress.namespace.name)
             // Fetches of keys name nobody.
-            if providerPlan.provider == "firebase" { world.schedule(providerPlan, namespace: "") }
+            if providerPlan.provider == .firebase { world.schedule(providerPlan, namespace: "") }
         case .call(let calls):
             for call in calls where call.route == .protected {
                 if let user = call.user { seed(user, progress) }

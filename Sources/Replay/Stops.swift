@@ -13,12 +13,12 @@ struct Stops {
     /// made the call, or patience is over.
     func awaitDisturbance(_ plan: RunPlan, _ progress: RunExecutor.Progress) async {
         for case .provider(let failing) in plan.steps
-        where failing.provider == "onesignal" && failing.answers.first != .asUsual {
+        where failing.provider == .oneSignal && failing.answers.first != .asUsual {
             let patience = run.patience(run.profile.patience)
             while !patience.isOver, !Task.isCancelled {
                 let isHit = world.journal.read {
                     $0.exchanges(in: progress.namespace.name, from: progress.firstSequence)
-                }.contains { $0.from == .backend && $0.to.description == failing.provider }
+                }.contains { $0.from == .backend && $0.to == failing.provider }
                 if isHit { return }
                 await patience.pause(.milliseconds(2))
             }
@@ -34,7 +34,7 @@ struct Stops {
                 let patience = run.patience(run.profile.patience)
                 while !patience.isOver, !Task.isCancelled {
                     let calls = world.journal.read { $0.exchanges(in: name, from: first) }
-                        .filter { $0.from == .backend && $0.to.description == party }
+                        .filter { $0.from == .backend && $0.to == party }
                     if calls.count >= position {
                         world.heal(namespace: name)
                         var progress = snapshot

@@ -33,7 +33,7 @@ struct PlanTests {
             contract(
                 .once,
                 steps: [
-                    .provider(ProviderPlan(provider: "onesignal", answers: [.reset])),
+                    .provider(ProviderPlan(provider: .oneSignal, answers: [.reset])),
                     event("a") {
                         $0.times = 8
                         $0.isTogether = true

@@ -50,7 +50,7 @@ struct ContractParserTests {
         #expect(again.subject == .repeats("purchase"))
         #expect(
             last.given[1]
-                == .provider(ProviderPlan(provider: "onesignal", answers: [.reset, .asUsual]))
+                == .provider(ProviderPlan(provider: .oneSignal, answers: [.reset, .asUsual]))
         )
         #expect(last.users == ["ada"])
     }

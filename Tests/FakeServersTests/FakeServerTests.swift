@@ -41,7 +41,7 @@ struct FakeServerTests {
     }
 
     private func plan(_ answer: ProviderPlan.Answer) -> ProviderPlan {
-        ProviderPlan(provider: "onesignal", answers: [answer])
+        ProviderPlan(provider: .oneSignal, answers: [answer])
     }
 
     @Test func `a call is answered and stands in the journal with its effect`() async throws {
@@ -64,7 +64,7 @@ struct FakeServerTests {
         try await with(.oneSignal) { world, client in
             world.open("other", ids: ["bob-id"], at: world.now)
             world.schedule(
-                ProviderPlan(provider: "onesignal", answers: [.status(500)], isPermanent: true),
+                ProviderPlan(provider: .oneSignal, answers: [.status(500)], isPermanent: true),
                 namespace: "run"
             )
             func status(_ user: String) async throws -> Int {

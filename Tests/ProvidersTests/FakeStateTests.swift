@@ -104,8 +104,8 @@ struct OneSignalStateTests {
 
     @Test func `the shapes of 200 and the faults come in the order of the plan`() {
         var state = state()
-        state.plans["onesignal"] = ProviderPlan(
-            provider: "onesignal",
+        state.plans[.oneSignal] = ProviderPlan(
+            provider: .oneSignal,
             answers: [
                 .noSubscribers, .invalidAliases, .status(429), .status(503), .reset, .loseAnswer,
                 .never, .malformed, .half, .slow(5),

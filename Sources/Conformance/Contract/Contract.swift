@@ -88,7 +88,7 @@ package struct Contract: Hashable, Codable, Sendable {
                 all.append(.firebase)
             case .restart, .killAtCall: all.append(.restart)
             case .deliver(let delivery) where delivery.crash != nil: all.append(.restart)
-            case .provider(let plan) where plan.provider == "revenuecat":
+            case .provider(let plan) where plan.provider == .revenueCat:
                 all.append(.subscriberReads)
             case .createAccount: all.append(.login)
             case .phone(let step) where !isDeviceScenario:

@@ -28,7 +28,7 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
         case slow(Int64)
     }
 
-    package var provider: String
+    package var provider: Exchange.Party
     package var answers: [Answer]
     /// The last answer stays in force instead of the usual one.
     package var isPermanent = false
@@ -37,7 +37,7 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
     package var includesReads = false
 
     package init(
-        provider: String,
+        provider: Exchange.Party,
         answers: [Answer],
         isPermanent: Bool = false,
         includesReads: Bool = false

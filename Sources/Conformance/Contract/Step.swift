@@ -18,7 +18,7 @@ package enum Step: Hashable, Codable, Sendable {
     case rotateKeys
     /// While the steps before it go on, the backend is killed at that call to a provider, and
     /// started again; positions count from 1.
-    case killAtCall(party: String, position: Int)
+    case killAtCall(party: Exchange.Party, position: Int)
     /// The user's sessions are revoked, or the user is disabled, at Firebase.
     case account(user: String, AccountChange)
     /// Something on a phone, in a device scenario.

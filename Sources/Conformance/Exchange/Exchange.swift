@@ -16,6 +16,32 @@ package struct Exchange: Hashable, Codable, Sendable {
             case .despia: "despia"
             }
         }
+
+        /// The party of that name; nil when there is none.
+        package init?(named name: String) {
+            guard let found = Self.allCases.first(where: { $0.description == name }) else {
+                return nil
+            }
+            self = found
+        }
+
+        /// Reads the number that is written, and the name that older runs wrote in some places.
+        package init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            let found =
+                if let name = try? container.decode(String.self) {
+                    Self(named: name)
+                } else {
+                    Self(rawValue: try container.decode(UInt8.self))
+                }
+            guard let found else {
+                throw DecodingError.dataCorruptedError(
+                    in: container,
+                    debugDescription: "no party of that name or number"
+                )
+            }
+            self = found
+        }
     }
 
     /// Why the exchange took place.
@@ -72,6 +98,9 @@ package struct Exchange: Hashable, Codable, Sendable {
     package var outcome: Outcome
     /// What the called provider did because of it.
     package var effects: [Effect]
+    /// What the called provider was asked for, in no provider's own words; nil when it was asked
+    /// for nothing that a rule looks at.
+    package var call: ProviderCall?
 
     package init(
         from: Party,
@@ -169,4 +198,19 @@ package struct Effect: Hashable, Codable, Sendable {
         self.content = content
         self.idempotencyKey = idempotencyKey
     }
+}
+
+extension Exchange.Party: CodingKeyRepresentable {
+    private struct Key: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    /// Tables by party are written with names.
+    package var codingKey: any CodingKey { Key(stringValue: description) }
+
+    package init?(codingKey: some CodingKey) { self.init(named: codingKey.stringValue) }
 }

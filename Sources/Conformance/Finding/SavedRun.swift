@@ -96,7 +96,15 @@ package struct SavedRun: Sendable {
     // MARK: Reading
 
     /// Reads the lines; the last one may have been cut off.
-    package init(parsing text: String) throws(ReadError) {
+    ///
+    /// - Parameters:
+    ///   - text: What `lines` wrote, now or years ago.
+    ///   - understood: Fills in what the provider of an exchange was asked for.
+    /// - Throws: `ReadError` that names the line.
+    package init(
+        parsing text: String,
+        understood: (Exchange) -> Exchange = { $0 }
+    ) throws(ReadError) {
         let lines = text.split(separator: "\n")
         func read<Value: Decodable>(_ index: Int, as type: Value.Type) throws(ReadError) -> Value {
             do {
@@ -114,7 +122,17 @@ package struct SavedRun: Sendable {
             throw ReadError(line: 1, problem: "it was written by another version of assay")
         }
         var entries: [Entry] = []
-        for index in lines.indices.dropFirst() { entries.append(try read(index, as: Entry.self)) }
+        for index in lines.indices.dropFirst() {
+            var entry = try read(index, as: Entry.self)
+            func again(_ record: RunRecord) -> RunRecord {
+                var record = record
+                record.exchanges = record.exchanges.map(understood)
+                return record
+            }
+            entry.subject = entry.subject.map(again)
+            entry.twins = entry.twins?.map(again)
+            entries.append(entry)
+        }
         self.entries = entries
     }
 

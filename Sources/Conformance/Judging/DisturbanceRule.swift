@@ -6,7 +6,7 @@ package struct DisturbanceRule: Rule {
                 let first = plan.answers.firstIndex(where: { $0 != .asUsual })
             else { continue }
             let calls = evidence.subject.exchanges.filter {
-                $0.from == .backend && $0.to.description == plan.provider
+                $0.from == .backend && $0.to == plan.provider
                     && (plan.includesReads || !["GET", "HEAD"].contains($0.request.method))
             }
             guard calls.count <= first else { continue }

@@ -88,14 +88,14 @@ package struct EffectRule: Rule {
         return findings
     }
 
-    /// Attempts at one push, accepted or not, must share their key (OneSignal fact sheet,
+    /// Attempts at one effect, accepted or not, must share their key (OneSignal fact sheet,
     /// section 5, and trap 4).
     private static func keyFinding(
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> Finding? {
         let calls = evidence.subject.exchanges.filter {
-            $0.from == .backend && $0.to == .oneSignal && $0.request.method == "POST"
+            $0.from == .backend && $0.call?.kind == expected.kind
         }
         guard calls.count > 1 else {
             return Finding(
@@ -105,10 +105,7 @@ package struct EffectRule: Rule {
                 location: expected.location
             )
         }
-        let keys = calls.map { call in
-            let body = try? JSONValue(parsing: call.request.body)
-            return body?["idempotency_key"]?.string ?? body?["external_id"]?.string
-        }
+        let keys = calls.map { $0.call?.idempotencyKey }
         guard Set(keys).count > 1 || keys.contains(nil) else { return nil }
         return Finding(
             .keyChanged,

@@ -3,26 +3,21 @@
 ///
 /// Source: OneSignal fact sheet, sections 3, 4, 9 and 13; RevenueCat fact sheet, section 6.
 package struct PushRule: Rule {
-    /// Tags that RevenueCat's own integration keeps up to date (clause O-05).
-    package static let reservedTags: Set<String> = [
-        "app_user_id", "period_type", "purchased_at", "expiration_at", "store", "environment",
-        "last_event_type", "product_id", "entitlement_ids", "active_subscription",
-        "subscription_status", "grace_period_expiration_at",
-    ]
-
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         evidence.expectation.effects.flatMap { expected -> [Finding] in
-            if expected.kind == "onesignal.tags" { return tags(expected, in: evidence) }
-            return address(expected, in: evidence) + texts(expected, in: evidence)
+            address(expected, in: evidence) + texts(expected, in: evidence)
                 + attempts(expected, in: evidence) + pace(expected, in: evidence)
+                + reserved(expected, in: evidence)
         }
     }
 
-    /// What the backend sends to OneSignal to tell somebody something.
-    private static func calls(_ evidence: CaseEvidence) -> [Exchange] {
+    /// The backend's attempts at an effect, taken by the provider or not.
+    private static func calls(
+        _ expected: EffectExpectation,
+        _ evidence: CaseEvidence
+    ) -> [Exchange] {
         evidence.subject.exchanges.filter {
-            $0.from == .backend && $0.to == .oneSignal && $0.request.method == "POST"
-                && $0.request.path.hasSuffix("/notifications")
+            $0.from == .backend && $0.call?.kind == expected.kind
         }
     }
 
@@ -56,7 +51,7 @@ package struct PushRule: Rule {
             ]
         }
         // A call that the provider turned down for its form reached nobody.
-        if let refused = calls(evidence).first(where: { $0.response?.status == 400 }) {
+        if let refused = calls(expected, evidence).first(where: { $0.call?.refusal == .form }) {
             let body = refused.response.map { String(decoding: $0.body, as: UTF8.self) } ?? ""
             return [
                 Finding(
@@ -109,7 +104,7 @@ package struct PushRule: Rule {
         in evidence: CaseEvidence
     ) -> [Finding] {
         guard let max = expected.attemptsMax else { return [] }
-        let calls = calls(evidence)
+        let calls = calls(expected, evidence)
         guard calls.count > max else { return [] }
         return [
             Finding(
@@ -127,10 +122,8 @@ package struct PushRule: Rule {
         in evidence: CaseEvidence
     ) -> [Finding] {
         guard expected.obeysRetryAfter else { return [] }
-        let calls = calls(evidence)
-        guard let refused = calls.firstIndex(where: { $0.response?.status == 429 }) else {
-            return []
-        }
+        let calls = calls(expected, evidence)
+        guard let (refused, wanted) = firstRefused(calls) else { return [] }
         guard calls.indices.contains(refused + 1) else {
             return [
                 Finding(
@@ -142,15 +135,15 @@ package struct PushRule: Rule {
                 )
             ]
         }
-        let wanted = calls[refused].response?[field: "retry-after"].flatMap { Int64($0) } ?? 0
         let end = calls[refused].completed ?? calls[refused].invoked
         let waited = calls[refused + 1].invoked - end
         // A tenth for clocks that tick apart.
-        guard waited < wanted * 900_000 else { return [] }
+        guard waited < wanted.milliseconds * 900 else { return [] }
         return [
             Finding(
                 .tooEarly,
-                expected: "the next attempt no earlier than \(wanted) s after the 429",
+                expected:
+                    "the next attempt no earlier than \(wanted.milliseconds / 1000) s after the 429",
                 actual: "after \(waited / 1000) ms",
                 location: expected.location,
                 evidence: [calls[refused].sequence, calls[refused + 1].sequence]
@@ -158,27 +151,30 @@ package struct PushRule: Rule {
         ]
     }
 
-    private static func tags(
+    /// The first call that came too soon for the provider, and how long it asked to wait.
+    private static func firstRefused(_ calls: [Exchange]) -> (index: Int, wait: Duration)? {
+        for (index, exchange) in calls.enumerated() {
+            if case .rate(let wait) = exchange.call?.refusal { return (index, wait) }
+        }
+        return nil
+    }
+
+    /// What another provider's integration keeps up to date is not the backend's to write.
+    private static func reserved(
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> [Finding] {
-        for call in evidence.subject.exchanges
-        where call.from == .backend && call.to == .oneSignal && call.request.method != "GET" {
-            guard let body = try? JSONValue(parsing: call.request.body) else { continue }
-            let tags = (body["properties"]?["tags"] ?? body["tags"])?.object?.keys ?? []
-            let taken = reservedTags.intersection(tags)
-            guard !taken.isEmpty else { continue }
-            return [
-                Finding(
-                    .effectExtra,
-                    expected: "the tags that RevenueCat itself keeps are left alone",
-                    actual: "the backend wrote " + taken.sorted().joined(separator: ", "),
-                    location: expected.location,
-                    evidence: [call.sequence],
-                    isFinal: true
-                )
-            ]
-        }
-        return []
+        let taken = calls(expected, evidence).first { $0.call?.reservedNames.isEmpty == false }
+        guard let taken, let names = taken.call?.reservedNames else { return [] }
+        return [
+            Finding(
+                .effectExtra,
+                expected: "the tags that RevenueCat itself keeps are left alone",
+                actual: "the backend wrote " + names.joined(separator: ", "),
+                location: expected.location,
+                evidence: [taken.sequence],
+                isFinal: true
+            )
+        ]
     }
 }

@@ -89,13 +89,13 @@ extension CasePlan {
         contract.search = nil
         let usual = [ProviderPlan.Answer](repeating: .asUsual, count: point.position - 1)
         let plan = ProviderPlan(
-            provider: point.party.description,
+            provider: point.party,
             answers: usual + [point.fault.answer],
             includesReads: true
         )
         var steps = contract.steps
         if point.fault.isKill {
-            steps.append(.killAtCall(party: point.party.description, position: point.position))
+            steps.append(.killAtCall(party: point.party, position: point.position))
             for case .deliver(let delivery) in contract.steps {
                 var again = Delivery(
                     name: delivery.name + "Again",

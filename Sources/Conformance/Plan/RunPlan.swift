@@ -65,7 +65,7 @@ package struct RunPlan: Hashable, Codable, Sendable {
             || steps.contains { step in
                 switch step {
                 case .rotateKeys: true
-                case .provider(let plan): plan.provider == "firebase"
+                case .provider(let plan): plan.provider == .firebase
                 // Reconciling touches everybody whom the backend knows.
                 case .call(let calls): calls.contains { $0.route == .reconcile }
                 case .restart, .killAtCall, .deliver, .request, .register, .name, .createAccount,

@@ -24,7 +24,7 @@ extension ControlAPI {
         .object(
             .present([
                 ("event", .string(delivery.eventID)), ("type", .string(delivery.type)),
-                ("provider", .string(delivery.provider.rawValue)),
+                ("provider", .string(delivery.provider.description)),
                 ("webhook", .string(delivery.configuration)),
                 ("state", .string(delivery.state.rawValue)),
                 ("due", delivery.state == .waiting ? .string(delivery.due.preciseText) : nil),

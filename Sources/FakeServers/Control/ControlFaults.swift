@@ -3,7 +3,10 @@ internal import Providers
 
 /// What happens to the next calls of a provider.
 extension ControlAPI {
-    static let providers = ["revenuecat", "onesignal", "firebase", "purchasely", "despia"]
+    /// The names of all fakes, as the address takes them.
+    private static var names: String {
+        Services.providers.map(\.party.description).joined(separator: ", ")
+    }
 
     func faults(_ route: ControlRoute, _ call: Call) async throws(Refusal) -> JSONValue {
         switch route {
@@ -21,14 +24,14 @@ extension ControlAPI {
             try await refuse(isRefusing, servers.filter { $0.party.description == call.value })
             if call.body["answers"] == nil { return }
         }
-        guard Self.providers.contains(call.value) else {
+        guard let provider = Services.provider(named: call.value) else {
             throw Refusal(
                 404,
-                "'\(call.value)' is none of \(Self.providers.joined(separator: ", "))"
+                "'\(call.value)' is none of \(Self.names)"
             )
         }
         let plan = ProviderPlan(
-            provider: call.value,
+            provider: provider.party,
             answers: try Self.answers(call.body["answers"]),
             isPermanent: call.body["permanent"]?.bool ?? false,
             includesReads: call.body["reads"]?.bool ?? false
@@ -52,9 +55,11 @@ extension ControlAPI {
 
     private func shownFaults(_ namespace: String) -> JSONValue {
         let plans = world.read(namespace) { services, _ in services.plans } ?? [:]
-        let shown = plans.sorted { $0.key < $1.key }.map { name, plan in
+        let shown = plans.sorted { $0.key.description < $1.key.description }.map {
+            party,
+            plan in
             JSONObject.Member(
-                key: name,
+                key: party.description,
                 value: [
                     "answers": .array(plan.answers.map(FaultSpelling.value)),
                     "permanent": .bool(plan.isPermanent), "reads": .bool(plan.includesReads),

@@ -43,6 +43,13 @@ extension RevenueCatState {
         "NON_RENEWING_PURCHASE": "non_renewing_purchase",
     ]
 
+    /// The tags that it keeps up to date, and nobody else should write (clause O-05).
+    static let integrationTags: Set<String> = [
+        "app_user_id", "period_type", "purchased_at", "expiration_at", "store", "environment",
+        "last_event_type", "product_id", "entitlement_ids", "active_subscription",
+        "subscription_status", "grace_period_expiration_at",
+    ]
+
     private func tags(of event: JSONObject, _ type: String, _ name: String) -> JSONObject {
         let isTrial = event["period_type"] == "TRIAL"
         var name = name

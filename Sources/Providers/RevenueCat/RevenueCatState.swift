@@ -4,7 +4,7 @@ package import Conformance
 ///
 /// Every event passes through here, so REST says what the event says (architecture, section 4).
 /// Facts: RevenueCat fact sheet, sections 2 to 6.
-package struct RevenueCatState: Fake, Hashable {
+package struct RevenueCatState: Hashable, Sendable {
     package var settings: RevenueCatSettings
     package var catalog = Catalog()
     package var webhooks: [WebhookConfiguration] = []
@@ -131,113 +131,11 @@ package struct RevenueCatState: Fake, Hashable {
         for id in gone.ids { customerByID[id] = winner }
     }
 
-    // MARK: Events from outside
-
-    /// Lets what an event reports happen in the model; events that the model made itself are in it
-    /// already.
-    package mutating func apply(_ body: JSONValue) {
-        guard let event = body["event"]?.object, let type = event["type"]?.string,
-            let asOf = Self.instant(event["event_timestamp_ms"])
-        else { return }
-        if type == "TRANSFER" {
-            moveByEvent(event, asOf)
-            return
-        }
-        let kinds: Set<String> = [
-            "INITIAL_PURCHASE", "RENEWAL", "CANCELLATION", "UNCANCELLATION", "EXPIRATION",
-            "NON_RENEWING_PURCHASE", "SUBSCRIPTION_PAUSED", "BILLING_ISSUE",
-            "SUBSCRIPTION_EXTENDED", "REFUND_REVERSED", "TEMPORARY_ENTITLEMENT_GRANT",
-        ]
-        // Changes of product are information only; the paired purchase carries the new state.
-        guard kinds.contains(type), let number = customer(of: event, asOf),
-            let productText = event["product_id"]?.string
-        else { return }
-        let parts = productText.split(separator: ":", maxSplits: 1).map(String.init)
-        let product = parts.first ?? productText
-        let old = customers[number]?.subscriptions[product]
-        let transaction = event["transaction_id"]?.string ?? product
-        var purchase = Purchase(
-            productID: product,
-            planID: parts.count == 2 ? parts[1] : nil,
-            store: event["store"]?.string ?? "APP_STORE",
-            environment: event["environment"]?.string ?? "PRODUCTION",
-            period: event["period_type"]?.string ?? "NORMAL",
-            purchased: Self.instant(event["purchased_at_ms"]) ?? asOf,
-            originallyPurchased: old?.originallyPurchased
-                ?? Self.instant(event["purchased_at_ms"]) ?? asOf,
-            expires: Self.instant(event["expiration_at_ms"]),
-            transactionID: transaction,
-            originalTransactionID: event["original_transaction_id"]?.string ?? transaction,
-            priceUSD: event["price"] ?? 0,
-            price: event["price"] ?? 0,
-            currency: event["currency"] ?? .null,
-            entitlements: event["entitlement_ids"]?.array?.compactMap(\.string) ?? [],
-            asOf: asOf
-        )
-        purchase.isScripted = true
-        if type == "NON_RENEWING_PURCHASE", purchase.store != "PROMOTIONAL" {
-            purchase.isOneTime = true
-            customers[number]?.put(purchase)
-            return
-        }
-        if let old, old.asOf > asOf { return }
-        if purchase.price == 0, let old { purchase.price = old.price }
-        switch type {
-        case "CANCELLATION":
-            purchase.unsubscribed = asOf
-            purchase.billingIssue = old?.billingIssue
-            purchase.graceEnd = old?.graceEnd
-            switch event["cancel_reason"]?.string {
-            case "CUSTOMER_SUPPORT":
-                purchase.refunded = asOf
-                customers[number]?.oneTime[product] = nil
-            case "BILLING_ERROR": purchase.billingIssue = old?.billingIssue ?? asOf
-            default: break
-            }
-        case "BILLING_ISSUE":
-            purchase.billingIssue = asOf
-            purchase.graceEnd = Self.instant(event["grace_period_expiration_at_ms"])
-            purchase.unsubscribed = old?.unsubscribed
-        case "EXPIRATION":
-            purchase.unsubscribed = old?.unsubscribed ?? asOf
-            purchase.billingIssue = old?.billingIssue
-            // A refund ends the period, and the end that follows it does not undo the refund.
-            if old?.transactionID == transaction { purchase.refunded = old?.refunded }
-            // Captures show an expiry far ahead here; the subscription is over all the same.
-            purchase.expires = min(purchase.expires ?? asOf, asOf)
-        case "SUBSCRIPTION_PAUSED":
-            purchase.resume = Self.instant(event["auto_resume_at_ms"])
-        default: break
-        }
-        customers[number]?.put(purchase)
-    }
-
-    private mutating func moveByEvent(_ event: JSONObject, _ asOf: Instant) {
-        let losers = event["transferred_from"]?.array?.compactMap(\.string) ?? []
-        let winners = event["transferred_to"]?.array?.compactMap(\.string) ?? []
-        guard let winner = winners.first else { return }
-        let target = customer(named: winners, original: winner, asOf)
-        for loser in losers {
-            if let source = customerByID[loser] { movePurchases(from: source, to: target) }
-        }
-    }
-
     mutating func movePurchases(from source: Int, to target: Int) {
         guard source != target, let moved = customers[source] else { return }
         customers[source]?.subscriptions = [:]
         customers[source]?.oneTime = [:]
         customers[target]?.take(from: moved)
-    }
-
-    private mutating func customer(of event: JSONObject, _ asOf: Instant) -> Int? {
-        guard let id = event["app_user_id"]?.string else { return nil }
-        let original = event["original_app_user_id"]?.string ?? id
-        let aliases = event["aliases"]?.array?.compactMap(\.string) ?? []
-        let number = customer(named: [id, original] + aliases, original: original, asOf)
-        for member in event["subscriber_attributes"]?.object?.members ?? [] {
-            customers[number]?.attributes[member.key] = member.value
-        }
-        return number
     }
 
     static func instant(_ value: JSONValue?) -> Instant? {

@@ -2,8 +2,6 @@ package import Conformance
 
 /// One event on its way to one webhook, with every attempt that was made.
 package struct WebhookDelivery: Hashable, Codable, Sendable {
-    package enum Provider: String, Hashable, Codable, Sendable { case revenuecat, purchasely }
-
     package enum State: String, Hashable, Codable, Sendable {
         /// Waits for its moment.
         case waiting
@@ -22,7 +20,7 @@ package struct WebhookDelivery: Hashable, Codable, Sendable {
     }
 
     package let number: Int
-    package let provider: Provider
+    package let provider: Exchange.Party
     /// The webhook configuration it is for.
     package let configuration: String
     package let eventID: String
@@ -62,7 +60,7 @@ package struct DeliveryQueue: Hashable, Codable, Sendable {
     }
 
     package mutating func add(
-        _ provider: WebhookDelivery.Provider,
+        _ provider: Exchange.Party,
         to configuration: String,
         event body: JSONValue,
         id: String,

@@ -36,6 +36,9 @@ package struct RetrySchedule: Hashable, Sendable {
         )
     }
 
+    /// Of a provider that sends no events: nothing is taken, and nothing is tried again.
+    package static let never = RetrySchedule(delays: [], answerMax: .zero, successes: [])
+
     package var attemptCountMax: Int { delays.count + 1 }
 
     /// The wait before the attempt of that number, counted from 1; nil when there is none.

@@ -445,7 +445,7 @@ package enum Distiller {
                 }
             while answers.last == .asUsual { answers.removeLast() }
             return answers.isEmpty || answers.count > 20
-                ? nil : ProviderPlan(provider: "onesignal", answers: answers)
+                ? nil : ProviderPlan(provider: .oneSignal, answers: answers)
         }
 
         /// What the providers were told, each message with its number, and how many there were.

@@ -6,7 +6,7 @@ struct DisturbanceRuleTests {
     @Test func `a fault that nobody met proves nothing`() {
         var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation())
         builder.contract.given = [
-            .provider(ProviderPlan(provider: "onesignal", answers: [.asUsual, .status(500)]))
+            .provider(ProviderPlan(provider: .oneSignal, answers: [.asUsual, .status(500)]))
         ]
         builder.subject = [EvidenceBuilder.delivery(), EvidenceBuilder.push(to: "x")]
         #expect(DisturbanceRule.findings(in: builder.evidence).map(\.code) == [.disturbanceMissed])

@@ -89,7 +89,7 @@ struct EvidenceBuilder {
     ) -> Exchange {
         var body: JSONObject = [:]
         if let key { body["idempotency_key"] = .string(key) }
-        return Exchange(
+        var exchange = Exchange(
             from: .backend,
             to: .oneSignal,
             namespace: "n",
@@ -110,6 +110,8 @@ struct EvidenceBuilder {
                 )
             ]
         )
+        exchange.call = ProviderCall(kind: "onesignal.notification", idempotencyKey: key)
+        return exchange
     }
 
     static func probe(

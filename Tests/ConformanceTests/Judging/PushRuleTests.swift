@@ -26,10 +26,12 @@ struct PushRuleTests {
         return PushRule.findings(in: builder.evidence)
     }
 
-    private func attempt(_ status: Int, at moment: Int64, retryAfter: String? = nil) -> Exchange {
+    private func attempt(
+        _ refusal: ProviderCall.Refusal? = nil,
+        at moment: Int64
+    ) -> Exchange {
         var exchange = EvidenceBuilder.push(to: ada)
-        let fields = retryAfter.map { [HTTPMessage.Field("Retry-After", $0)] } ?? []
-        exchange.outcome = .answered(HTTPMessage.Response(status, fields: fields))
+        exchange.call?.refusal = refusal
         exchange.effects = []
         exchange.invoked = moment
         exchange.completed = moment + 1
@@ -46,14 +48,14 @@ struct PushRuleTests {
         func pace(_ exchanges: [Exchange]) -> [FindingCode] {
             findings(exchanges) { $0.obeysRetryAfter = true }.map(\.code)
         }
-        let refused = attempt(429, at: 0, retryAfter: "1")
-        #expect(pace([refused, attempt(200, at: 100_000)]) == [.tooEarly])
-        #expect(pace([refused, attempt(200, at: 1_100_000)]).isEmpty)
+        let refused = attempt(.rate(retryAfter: .seconds(1)), at: 0)
+        #expect(pace([refused, attempt(at: 100_000)]) == [.tooEarly])
+        #expect(pace([refused, attempt(at: 1_100_000)]).isEmpty)
         #expect(pace([refused]) == [.effectCount])
     }
 
     @Test func `more attempts than allowed are told`() {
-        let many = (0..<6).map { attempt(400, at: Int64($0)) }
+        let many = (0..<6).map { attempt(.form, at: Int64($0)) }
         #expect(findings(many) { $0.attemptsMax = 5 }.map(\.code) == [.tooManyAttempts])
         #expect(findings(Array(many.prefix(5))) { $0.attemptsMax = 5 }.isEmpty)
     }
@@ -69,13 +71,18 @@ struct PushRuleTests {
         #expect(told([]).isEmpty)
     }
 
+    @Test func `a push that the provider turned down for its form reached nobody`() {
+        let refused = attempt(.form, at: 0)
+        #expect(findings([refused]) { $0.isPersonal = true }.map(\.code) == [.wrongAddress])
+        #expect(findings([attempt(at: 0)]) { $0.isPersonal = true }.isEmpty)
+    }
+
     @Test func `tags that RevenueCat keeps are not the backend's to write`() {
         var write = EvidenceBuilder.push(to: ada)
         write.effects = []
-        write.request.method = "PATCH"
-        write.request.body = Array(#"{"properties":{"tags":{"store":"x"}}}"#.utf8)
+        write.call = ProviderCall(kind: "onesignal.tags", reservedNames: ["store"])
         #expect(findings([write], kind: "onesignal.tags") { _ in }.map(\.code) == [.effectExtra])
-        write.request.body = Array(#"{"properties":{"tags":{"level":"3"}}}"#.utf8)
+        write.call?.reservedNames = []
         #expect(findings([write], kind: "onesignal.tags") { _ in }.isEmpty)
     }
 }

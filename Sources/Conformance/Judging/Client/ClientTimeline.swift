@@ -290,18 +290,14 @@ package struct ClientTimeline: Sendable {
             }
     }
 
-    /// Ids that RevenueCat's SDK refuses (RevenueCat fact sheet, section 5.1), and what a bridge
-    /// writes for nothing (Despia fact sheet, section 1.4).
-    package static let blockedIDs: Set<String> = [
-        "", "n/a", "no_user", "null", "none", "nil", "(null)", "NaN", "unidentified", "undefined",
-        "unknown", "anonymous", "guest", "-1", "0", "[]", "{}", "[object Object]", "\"\"",
-    ]
+    /// What a bridge writes for nothing (Despia fact sheet, section 1.4).
+    private static let nothing = "n/a"
 
     /// Whether an app user id names one person.
     package static func isUsable(_ id: String) -> Bool {
         let trimmed = id.trimmingBlanks
         return trimmed == id && id.count <= 100 && !id.contains("/")
-            && !blockedIDs.contains(id)
+            && !AppUserID.isBlocked(id) && id != nothing
     }
 }
 

@@ -1,0 +1,137 @@
+package import Conformance
+
+/// A service around the backend that Assay stands in for: everything that the rest of the program
+/// asks about it.
+///
+/// A provider is a value that answers requests, so that a test needs no socket. A new one is a
+/// folder with its type, its `Exchange.Party`, and a field and a line in `Services`.
+package protocol Provider: Hashable, Codable, Sendable {
+    /// The switches of the fake: what the documentation leaves open.
+    associatedtype Settings: Hashable, Codable, Sendable
+
+    static var party: Exchange.Party { get }
+    /// Its name in prose.
+    static var title: String { get }
+    /// Where `assay serve` opens it on 127.0.0.1 unless told otherwise (architecture, section 7).
+    static var defaultPort: Int { get }
+    /// The headers and members of its messages that hold secrets.
+    static var secrets: ProviderSecrets { get }
+    /// Whether a call to it can set off something at another provider.
+    static var setsOffOthers: Bool { get }
+
+    var settings: Settings { get set }
+
+    /// - Parameters:
+    ///   - seed: What its ids are drawn from.
+    ///   - key: What its callers have to show; one that is not given is not demanded.
+    init(seed: UInt64, key: Secret?)
+
+    /// Answers as the service would, or as unluckily as a plan says; never fails, whatever the
+    /// request says.
+    mutating func respond(
+        to request: HTTPMessage.Request,
+        at now: Instant,
+        planned: ProviderPlan.Answer
+    ) -> Reply
+
+    /// The service's own failure of that status.
+    func failure(_ status: Int, of request: HTTPMessage.Request) -> HTTPMessage.Response
+
+    /// The service's own refusal of that code; nil where it knows none.
+    func failure(code: String) -> HTTPMessage.Response?
+
+    /// What it asked of others, from what a call says; nil when no rule looks at such calls.
+    static func call(in exchange: Exchange) -> ProviderCall?
+
+    /// Takes over what a reset keeps: switches, and where events go.
+    mutating func keep(from old: Self)
+
+    /// Takes a key again that was not saved with the rest.
+    mutating func take(key: Secret?)
+
+    // MARK: What follows
+
+    /// Learns from the others what an answer may depend on.
+    static func prepare(_ services: inout Services, at now: Instant)
+
+    /// Carries what it wants to tell to where it belongs.
+    ///
+    /// - Returns: The calls that this made to other providers.
+    static func settle(_ services: inout Services, at now: Instant) -> [Services.InternalCall]
+
+    /// When something next happens by itself; nil when nothing will.
+    var nextMoment: Instant? { get }
+
+    // MARK: Webhooks
+
+    /// Where an attempt goes and what it says; nil when the webhook is gone.
+    func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt?
+
+    /// When an event is delivered again.
+    func schedule(of delivery: WebhookDelivery) -> RetrySchedule
+}
+
+/// Names of headers and members that hold secrets, in lower case and as the service writes them.
+package struct ProviderSecrets: Hashable, Sendable {
+    package var headers: [String]
+    package var members: [String]
+
+    package init(headers: [String] = [], members: [String] = []) {
+        self.headers = headers
+        self.members = members
+    }
+}
+
+/// One attempt to hand an event to a webhook.
+package struct WebhookAttempt: Sendable {
+    package let url: String
+    /// The request to the path of that URL, signed at this moment.
+    package let request: @Sendable (_ path: String) -> HTTPMessage.Request
+
+    package init(
+        url: String,
+        request: @escaping @Sendable (_ path: String) -> HTTPMessage.Request
+    ) {
+        self.url = url
+        self.request = request
+    }
+}
+
+extension Provider {
+    package static var secrets: ProviderSecrets { ProviderSecrets() }
+    package static var setsOffOthers: Bool { false }
+
+    /// Answers as the service usually would.
+    package mutating func respond(to request: HTTPMessage.Request, at now: Instant) -> Reply {
+        respond(to: request, at: now, planned: .asUsual)
+    }
+
+    package func failure(
+        _ status: Int,
+        of request: HTTPMessage.Request
+    ) -> HTTPMessage.Response {
+        HTTPMessage.Response(status, json: ["error": "by plan"])
+    }
+
+    package func failure(code: String) -> HTTPMessage.Response? { nil }
+
+    package static func call(in exchange: Exchange) -> ProviderCall? { nil }
+
+    package mutating func keep(from old: Self) { settings = old.settings }
+
+    package mutating func take(key: Secret?) {}
+
+    package static func prepare(_ services: inout Services, at now: Instant) {}
+
+    package static func settle(
+        _ services: inout Services,
+        at now: Instant
+    ) -> [Services.InternalCall] { [] }
+
+    package var nextMoment: Instant? { nil }
+
+    package func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt? { nil }
+
+    /// No provider retries what it never sends.
+    package func schedule(of delivery: WebhookDelivery) -> RetrySchedule { .never }
+}

@@ -1,0 +1,100 @@
+package import Conformance
+
+extension RevenueCatState: Provider {
+    package static let party = Exchange.Party.revenueCat
+    package static let title = "RevenueCat"
+    package static let defaultPort = 9310
+    package static let setsOffOthers = true
+    package static let secrets = ProviderSecrets(
+        headers: ["authorization", WebhookSignature.fieldName.lowercased()],
+        members: [
+            "fetch_token", "$email", "$phoneNumber", "$apnsTokens", "$fcmTokens", "$idfa", "$idfv",
+            "$gpsAdId", "$androidId", "$ip", "$deviceToken",
+        ]
+    )
+
+    package init(seed: UInt64, key: Secret?) {
+        self.init(key: key, settings: RevenueCatSettings(), seed: seed)
+    }
+
+    package mutating func keep(from old: RevenueCatState) {
+        settings = old.settings
+        webhooks = old.webhooks
+        catalog = old.catalog
+    }
+
+    package mutating func take(key: Secret?) { self.key = key.flatMap { $0.isEmpty ? nil : $0 } }
+
+    package func failure(_ status: Int, of request: HTTPMessage.Request) -> HTTPMessage.Response {
+        failure(status, path: request.path)
+    }
+
+    // MARK: Webhooks
+
+    /// Events go to the webhooks that take them, and to OneSignal as tags.
+    package static func settle(
+        _ services: inout Services,
+        at now: Instant
+    ) -> [Services.InternalCall] {
+        services.revenueCat.advance(to: now)
+        var calls: [Services.InternalCall] = []
+        for event in services.revenueCat.takeEvents() {
+            if services.keepsEvents { services.told.append(event) }
+            queue(event, &services, at: now)
+            if let call = tag(event, &services, at: now) { calls.append(call) }
+        }
+        return calls
+    }
+
+    private static func queue(_ event: JSONObject, _ services: inout Services, at now: Instant) {
+        for webhook in services.revenueCat.webhooks where webhook.takes(event) {
+            services.queue.add(
+                party,
+                to: webhook.id,
+                event: RevenueCatEventWriter.body(event),
+                id: (event["id"] ?? event["event_id"])?.string ?? "",
+                type: event["type"]?.string ?? "",
+                group: event["original_app_user_id"]?.string ?? "",
+                // Events that are born together are dispatched at the same time.
+                due: min(instant(event["event_timestamp_ms"]) ?? now, now)
+            )
+        }
+    }
+
+    /// The integration's call to OneSignal; nil for events that it does not tell.
+    private static func tag(
+        _ event: JSONObject,
+        _ services: inout Services,
+        at now: Instant
+    ) -> Services.InternalCall? {
+        guard var call = services.revenueCat.oneSignalCall(for: event) else { return nil }
+        if let key = services.oneSignal.key {
+            call.fields.append(HTTPMessage.Field("Authorization", "Key " + key.exposed))
+        }
+        let reply = services.oneSignal.respond(to: call, at: now)
+        return Services.InternalCall(
+            from: party,
+            to: OneSignalState.party,
+            request: call,
+            reply: reply
+        )
+    }
+
+    package func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt? {
+        guard let webhook = webhooks.first(where: { $0.id == delivery.configuration }) else {
+            return nil
+        }
+        let body = Array(delivery.body.utf8)
+        return WebhookAttempt(url: webhook.url) { path in
+            WebhookSender(
+                path: path,
+                authorization: webhook.authorization,
+                signingKey: webhook.signingKey
+            ).request(body: body, at: now)
+        }
+    }
+
+    package func schedule(of delivery: WebhookDelivery) -> RetrySchedule {
+        delivery.type == "TEST" ? .test : .revenueCat
+    }
+}

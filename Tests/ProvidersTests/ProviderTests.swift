@@ -1,0 +1,171 @@
+import Conformance
+import Providers
+import Testing
+
+@Suite("Providers")
+struct ProviderTests {
+    @Test func `every party but those of the test itself is a provider, once`() {
+        let known = Services.providers.map(\.party)
+        let others: [Exchange.Party] = [.backend, .app, .assay]
+        #expect(Set(known) == Set(Exchange.Party.allCases).subtracting(others))
+        #expect(known.count == Set(known).count)
+        for party in others { #expect(Services.provider(party) == nil) }
+    }
+
+    @Test func `each has a name, a port of its own, and its key in front`() throws {
+        #expect(Set(Services.providers.map(\.defaultPort)).count == Services.providers.count)
+        for provider in Services.providers {
+            #expect(Services.provider(named: provider.party.description)?.party == provider.party)
+            #expect(
+                provider.title.lowercased().split(separator: " ").first.map(String.init)
+                    == provider.party.description
+            )
+            #expect(!provider.secrets.headers.isEmpty || !provider.secrets.members.isEmpty)
+        }
+    }
+
+    @Test(
+        "an unknown name is none",
+        arguments: ["stripe", "RevenueCat", "backend", "assay", "app", ""]
+    )
+    func unknownName(name: String) {
+        #expect(Services.provider(named: name) == nil)
+    }
+
+    @Test("each answers and fails in its own shape", arguments: Services.providers.map(\.party))
+    func answers(party: Exchange.Party) throws {
+        var services = Services(seed: 1)
+        let request = HTTPMessage.Request("GET", "/nothing/here")
+        let mark = "\(party); "
+        let reply = services.respond(party, to: request, at: Instant(milliseconds: 1))
+        #expect(reply.response[field: "x-assay-fake"]?.hasPrefix(mark) == true)
+        services.plans[party] = ProviderPlan(
+            provider: party,
+            answers: [.status(503)],
+            includesReads: true
+        )
+        let failed = services.respond(party, to: request, at: Instant(milliseconds: 1))
+        #expect(failed.response.status == 503)
+        #expect(failed.response[field: "x-assay-fake"]?.hasPrefix(mark) == true)
+        #expect(services.plans.isEmpty)
+    }
+
+    @Test("switches are read and written without knowing them", arguments: Services.providers)
+    func switches(provider: ProviderEntry) throws {
+        var services = Services(seed: 1)
+        let before = services
+        let settings = try provider.settings(services)
+        #expect(settings.object?.members.isEmpty == false)
+        try provider.change(&services, settings)
+        #expect(services == before)
+    }
+
+    @Test func `a reset keeps switches and webhooks and nothing else`() throws {
+        var old = Services(seed: 1)
+        old.revenueCat.settings.restLagSeconds = 7
+        old.revenueCat.webhooks = [WebhookConfiguration(id: "a", url: "http://127.0.0.1:1/")]
+        old.purchasely.webhook = PurchaselyWebhook(url: "http://127.0.0.1:2/", secret: nil)
+        try old.revenueCat.carryOut(
+            StoreAction(.purchase, user: "ada"),
+            at: Instant(milliseconds: 1_790_000_000_000)
+        )
+        var fresh = Services(seed: 1)
+        fresh.keep(from: old)
+        #expect(fresh.revenueCat.settings.restLagSeconds == 7)
+        #expect(fresh.revenueCat.webhooks.map(\.id) == ["a"])
+        #expect(fresh.purchasely.webhook?.url == "http://127.0.0.1:2/")
+        #expect(fresh.revenueCat.customer("ada") == nil)
+    }
+
+    @Test func `state is saved with names of providers and read with names or numbers`() throws {
+        var services = Services(seed: 1)
+        services.plans[.oneSignal] = ProviderPlan(provider: .oneSignal, answers: [.status(500)])
+        services.queue.add(
+            .purchasely,
+            to: "purchasely",
+            event: [:],
+            id: "E",
+            type: "ACTIVATE",
+            due: Instant(milliseconds: 1)
+        )
+        let saved = try JSONValue(encoding: services)
+        #expect(saved["plans"]?.object?.keys == ["onesignal"])
+        #expect(try saved.decoded(as: Services.self) == services)
+        // As it was written when a party was text here.
+        let old = JSONValue.array(["onesignal", "revenuecat"])
+        #expect(try old.decoded(as: [Exchange.Party].self) == [.oneSignal, .revenueCat])
+        #expect(throws: (any Error).self) {
+            try JSONValue.array(["stripe"]).decoded(as: [Exchange.Party].self)
+        }
+        #expect(throws: (any Error).self) {
+            try JSONValue.array([99]).decoded(as: [Exchange.Party].self)
+        }
+    }
+
+    @Test("an id that RevenueCat refuses is refused everywhere", arguments: AppUserID.blocked)
+    func blockedID(id: String) throws {
+        #expect(!ClientTimeline.isUsable(id))
+        var services = Services(seed: 1)
+        #expect(throws: StoreAction.Refusal.self) {
+            try services.revenueCat.carryOut(
+                StoreAction(.purchase, user: id),
+                at: Instant(milliseconds: 1_790_000_000_000)
+            )
+        }
+        guard !id.isEmpty else { return }
+        let request = HTTPMessage.Request("GET", "/v1/subscribers/\(id.percentEncoded)")
+        let reply = services.respond(.revenueCat, to: request, at: Instant(milliseconds: 1))
+        #expect(reply.response.status == 400)
+    }
+
+    // MARK: What rules need
+
+    private func understood(
+        _ method: String,
+        _ path: String,
+        _ body: String,
+        _ response: HTTPMessage.Response = HTTPMessage.Response(200),
+        to party: Exchange.Party = .oneSignal
+    ) -> ProviderCall? {
+        var exchange = Exchange(
+            from: .backend,
+            to: party,
+            namespace: "n",
+            purpose: .call,
+            at: Instant(milliseconds: 1),
+            request: HTTPMessage.Request(method, path, body: Array(body.utf8))
+        )
+        exchange.outcome = .answered(response)
+        return Services.understood(exchange).call
+    }
+
+    @Test func `a push is understood by its key, whatever became of it`() {
+        let push = understood("POST", "/notifications", #"{"idempotency_key": "K-1"}"#)
+        #expect(push == ProviderCall(kind: "onesignal.notification", idempotencyKey: "k-1"))
+        let old = understood("POST", "/api/v1/notifications", #"{"external_id": "k-2"}"#)
+        #expect(old?.idempotencyKey == "k-2")
+        #expect(understood("POST", "/notifications", "no JSON")?.idempotencyKey == nil)
+        #expect(understood("POST", "/notifications", "no JSON")?.kind == push?.kind)
+        let refused = understood("POST", "/notifications", "{}", HTTPMessage.Response(400))
+        #expect(refused?.refusal == .form)
+        let slow = HTTPMessage.Response(429, fields: [HTTPMessage.Field("Retry-After", "3")])
+        #expect(
+            understood("POST", "/notifications", "{}", slow)?.refusal
+                == .rate(retryAfter: .seconds(3))
+        )
+    }
+
+    @Test func `tags of RevenueCat's integration are told apart from others`() {
+        let tags = #"{"properties": {"tags": {"store": "x", "level": "3"}}}"#
+        #expect(
+            understood("PATCH", "/apps/a/users/by/external_id/ada", tags)
+                == ProviderCall(kind: "onesignal.tags", reservedNames: ["store"])
+        )
+        #expect(
+            understood("PUT", "/players/1", #"{"tags": {"level": "3"}}"#)?.reservedNames == []
+        )
+        #expect(understood("GET", "/notifications", "") == nil)
+        #expect(understood("POST", "/players", "{}") == nil)
+        #expect(understood("POST", "/notifications", "{}", to: .firebase) == nil)
+    }
+}
