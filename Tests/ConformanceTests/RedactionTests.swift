@@ -22,6 +22,13 @@ struct RedactionTests {
             ("http://ada:secret@host.example/x", "http://‹authorization:10›@host.example/x"),
             ("setvault://?key=app_user_id&value=abc&locked=true", nil),
             ("https://x.example/y?key=abc", "https://x.example/y?key=‹key:3›"),
+            (#"{"token" "abc"}"#, #"{"token" "‹token:3›"}"#),
+            (#"{"token":{"a":"b"},"c":1}"#, #"{"token":‹token:9›,"c":1}"#),
+            (
+                #"<input name="password" value="abc">"#,
+                #"<input name="password" value="‹password:3›">"#
+            ),
+            ("X-Signature: t=1,v1=abc", "X-Signature: ‹signature:10›"),
             ("already ‹token:12› and ‹ada›", nil),
             ("‹hunter2› token=‹hunter2›", "‹hunter2› token=‹token:13›"),
         ] as [(String, String?)]
@@ -97,7 +104,8 @@ struct RedactionTests {
     private static let pieces =
         [
             "=", "&", ";", "?", "%", "%4", "%40", "%3D", "\"", "'", "\\", "{", "}", "[", "]", ":",
-            "://", "@", ".", ",", " ", "\n", "\r\n", "--b", "-----BEGIN PRIVATE KEY", "-----END ",
+            "://", "@", ".", ",", " ", "\n", "\r\n", "--b", "-----BEGIN " + "PRIVATE KEY",
+            "-----END ",
             "‹", "›", "‹token:", "‹token:ab›", "‹email 12›", "Bearer ", "basic ", "password",
             "token", "key", "email", "cookie", "eyJ", "sk_", "a", "Z9", "ä", "\u{0}", "\u{e2}",
             "{{", "}}", "null", "name=\"token\"", "http", "/",

@@ -121,7 +121,7 @@ struct PlantedSecret: Sendable, CustomTestStringConvertible {
         text(
             "private key",
             "bWlsa3k0NDQ0",
-            "-----BEGIN PRIVATE KEY-----\nbWlsa3k0NDQ0\n-----END PRIVATE KEY-----"
+            "-----BEGIN " + "PRIVATE KEY-----\nbWlsa3k0NDQ0\n-----END PRIVATE KEY-----"
         ),
     ]
 

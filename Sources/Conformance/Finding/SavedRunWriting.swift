@@ -16,7 +16,11 @@ extension SavedRun {
         key: UInt64 = .random(in: .min ... .max)
     ) throws -> [String] {
         let writer = SavedRunWriter(profile: profile, key: key)
-        let head = try writer.text(Head(report, profile: profile), writer.redaction())
+        let redaction = writer.redaction()
+        var clean = report
+        clean.target = redaction.text(report.target)
+        clean.notes = report.notes.map(redaction.text)
+        let head = try writer.text(Head(clean, profile: profile), redaction)
         let readProfile = try JSONValue(parsing: Array(head.utf8), options: Self.options)
             .decoded(as: Head.self).profile
         return try [head]

@@ -14,7 +14,9 @@ package enum SecretLooks {
     /// How words begin that are worth a look; each ends in a byte that `isWorthALook` stops at.
     private static let beginnings: [[UInt8]] =
         prefixes
-        + ["eyJ", "bearer ", "Bearer ", "BEARER ", "basic ", "Basic "].map { Array($0.utf8) }
+        + ["eyJ", "bearer ", "Bearer ", "BEARER ", "basic ", "Basic ", "-----BEGIN "].map {
+            Array($0.utf8)
+        }
 
     /// Whether a text may hold anything that a scan would find; almost none does.
     package static func isWorthALook(_ text: String) -> Bool {
@@ -24,6 +26,9 @@ package enum SecretLooks {
                 switch bytes[index] {
                 case UInt8(ascii: "@"), UInt8(ascii: "="), UInt8(ascii: ":"), UInt8(ascii: "%"):
                     true
+                case UInt8(ascii: "\""):
+                    // Two texts side by side, as in JSON that is broken.
+                    bytes[(index + 1)...].prefix(2).elementsEqual(" \"".utf8)
                 case UInt8(ascii: "J"), UInt8(ascii: "_"), UInt8(ascii: "a"), UInt8(ascii: " "),
                     UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "A"):
                     beginnings.contains { beginning in

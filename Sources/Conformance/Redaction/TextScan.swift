@@ -187,25 +187,43 @@ private struct TextPair {
         var reader = Reader(bytes: bytes, index: nameEnd)
         // The name may be quoted, and the quotation marks escaped: {\"token\": …}, user[token]=…
         reader.skip { "]\\\"'".utf8.contains($0) }
+        let isQuoted = reader.index > nameEnd
         reader.skip { $0 == 0x20 || $0 == 9 }
-        guard let sign = reader.next, sign == UInt8(ascii: "=") || sign == UInt8(ascii: ":") else {
+        let isAssigned = reader.next == UInt8(ascii: "=")
+        let isStated = reader.next == UInt8(ascii: ":")
+        // A colon may be missing where JSON is broken.
+        guard isAssigned || isStated || isQuoted && reader.next == UInt8(ascii: "\"") else {
             return nil
         }
         let name = String(decoding: bytes[nameStart..<nameEnd], as: UTF8.self)
-        let isKey = name == "key" && Self.isWebQuery(bytes, nameStart)
-        guard let kind = isKey ? "key" : redaction.kind(inText: name) else { return nil }
-        reader.index += 1
-        if reader.next == UInt8(ascii: ">") { reader.index += 1 }
-        reader.skip { $0 == 0x20 || $0 == 9 }
-        let range = reader.value(kind, isAssigned: sign == UInt8(ascii: "="))
+        let range: Range<Int>
+        if let kind = Self.kind(redaction, bytes, name, nameStart) {
+            self.kind = kind
+            if isAssigned || isStated { reader.index += 1 }
+            if reader.next == UInt8(ascii: ">") { reader.index += 1 }
+            reader.skip { $0 == 0x20 || $0 == 9 }
+            range = reader.value(kind, isAssigned: isAssigned)
+        } else if isAssigned, name == "name", let field = reader.formField(redaction) {
+            (kind, range) = field
+        } else {
+            return nil
+        }
         let text = String(decoding: bytes[range], as: UTF8.self)
         let isTemplate = text.hasPrefix("{{") && text.hasSuffix("}}")
         guard !text.isEmpty, !isTemplate, !SecretMark.isMark(text),
             !Self.noValues.contains(text.lowercased())
         else { return nil }
-        self.kind = kind
         value = range
-        isEncoded = sign == UInt8(ascii: "=") && text.contains { $0 == "%" || $0 == "+" }
+        isEncoded = isAssigned && text.contains { $0 == "%" || $0 == "+" }
+    }
+
+    private static func kind(
+        _ redaction: Redaction,
+        _ bytes: [UInt8],
+        _ name: String,
+        _ nameStart: Int
+    ) -> String? {
+        name == "key" && isWebQuery(bytes, nameStart) ? "key" : redaction.kind(inText: name)
     }
 
     /// Whether the name stands in the query of a web address or of a path; on a phone's bridge,
@@ -235,7 +253,7 @@ private struct TextPair {
             if let end = SecretMark.end(in: bytes, at: index) { return index..<end }
             if bytes[index...].starts(with: "{{".utf8) { return template() }
             switch first {
-            case UInt8(ascii: "{"): return index..<index
+            case UInt8(ascii: "{"): return object()
             case UInt8(ascii: "["): return through(UInt8(ascii: "]"))
             case UInt8(ascii: "\""), UInt8(ascii: "'"): return quoted(by: first, isEscaped: false)
             case UInt8(ascii: "\\"):
@@ -250,6 +268,39 @@ private struct TextPair {
             let start = index
             let end = bytes[start...].firstRange(of: Array("}}".utf8))?.upperBound
             return start..<(end ?? start)
+        }
+
+        /// To the brace that closes it, or to the end of a text that was cut.
+        private mutating func object() -> Range<Int> {
+            let start = index
+            var depth = 0
+            while let byte = next {
+                index += 1
+                if byte == UInt8(ascii: "{") { depth += 1 }
+                if byte == UInt8(ascii: "}") { depth -= 1 }
+                if depth == 0 { break }
+            }
+            return start..<index
+        }
+
+        /// `name="password"`, in the head of a part or in a page, and where the value follows.
+        mutating func formField(_ redaction: Redaction) -> (kind: String, value: Range<Int>)? {
+            index += 1
+            guard next == UInt8(ascii: "\"") else { return nil }
+            let name = String(decoding: bytes[quoted(by: 0x22, isEscaped: false)], as: UTF8.self)
+            guard let kind = redaction.kind(inText: name) else { return nil }
+            index += 1
+            skip { $0 == 0x20 || $0 == 9 }
+            if index < bytes.count, bytes[index...].starts(with: "value=\"".utf8) {
+                index += 6
+                return (kind, quoted(by: 0x22, isEscaped: false))
+            }
+            let lineStart = index
+            skip { $0 == 13 || $0 == 10 }
+            guard bytes[lineStart..<index].count(where: { $0 == 10 }) >= 2 else { return nil }
+            let start = index
+            skip { $0 != 13 && $0 != 10 }
+            return (kind, start..<index)
         }
 
         private mutating func through(_ last: UInt8) -> Range<Int> {
@@ -274,6 +325,7 @@ private struct TextPair {
         private static let statedEnds = Set(";,\"'<>]} \t\r\n".utf8)
         private static let lineEnds = Set("\r\n".utf8)
         private static let phraseEnds = Set(";,\"'\r\n".utf8)
+        private static let listEnds = Set("\"' \t\r\n".utf8)
 
         private mutating func bare(_ kind: String, isAssigned: Bool) -> Range<Int> {
             let start = index
@@ -281,9 +333,14 @@ private struct TextPair {
                 switch kind {
                 case "cookie": Self.lineEnds
                 case "password" where !isAssigned: Self.phraseEnds
+                case "signature" where !isAssigned: Self.listEnds
                 default: isAssigned ? Self.assignedEnds : Self.statedEnds
                 }
             skip { !ends.contains($0) }
+            // The comma of a sentence, and not of a list.
+            if kind == "signature", index > start, bytes[index - 1] == UInt8(ascii: ",") {
+                index -= 1
+            }
             let word = String(decoding: bytes[start..<index], as: UTF8.self).lowercased()
             // The scheme says how it was meant; the secret follows.
             if ["bearer", "basic", "key", "token"].contains(word), next == 0x20 {
