@@ -133,7 +133,7 @@ struct TemplateTests {
         "what was meant is suggested",
         arguments: [
             (TemplateScope.ContractPlace.request, "usr.ada", "user.ada"),
-            (.request, "user.adda", "user.ada"), (.request, "nwo-1h", "now-1h"),
+            (.request, "user.adda", "user.ada"), (.request, "nw-1h", "now-1h"),
             (.claim, "now-1h", "seconds-1h"), (.request, "seconds-1h", "now-1h"),
             (.answer, "any.uid", "any.uuid"), (.none, "copeis-1", "copies-1"),
         ]
