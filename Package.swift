@@ -159,7 +159,8 @@ let package = Package(
         .testTarget(
             name: "ReplayTests",
             dependencies: [
-                "AssayCLI", "Conformance", "ContractFiles", "FakeServers", "Replay", "TestSupport",
+                "AssayCLI", "Conformance", "ContractFiles", "FakeServers", "Providers", "Replay",
+                "TestSupport",
             ],
             swiftSettings: strict
         ),

@@ -75,7 +75,7 @@ package final class Gate: Hashable, Sendable {
     }
 
     /// Whether the body may go on, once the gate is open.
-    func pass(lane: Int) async -> Bool {
+    package func pass(lane: Int) async -> Bool {
         await withCheckedContinuation { continuation in
             let (answer, reached) = state.withLock {
                 state -> (Bool?, [CheckedContinuation<Void, Never>]) in

@@ -78,6 +78,12 @@ struct PlanTests {
         )
     }
 
+    @Test func `the twin's templates stand for what the case's stand for`() {
+        var contract = contract(.once, steps: [event("a")])
+        contract.values = ["x": 1]
+        #expect(CasePlan(contract).twin?.values == ["x": 1])
+    }
+
     @Test func `before is what was given and nothing else`() {
         let plan = CasePlan(contract(.before, given: [event("a")], steps: [event("b")]))
         #expect(plan.twin?.steps == [event("a")])

@@ -1,0 +1,55 @@
+import Conformance
+import Testing
+
+@Suite("Starvation")
+struct StarvationTests {
+    private func verdict(
+        pushes: Int,
+        of wanted: Int,
+        _ starvation: RunRecord.Starvation?
+    ) -> (verdict: Verdict, findings: [Finding]) {
+        var expectation = EvidenceBuilder.expectation()
+        expectation.effects = [
+            EffectExpectation(
+                kind: "onesignal.notification",
+                user: "ada",
+                countMin: wanted,
+                countMax: wanted,
+                hasSteadyKey: false,
+                location: EvidenceBuilder.location
+            )
+        ]
+        var builder = EvidenceBuilder(expectation: expectation)
+        let id = builder.id(of: "ada")
+        builder.subject =
+            [EvidenceBuilder.delivery()]
+            + (0..<pushes).map { EvidenceBuilder.push(to: id, key: "\($0)") }
+        let evidence = builder.evidence
+        var subject = evidence.subject
+        subject.starvation = starvation
+        return Judge.judge(
+            CaseEvidence(
+                plan: evidence.plan,
+                subject: subject,
+                twins: evidence.twins,
+                profile: evidence.profile,
+                sight: evidence.sight
+            )
+        )
+    }
+
+    private let starvation = RunRecord.Starvation(longest: .seconds(3), lost: .seconds(4))
+
+    @Test func `what is missing while Assay stood still is a doubt about the machine`() {
+        #expect(verdict(pushes: 0, of: 1, nil).verdict == .failed)
+        let (verdict, findings) = verdict(pushes: 0, of: 1, starvation)
+        #expect(verdict == .inconclusive)
+        #expect(findings.map(\.code) == [.machineBusy])
+        #expect(findings.first?.actual.contains("3000 ms") == true)
+    }
+
+    @Test func `what is there is there, however busy the machine`() {
+        #expect(verdict(pushes: 2, of: 1, starvation).verdict == .failed)
+        #expect(verdict(pushes: 1, of: 1, starvation).verdict == .passed)
+    }
+}

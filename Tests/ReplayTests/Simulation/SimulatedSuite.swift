@@ -1,0 +1,287 @@
+import Conformance
+import FakeServers
+import Replay
+
+/// Swift Testing has an `Expectation` of its own.
+typealias Expectation = Conformance.Expectation
+
+/// Small contracts, written as values: one for each way in which runs are disturbed.
+enum SimulatedContracts {
+    private static let location = SourceLocation(path: "simulated", line: 1, column: 1, text: "")
+
+    static let all: [Contract] = [
+        contract("purchase", [deliver("a")], states: [("access", true)], pushes: 1),
+        contract("duplicate", [deliver("a") { $0.times = 2 }], like: .once, pushes: 1),
+        contract(
+            "together",
+            [
+                deliver("a") {
+                    $0.times = 3
+                    $0.isTogether = true
+                }
+            ],
+            like: .once,
+            pushes: 1
+        ),
+        contract(
+            "late-first",
+            [
+                deliver("late", "EXPIRATION", at: .seconds(60)), deliver("early"),
+                deliver("between", "RENEWAL", at: .seconds(30)),
+            ],
+            like: .inOrder
+        ),
+        contract(
+            "answers-lost",
+            [
+                deliver("a") {
+                    $0.isAlongLadder = true
+                    $0.answersLost = 2
+                }
+            ],
+            like: .undisturbed,
+            pushes: 1
+        ),
+        contract(
+            "cut-and-hung-up",
+            [
+                deliver("a") {
+                    $0.isAlongLadder = true
+                    $0.requestsCut = 1
+                    $0.hangUps = 1
+                }
+            ],
+            like: .undisturbed,
+            pushes: 1
+        ),
+        contract("push-answer-lost", [fail([.loseAnswer]), deliver("a")], pushes: 1),
+        contract("push-fails", [fail([.status(500), .reset]), deliver("a")], pushes: 1),
+        contract("push-hangs", [fail([.hang(200), .slow(100)]), deliver("a")], pushes: 1),
+        contract(
+            "refund",
+            [deliver("a"), deliver("refund", "CANCELLATION", at: .seconds(60), refunds: true)],
+            states: [("access", false), ("refunded", true)]
+        ),
+        contract(
+            "unknown-event",
+            [deliver("future", "FUTURE_LOYALTY", at: .seconds(60))],
+            given: [deliver("a", "EXPIRATION")],
+            like: .before
+        ),
+        contract(
+            "restart-between-copies",
+            [deliver("a"), .restart(Restart(signal: .kill)), .deliver(again("a"))],
+            like: .once,
+            pushes: 1
+        ),
+        contract(
+            "killed-while-working",
+            [
+                deliver("a") {
+                    $0.isAlongLadder = true
+                    $0.crash = Crash(signal: .kill, moment: .working)
+                }
+            ],
+            like: .undisturbed
+        ),
+        contract(
+            "killed-when-answered",
+            [
+                deliver("a") {
+                    $0.isAlongLadder = true
+                    $0.crash = Crash(signal: .kill, moment: .answered)
+                }
+            ],
+            like: .undisturbed
+        ),
+        contract(
+            "outbox-after-kill",
+            [fail([.status(500)]), deliver("a"), .restart(Restart(signal: .kill))],
+            pushes: 1
+        ),
+        contract(
+            "every-order",
+            [deliver("a"), deliver("b", "EXPIRATION", at: .seconds(60))],
+            like: .inOrder,
+            search: .orders(sampleSize: 2)
+        ),
+        contract(
+            "crash-points",
+            [deliver("a") { $0.isAlongLadder = true }],
+            like: .undisturbed,
+            search: .crashPoints([.loseAnswer, .killAfter])
+        ),
+    ]
+
+    private static func contract(
+        _ id: String,
+        _ steps: [Step],
+        given: [Step] = [],
+        like relation: Expectation.Relation? = nil,
+        states: [(String, JSONValue)] = [],
+        pushes: Int? = nil,
+        search: Search? = nil
+    ) -> Contract {
+        var expectation = Expectation(answers: .statuses([200]))
+        expectation.within = .seconds(3)
+        expectation.relation = relation
+        if !states.isEmpty {
+            let fields = states.map {
+                StateExpectation.Field(name: $0.0, value: $0.1, location: location)
+            }
+            expectation.states = [StateExpectation(user: "ada", fields: fields)]
+        }
+        if let pushes {
+            expectation.effects = [
+                EffectExpectation(
+                    kind: "onesignal.notification",
+                    user: "ada",
+                    countMin: pushes,
+                    countMax: pushes,
+                    hasSteadyKey: false,
+                    location: location
+                )
+            ]
+        }
+        if id == "together" { expectation.overlapMin = 2 }
+        return Contract(
+            id: id,
+            variant: "",
+            title: id,
+            clause: "S-03",
+            level: .must,
+            source: "a simulation",
+            needs: [],
+            given: [.register(user: "ada")] + given,
+            steps: steps,
+            expectation: expectation,
+            search: search,
+            location: location
+        )
+    }
+
+    private static func deliver(
+        _ name: String,
+        _ type: String = "INITIAL_PURCHASE",
+        at time: Duration = .zero,
+        refunds: Bool = false,
+        _ change: (inout Delivery) -> Void = { _ in }
+    ) -> Step {
+        var spec = EventSpec(type: type, user: "ada")
+        spec.time = time
+        if refunds { spec.reason = "CUSTOMER_SUPPORT" }
+        var delivery = Delivery(name: name, subject: .event(spec))
+        change(&delivery)
+        return .deliver(delivery)
+    }
+
+    private static func again(_ name: String) -> Delivery {
+        Delivery(name: name + "Again", subject: .repeats(name))
+    }
+
+    private static func fail(_ answers: [ProviderPlan.Answer]) -> Step {
+        .provider(ProviderPlan(provider: "onesignal", answers: answers))
+    }
+}
+
+/// The real suite runner before a simulated backend, on a simulated machine.
+struct SimulatedSuite: Sendable {
+    var seed: UInt64
+    var load = SimulatedMachine.Load.calm
+    var defect: SimulatedBackend.Defect?
+    var contracts = SimulatedContracts.all
+    var jobs = 4
+    var keepsEvidence = false
+    var change: @Sendable (inout Profile) -> Void = { _ in }
+
+    struct Outcome: Sendable {
+        /// Nil: everything waited for something that never came.
+        let results: [CaseResult]?
+        /// How long it took on the machine's clock.
+        let time: Duration
+        let stallCount: Int
+
+        /// The verdicts by case, in words that a failing test prints.
+        var text: String {
+            results?.filter { $0.verdict != .passed }.map { result in
+                "\(result.contract.caseID) \(result.verdict.rawValue) "
+                    + result.findings.map {
+                        "\($0.code.rawValue) expected \($0.expected), actual \($0.actual)"
+                    }
+                    .joined(separator: "; ")
+            }
+            .joined(separator: "\n") ?? "it never ended"
+        }
+
+        func cases(_ verdict: Verdict) -> [String] {
+            results?.filter { $0.verdict == verdict }.map(\.contract.caseID) ?? []
+        }
+    }
+
+    static var profile: Profile {
+        var profile = Profile()
+        profile.patience = .seconds(2)
+        profile.probes = [
+            Profile.Probe(
+                name: "user",
+                source: .get("/test/{{id}}"),
+                readings: Dictionary(
+                    uniqueKeysWithValues: ["access", "refunded", "product"].map {
+                        let pointer = JSONPointer(tokens: [$0])
+                        return ($0, Profile.Reading(pointer: pointer, meaning: .value))
+                    }
+                ),
+                ignored: []
+            )
+        ]
+        return profile
+    }
+
+    func run() -> Outcome {
+        let machine = SimulatedMachine(seed: seed, load: load)
+        let clock = SimulatedClock(machine: machine)
+        var random = SeededGenerator(seed: seed, text: "pace")
+        var profile = Self.profile
+        change(&profile)
+        let world = FakeWorld(
+            journalBytesMax: 64 << 20,
+            revenueCatKey: profile.secrets[.revenueCatKey],
+            oneSignalKey: profile.secrets[.oneSignalKey],
+            seed: seed,
+            time: { machine.now },
+            wallClock: { clock.wall }
+        )
+        var pace = SimulatedBackend.Pace()
+        // Backends differ: some push at once, some after a while, and none to the same beat.
+        let slowest = Int64.random(in: 1...60, using: &random)
+        pace.push = slowest * 100...slowest * 1000
+        let program = SimulatedBackend(machine, world, pace: pace, defect: defect)
+        let backend = BackendUnderTest(
+            client: SimulatedNetwork(machine, program),
+            process: program,
+            clock: clock,
+            ready: Profile.Endpoint(method: "GET", path: "/ready")
+        )
+        let executor = RunExecutor(
+            backend: backend,
+            world: world,
+            profile: profile,
+            base: SimulatedClock.start - .seconds(3600),
+            clock: clock
+        )
+        var options = SuiteRunner.Options(
+            seed: seed,
+            jobs: jobs,
+            nonce: "n",
+            knownFailures: KnownFailures()
+        )
+        options.keepsEvidence = keepsEvidence
+        let runner = SuiteRunner(executor: executor, options: options) { _ in }
+        let contracts = contracts
+        let results = machine.run {
+            try? await backend.start()
+            return await runner.run(contracts)
+        }
+        return Outcome(results: results, time: machine.now, stallCount: machine.stallCount)
+    }
+}

@@ -1,0 +1,84 @@
+import Conformance
+import Foundation
+import Testing
+
+/// The runner proves itself: before a backend that is correct by construction it is never red, and
+/// before one that is broken never green, whatever the seed lets happen when.
+///
+/// `ASSAY_SIMULATIONS=N` tries N times as many seeds; a failure names the seed that shows it.
+@Suite("Simulated runner")
+struct SimulationTests {
+    private static let factor = UInt64(
+        ProcessInfo.processInfo.environment["ASSAY_SIMULATIONS"] ?? ""
+    )
+    private static let loads: [(String, SimulatedMachine.Load)] = [
+        ("busy", .busy), ("starved", .starved),
+    ]
+
+    private static func seeds(_ count: UInt64) -> Range<UInt64> { 0..<count * (factor ?? 1) }
+
+    @Test func `a correct backend is green on a machine with time`() {
+        for seed in Self.seeds(8) {
+            let outcome = SimulatedSuite(seed: seed).run()
+            #expect(outcome.text.isEmpty, "seed \(seed): \(outcome.text)")
+            #expect((outcome.results?.count ?? 0) >= SimulatedContracts.all.count, "seed \(seed)")
+        }
+    }
+
+    @Test("a correct backend is never red, however busy the machine", arguments: loads)
+    func correctUnderLoad(name: String, load: SimulatedMachine.Load) {
+        for seed in Self.seeds(8) {
+            let outcome = SimulatedSuite(seed: seed, load: load).run()
+            #expect(outcome.results != nil, "seed \(seed) never ended")
+            #expect(outcome.cases(.failed).isEmpty, "seed \(seed): \(outcome.text)")
+        }
+    }
+
+    @Test(
+        "a broken backend is red on a machine with time, and never green on a busy one",
+        arguments: SimulatedBackend.Defect.allCases
+    )
+    func broken(defect: SimulatedBackend.Defect) {
+        for seed in Self.seeds(1) {
+            let calm = SimulatedSuite(seed: seed, defect: defect).run()
+            #expect(!calm.cases(.failed).isEmpty, "seed \(seed): \(calm.text)")
+            for (name, load) in Self.loads {
+                let outcome = SimulatedSuite(seed: seed, load: load, defect: defect).run()
+                #expect(outcome.results != nil, "seed \(seed), \(name): never ended")
+                #expect(!outcome.text.isEmpty, "seed \(seed), \(name): green")
+            }
+        }
+    }
+
+    @Test(
+        "a seed reproduces a run to the letter",
+        arguments: [nil, .losesOneInFive, .checksBeforeItStores] as [SimulatedBackend.Defect?]
+    )
+    func reproduces(defect: SimulatedBackend.Defect?) throws {
+        for (_, load) in Self.loads {
+            var suite = SimulatedSuite(seed: 7, load: load, defect: defect)
+            suite.keepsEvidence = true
+            let (first, second) = (suite.run(), suite.run())
+            #expect(first.time == second.time)
+            #expect(first.stallCount == second.stallCount)
+            let pairs = zip(try #require(first.results), try #require(second.results))
+            for (left, right) in pairs {
+                #expect(left.verdict == right.verdict)
+                #expect(left.findings == right.findings)
+                #expect(left.evidence == right.evidence, "\(left.contract.caseID)")
+            }
+            suite.seed = 8
+            #expect(suite.run().time != first.time)
+        }
+    }
+
+    /// Seconds in which Assay stood still are told, and held against nobody.
+    @Test func `what a stall decided is told as a busy machine`() {
+        var busy = 0
+        for seed in Self.seeds(8) {
+            let outcome = SimulatedSuite(seed: seed, load: .starved).run()
+            busy += outcome.results?.count { $0.findings.contains { $0.code == .machineBusy } } ?? 0
+        }
+        #expect(busy > 0, "no schedule starved a verdict, so nothing was tested")
+    }
+}
