@@ -125,7 +125,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ConformanceTests",
-            dependencies: ["Conformance"],
+            dependencies: ["Conformance", "Providers"],
             swiftSettings: strict
         ),
         .testTarget(

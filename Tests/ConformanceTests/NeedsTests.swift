@@ -48,18 +48,18 @@ struct NeedsTests {
         ("a name", .name(user: "ada", id: "x"), []),
         ("an event of Purchasely", purchasely, [.purchasely]), ("a crash", crash, [.restart]),
         ("a restart", .restart(Restart(signal: .kill)), [.restart]),
-        ("a kill", .killAtCall(party: "onesignal", position: 1), [.restart]),
+        ("a kill", .killAtCall(party: .oneSignal, position: 1), [.restart]),
         ("an account", .createAccount("home"), [.login]),
         ("a registration by the app", call(.register), [.register]),
         ("a login", call(.login), [.login]), ("a protected route", call(.protected), [.firebase]),
         ("reconciling", call(.reconcile), [.reconcile]), ("a request", request(), []),
         ("a request with a token", withToken, [.firebase]),
         (
-            "a failing OneSignal", .provider(ProviderPlan(provider: "onesignal", answers: [])),
+            "a failing OneSignal", .provider(ProviderPlan(provider: .oneSignal, answers: [])),
             []
         ),
         (
-            "a failing RevenueCat", .provider(ProviderPlan(provider: "revenuecat", answers: [])),
+            "a failing RevenueCat", .provider(ProviderPlan(provider: .revenueCat, answers: [])),
             [.subscriberReads]
         ),
         ("new keys", .rotateKeys, []), ("a revocation", .account(user: "ada", .revoke), []),
@@ -181,14 +181,14 @@ struct NeedsTests {
     }
 
     @Test func `a plan for Firebase is everybody's, one for OneSignal is the case's own`() {
-        func plan(_ provider: String) -> RunPlan {
+        func plan(_ provider: Exchange.Party) -> RunPlan {
             CasePlan(
                 contract(steps: [.provider(ProviderPlan(provider: provider, answers: [.reset]))])
             ).subject
         }
-        #expect(plan("firebase").needsSolitude)
-        #expect(!plan("onesignal").needsSolitude)
-        #expect(plan("onesignal").hasPlan)
+        #expect(plan(.firebase).needsSolitude)
+        #expect(!plan(.oneSignal).needsSolitude)
+        #expect(plan(.oneSignal).hasPlan)
     }
 
     @Test func `held copies are told apart from copies one after the other`() {

@@ -107,12 +107,12 @@ struct TwinTests {
     private static let disturbances: [Row] = [
         Row(
             "a provider that fails",
-            .provider(ProviderPlan(provider: "onesignal", answers: [.reset])),
+            .provider(ProviderPlan(provider: .oneSignal, answers: [.reset])),
             everywhere: nil
         ),
         Row("a restart", .restart(Restart(signal: .kill)), everywhere: nil),
         Row("new keys at Firebase", .rotateKeys, everywhere: nil),
-        Row("a kill", .killAtCall(party: "onesignal", position: 1), everywhere: nil),
+        Row("a kill", .killAtCall(party: .oneSignal, position: 1), everywhere: nil),
         disturbance("along the ladder") { $0.isAlongLadder = true },
         disturbance("whose answers are lost") { $0.answersLost = 2 },
         disturbance("whose requests are cut") { $0.requestsCut = 2 },

@@ -122,7 +122,7 @@ struct FakeServerTests {
     @Test func `a call that is never answered ends with the caller's patience`() async throws {
         try await with(.oneSignal) { world, client in
             world.schedule(
-                ProviderPlan(provider: "onesignal", answers: [.never], isPermanent: true),
+                ProviderPlan(provider: .oneSignal, answers: [.never], isPermanent: true),
                 namespace: "run"
             )
             // On a busy machine a short patience may end before the call is out: then a longer one.
@@ -142,7 +142,7 @@ struct FakeServerTests {
     @Test func `the others go on while a call is held`() async throws {
         try await with(.oneSignal) { world, client in
             world.schedule(
-                ProviderPlan(provider: "onesignal", answers: [.never], isPermanent: true),
+                ProviderPlan(provider: .oneSignal, answers: [.never], isPermanent: true),
                 namespace: "run"
             )
             let numbers = world.journal.follow()

@@ -92,9 +92,9 @@ struct CastTests {
         .deliver(Delivery(name: "t", subject: .told("RENEWAL"))),
         .call([Call(name: "c", route: .register)]),
         .request(AppRequest(name: "r", method: "GET", target: "/")),
-        .provider(ProviderPlan(provider: "onesignal", answers: [.reset])),
+        .provider(ProviderPlan(provider: .oneSignal, answers: [.reset])),
         .restart(Restart(signal: .kill)), .rotateKeys,
-        .killAtCall(party: "onesignal", position: 1), .account(user: "ada", .revoke),
+        .killAtCall(party: .oneSignal, position: 1), .account(user: "ada", .revoke),
     ]
 
     @Test("a step without a phone is the backend's, or refused", arguments: CastTests.steps)

@@ -22,7 +22,7 @@ struct DeliveryQueueTests {
         due: Instant = start
     ) {
         queue.add(
-            .revenuecat,
+            .revenueCat,
             to: configuration,
             event: ["event": ["id": .string(id)]],
             id: id,

@@ -2,7 +2,7 @@ import Conformance
 import Providers
 
 /// One request after another to one fake, at a clock that the test moves.
-struct Talk<State: Fake> {
+struct Talk<State: Provider> {
     static var start: Instant { Instant(milliseconds: 1_790_000_000_000) }
 
     var state: State

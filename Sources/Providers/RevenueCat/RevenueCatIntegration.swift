@@ -44,7 +44,7 @@ extension RevenueCatState {
     ]
 
     /// The tags that it keeps up to date, and nobody else should write (clause O-05).
-    static let integrationTags: Set<String> = [
+    package static let integrationTags: Set<String> = [
         "app_user_id", "period_type", "purchased_at", "expiration_at", "store", "environment",
         "last_event_type", "product_id", "entitlement_ids", "active_subscription",
         "subscription_status", "grace_period_expiration_at",

@@ -1,4 +1,5 @@
 import Conformance
+import Providers
 import Testing
 
 /// Effects: how many, to whom, with which words, keys and pauses.
@@ -260,7 +261,7 @@ struct EffectTableTests {
 
     // MARK: Tags
 
-    @Test("each tag that RevenueCat keeps is its own", arguments: PushRule.reservedTags.sorted())
+    @Test("each tag that RevenueCat keeps is its own", arguments: RevenueCatState.integrationTags.sorted())
     func reserved(tag: String) {
         #expect(tags([tag: "x"]) == [.effectExtra])
         #expect(tags(["my_" + tag: "x"]).isEmpty)
@@ -328,7 +329,7 @@ struct EffectTableTests {
         isMet: Bool
     ) {
         let plan = ProviderPlan(
-            provider: "onesignal",
+            provider: .oneSignal,
             answers: answers,
             includesReads: includesReads
         )
@@ -344,7 +345,7 @@ struct EffectTableTests {
     }
 
     @Test func `calls to another provider meet no plan`() {
-        let plan = ProviderPlan(provider: "revenuecat", answers: [.reset])
+        let plan = ProviderPlan(provider: .revenueCat, answers: [.reset])
         let builder = EvidenceBuilder.bought({ _ in }, [EvidenceBuilder.attempt(200)]).with {
             $0.contract.given = [.provider(plan)]
         }

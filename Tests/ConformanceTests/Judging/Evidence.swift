@@ -1,4 +1,5 @@
 import Conformance
+import Providers
 
 /// Swift Testing has an `Expectation` of its own.
 typealias Expectation = Conformance.Expectation
@@ -143,7 +144,7 @@ struct EvidenceBuilder {
             base: Self.base,
             began: Self.base + .seconds(3600),
             ended: Self.base + .seconds(3610),
-            exchanges: exchanges,
+            exchanges: exchanges.map { $0.call == nil ? Services.understood($0) : $0 },
             settling: .window(.milliseconds(10))
         )
     }

@@ -168,6 +168,8 @@ struct PhoneStory: Sendable {
             .enumerated().map { position, line in
                 var exchange = line.element.exchange
                 exchange.sequence = position
+                exchange.phone = exchange.request[field: Self.phoneField].map { PhoneRef($0) }
+                exchange.request.fields.removeAll { $0.name == Self.phoneField }
                 return exchange
             }
         return builder.evidence
@@ -177,12 +179,15 @@ struct PhoneStory: Sendable {
         ClientRule.findings(in: evidence(promises)).map(\.code)
     }
 
+    /// Which phone a line is about, until the line becomes an exchange.
+    private static let phoneField = "story-phone"
+
     private static func request(
         _ target: String,
         _ phone: String?,
         _ body: [UInt8]
     ) -> HTTPMessage.Request {
-        let fields = phone.map { [HTTPMessage.Field(ClientTimeline.phoneField, $0)] } ?? []
+        let fields = phone.map { [HTTPMessage.Field(Self.phoneField, $0)] } ?? []
         return HTTPMessage.Request("POST", target, fields: fields, body: body)
     }
 

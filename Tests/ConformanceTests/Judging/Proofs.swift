@@ -134,6 +134,8 @@ extension EvidenceBuilder {
         let fields = retryAfter.map { [HTTPMessage.Field("Retry-After", $0)] } ?? []
         exchange.outcome = .answered(HTTPMessage.Response(status, fields: fields))
         if status != 200 { exchange.effects = [] }
+        // The provider says what was asked for, from the request as it is in the end.
+        exchange.call = nil
         exchange.invoked = moment
         exchange.completed = moment
         return exchange
@@ -652,7 +654,7 @@ extension Proof {
     private static func disturbed(_ calls: [Exchange]) -> CaseEvidence {
         EvidenceBuilder.bought({ _ in }, [EvidenceBuilder.delivery()] + calls).with {
             $0.contract.given = [
-                .provider(ProviderPlan(provider: "onesignal", answers: [.status(503)]))
+                .provider(ProviderPlan(provider: .oneSignal, answers: [.status(503)]))
             ]
         }.evidence
     }

@@ -180,7 +180,7 @@ enum SimulatedContracts {
     }
 
     private static func fail(_ answers: [ProviderPlan.Answer]) -> Step {
-        .provider(ProviderPlan(provider: "onesignal", answers: answers))
+        .provider(ProviderPlan(provider: .oneSignal, answers: answers))
     }
 }
 
