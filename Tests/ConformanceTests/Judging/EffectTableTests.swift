@@ -261,7 +261,10 @@ struct EffectTableTests {
 
     // MARK: Tags
 
-    @Test("each tag that RevenueCat keeps is its own", arguments: RevenueCatState.integrationTags.sorted())
+    @Test(
+        "each tag that RevenueCat keeps is its own",
+        arguments: RevenueCatState.integrationTags.sorted()
+    )
     func reserved(tag: String) {
         #expect(tags([tag: "x"]) == [.effectExtra])
         #expect(tags(["my_" + tag: "x"]).isEmpty)
