@@ -47,8 +47,8 @@ struct ContractFamilyTests {
     /// A contract's words without its prose, and its axes apart.
     private struct Outline {
         let id: String
-        private(set) var words: [Substring] = []
-        private(set) var axes: [Substring] = []
+        private(set) var words: [String] = []
+        private(set) var axes: [String] = []
 
         init(id: String, text: String) {
             self.id = id
@@ -57,7 +57,9 @@ struct ContractFamilyTests {
                 let isProse = ["contract:", "title:", "source:"].contains { line.hasPrefix($0) }
                 if isProse || line.drop(while: { $0 == " " }).hasPrefix("#") { continue }
                 if !line.hasPrefix(" ") { isAxis = line.hasPrefix("variants:") }
-                let words = line.split { " ,{}[]".contains($0) }
+                // A name in double braces is one word; other braces and brackets are none.
+                let words = line.replacing("{{", with: "<<").replacing("}}\"", with: ">>\"")
+                    .split { " ,{}[]".contains($0) }.map(String.init)
                 if isAxis { axes += words } else { self.words += words + ["\n"] }
             }
         }
