@@ -92,6 +92,8 @@ package struct StateComparison: Sendable {
         let survey = ReadingSurvey(evidence)
         guard survey.couldShow else { return [] }
         let chosen = evidence.expectation.comparedFields
+        // What every purchase has is only known to be missing where a plain one was looked at.
+        guard !chosen.isEmpty || evidence.sight.places != nil else { return [] }
         let wanted = chosen.isEmpty ? Profile.Reading.ofEveryPurchase : chosen
         return evidence.profile.probes.flatMap { probe in
             probe.readings.filter { field, reading in

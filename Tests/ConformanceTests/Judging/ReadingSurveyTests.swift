@@ -173,7 +173,9 @@ struct ReadingSurveyTests {
     @Test func `of all mapped fields those must exist that every purchase has`() {
         let readings = ["access": "/active", "product": "/sku", "pending-product": "/pending"]
         #expect(compared([], readings).codes(RelationRule.self).isEmpty)
-        let blind = compared([], readings.merging(["product": "/skew"]) { $1 })
+        var blind = compared([], readings.merging(["product": "/skew"]) { $1 })
+        #expect(blind.codes(RelationRule.self).isEmpty, "nobody looked at a plain purchase")
+        blind.sight.places = ["subscription": [JSONPointer(tokens: ["active"])]]
         #expect(blind.codes(RelationRule.self) == [.readingAbsent])
     }
 
