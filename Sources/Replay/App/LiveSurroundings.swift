@@ -8,7 +8,7 @@ internal import Providers
 /// The fakes are called in this process. The journal keeps real time.
 struct LiveSurroundings: PhoneSurroundings {
     let world: FakeWorld
-    let client: BackendClient
+    let client: any Transport
     let profile: Profile
     let base: Instant
     var namespace: Namespace
@@ -32,7 +32,7 @@ struct LiveSurroundings: PhoneSurroundings {
 
     init(
         world: FakeWorld,
-        client: BackendClient,
+        client: any Transport,
         profile: Profile,
         base: Instant,
         namespace: Namespace,
