@@ -13,7 +13,7 @@ struct CastTests {
 
     private static func contract(
         _ steps: [Step],
-        _ expectation: Expectation? = nil
+        _ expectation: Conformance.Expectation? = nil
     ) -> Contract {
         var contract = Contract(
             id: "cast/one",
@@ -35,8 +35,10 @@ struct CastTests {
     }
 
     /// Something is expected of the app, and nothing of a backend.
-    private static func app(_ edit: (inout AppExpectation) -> Void = { _ in }) -> Expectation {
-        var expectation = Expectation(answers: .anything)
+    private static func app(_ edit: (inout AppExpectation) -> Void = { _ in })
+        -> Conformance.Expectation
+    {
+        var expectation = Conformance.Expectation(answers: .anything)
         var app = AppExpectation(location: SourceLocation(path: "c.yaml", line: 90, column: 3))
         edit(&app)
         expectation.app = app

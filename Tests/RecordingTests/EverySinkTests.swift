@@ -234,7 +234,10 @@ struct EverySinkTests {
 
     @Test func `reports for people`() {
         expectClean(HTMLReport.render(report()), "the HTML report")
-        let terminal = TerminalReport(style: TerminalStyle(isColoured: false), replay: "")
+        let terminal = TerminalReport(
+            style: TerminalStyle(isColoured: false),
+            replay: ReplayCommand(["assay", "verify"])
+        )
         expectClean(terminal.blocks(report()).joined(), "the terminal")
         expectClean(terminal.summary(report()), "the summary")
     }
