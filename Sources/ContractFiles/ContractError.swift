@@ -12,6 +12,7 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         case unknownValue(String, what: String, allowed: [String])
         case duration(String)
         case template(String, known: [String], nearest: String? = nil)
+        case unknownName(String, what: String, known: [String])
         case unknownDelivery(String, known: [String])
         case duplicateDelivery(String)
         case wrongID(String, expected: String)
@@ -39,6 +40,7 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         case .unknownValue(let text, let what, _): "'\(text)' is not a known \(what)"
         case .duration(let text): "'\(text)' is not a duration"
         case .template(let name, _, _): "nothing is called {{\(name)}} here"
+        case .unknownName(let name, let what, _): "no \(what) is called '\(name)' here"
         case .unknownDelivery(let name, _): "no earlier delivery is called '\(name)'"
         case .duplicateDelivery(let name): "two deliveries are called '\(name)'"
         case .wrongID(let id, _): "the contract is called '\(id)', but its file is not"
@@ -62,6 +64,10 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
                 + "'\(Self.number(text))ms', h or d."
         case .template(let name, let known, let nearest):
             Self.suggestion(name, known, "Known are", nearest)
+        case .unknownName(let name, let what, let known):
+            (known.isEmpty
+                ? "No step names one." : Self.suggestion(name, known, "Known are"))
+                + (what == "phone" ? "" : " If it is meant, add 'strangers: [\(name)]'.")
         case .unknownDelivery(let name, let known): Self.suggestion(name, known, "Earlier ones are")
         case .duplicateDelivery: "Give one of them another name."
         case .wrongID(_, let expected): "Write 'contract: \(expected)', or move the file."

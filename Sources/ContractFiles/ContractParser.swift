@@ -5,7 +5,7 @@ package enum ContractParser {
     /// The keys at the top of a contract file; the schema lists the same.
     package static let keys = [
         "contract", "title", "clause", "level", "source", "needs", "variants", "crash-points",
-        "orders", "vary", "recorded", "max-age", "values", "given", "steps", "expect",
+        "orders", "vary", "recorded", "max-age", "values", "strangers", "given", "steps", "expect",
     ]
 
     /// The keys of a delivery; the schema lists the same.
@@ -126,6 +126,7 @@ package struct ContractErrors: Error, Hashable, Sendable, CustomStringConvertibl
 /// Reads one variant from a tree whose axes have been filled in.
 struct VariantParser {
     var reader: NodeReader
+    var names = NameChecks()
     private var deliveries: [String] = []
     private var providers: [String: Exchange.Party] = [:]
     private var calls: [String] = []
@@ -159,6 +160,7 @@ struct VariantParser {
         }
         var places: [SourceLocation] = []
         func placed(_ node: LocatedNode) -> Step? {
+            names.noteTemplates(in: node)
             let step = step(node)
             if step != nil { places.append(node.location) }
             return step
@@ -168,6 +170,9 @@ struct VariantParser {
         let search = search(fields)
         let provenance = provenance(fields)
         let expectation = required("expect").map { self.expectation($0) }
+        let strangers = fields["strangers"].map { reader.sequence($0) }?
+            .compactMap { reader.text($0) }
+        reader.errors += names.errors(strangers: strangers ?? [])
         guard let expectation else { return nil }
         check(search, steps, at: root.location)
         var contract = Contract(
@@ -185,6 +190,7 @@ struct VariantParser {
             location: root.location
         )
         contract.provenance = provenance
+        contract.strangers = strangers
         contract.places = StepPlaces(places)
         for refusal in Cast.refusals(ofAny: contract) {
             reader.fail(.conflict(refusal.problem, remedy: refusal.remedy), at: refusal.location)
@@ -330,7 +336,7 @@ struct VariantParser {
         switch kind.key {
         case "register":
             _ = reader.mapping(node, allowed: ["register"])
-            return userName(kind.value).map(Step.register)
+            return name(kind.value, .user, .introduces).map(Step.register)
         case "restart":
             _ = reader.mapping(node, allowed: ["restart"])
             return restart(kind.value)
@@ -352,13 +358,10 @@ struct VariantParser {
             return userName(kind.value).map { .account(user: $0, change) }
         case "name":
             _ = reader.mapping(node, allowed: ["name"])
-            guard let entry = reader.entries(kind.value)?.first,
-                case .scalar(let id, _) = entry.value.content
-            else { return nil }
-            return .name(user: entry.key, id: id)
+            return namedUser(kind.value)
         case "account":
             _ = reader.mapping(node, allowed: ["account"])
-            return userName(kind.value).map(Step.createAccount)
+            return name(kind.value, .account, .introduces).map(Step.createAccount)
         case "app", "phone", "bridge", "backend", "store":
             return phoneStep(kind.key, kind.value, node).map(Step.phone)
         case "call": return call(node).map { .call([$0]) }
@@ -409,8 +412,11 @@ struct VariantParser {
         }
         guard let route: Call.Route = reader.choice(routeNode, "route") else { return nil }
         var call = Call(name: name, route: route)
-        call.user = fields["user"].flatMap { userName($0) }
-        call.account = fields["account"].flatMap { userName($0) }
+        let isIntroduction = route == .register || route == .protected
+        call.user = fields["user"].flatMap {
+            self.name($0, .user, isIntroduction ? .introduces : .mentions)
+        }
+        call.account = fields["account"].flatMap { self.name($0, .account, .refers) }
         for entry in fields["with"].flatMap({ reader.entries($0) }) ?? [] {
             guard Call.valueNames.contains(entry.key) else {
                 reader.fail(
@@ -419,7 +425,7 @@ struct VariantParser {
                 )
                 continue
             }
-            guard case .scalar(let text, _) = entry.value.content else { continue }
+            guard let text = reader.anyText(entry.value) else { continue }
             call.values[entry.key] = .some(entry.value.json.isNull ? nil : text)
         }
         if let token = fields["token"] { call.token = self.token(token) }
@@ -527,20 +533,8 @@ struct VariantParser {
         for entry in fields["claims"].flatMap({ reader.entries($0) }) ?? [] {
             spec.claims[entry.key] = .some(entry.value.json.isNull ? nil : entry.value.json)
         }
-        if let raw = fields["raw"], case .scalar(let text, _) = raw.content { spec.raw = text }
+        spec.raw = fields["raw"].flatMap { reader.anyText($0) }
         return spec
-    }
-
-    mutating func userName(_ node: LocatedNode) -> String? {
-        guard let text = reader.text(node) else { return nil }
-        guard text.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
-            reader.fail(
-                .wrongKind(expected: "a name of letters and digits", found: node.kind),
-                at: node.location
-            )
-            return nil
-        }
-        return text
     }
 
     private mutating func providerPlan(_ provider: Exchange.Party, _ node: LocatedNode)
@@ -693,11 +687,7 @@ struct VariantParser {
                 .map(Delivery.Subject.told)
         }
         if let raw = fields["raw"] {
-            guard case .scalar(let text, _) = raw.content else {
-                reader.fail(.wrongKind(expected: "a text", found: raw.kind), at: raw.location)
-                return nil
-            }
-            return .raw(.text(text))
+            return reader.anyText(raw).map { .raw(.text($0)) }
         }
         guard let repeats = fields["repeats"], let name = reader.text(repeats) else { return nil }
         if !deliveries.contains(name) {
@@ -772,7 +762,7 @@ struct VariantParser {
             let names = ["NORMAL", "TRIAL", "INTRO", "PREPAID"]
             spec.period = reader.word(period, "period type", among: names) ?? ""
         }
-        spec.reason = fields["reason"].flatMap { reader.text($0) }
+        spec.reason = fields["reason"].flatMap { reason($0, of: type) }
         spec.time = fields["time"].flatMap { reader.duration($0) } ?? .zero
         spec.purchased = fields["purchased"].flatMap { reader.duration($0) }
         if let expires = fields["expires"] {
@@ -854,7 +844,7 @@ struct VariantParser {
                 reader.fail(.unknownKey(entry.key, allowed: calls), at: entry.keyLocation)
                 continue
             }
-            guard let user = userName(entry.value) else { continue }
+            guard let user = expectedUser(entry.value) else { continue }
             expectation.calls.append(
                 CallExpectation(call: entry.key, user: user, location: entry.value.location)
             )
@@ -885,7 +875,7 @@ struct VariantParser {
         }
         expectation.app = fields["app"].map { app($0) }
         if let forgets = fields["forgets"] {
-            expectation.forgotten = reader.sequence(forgets).compactMap { userName($0) }
+            expectation.forgotten = reader.sequence(forgets).compactMap { expectedUser($0) }
             expectation.forgottenLocation = forgets.location
         }
         let isSaid = ["answers", "like", "effects", "state", "ids", "race", "app", "forgets"]
@@ -952,7 +942,7 @@ struct VariantParser {
         let isClosed = fields["count"] != nil
         var effect = EffectExpectation(
             kind: "onesignal.\(kind)",
-            user: fields["to"].flatMap { userName($0) },
+            user: fields["to"].flatMap { expectedUser($0) },
             countMin: isClosed
                 || kind != "tags" && fields["unlike"] == nil && fields["added"] == nil
                 ? 1 : 0,
@@ -966,7 +956,7 @@ struct VariantParser {
         if let address = fields["address"] {
             effect.isPersonal = reader.word(address, "address", among: ["personal"]) != nil
         }
-        effect.unlike = fields["unlike"].flatMap { userName($0) }
+        effect.unlike = fields["unlike"].flatMap { expectedUser($0) }
         if let says = fields["says"] {
             effect.says = says.json
         }
@@ -996,6 +986,7 @@ struct VariantParser {
 
     private mutating func states(_ node: LocatedNode) -> [StateExpectation] {
         (reader.entries(node) ?? []).map { entry in
+            noteKey(entry, .user, .refers)
             let allowed = ["exists"] + Profile.Reading.names
             let fields = (reader.entries(entry.value) ?? []).compactMap {
                 field -> StateExpectation.Field? in

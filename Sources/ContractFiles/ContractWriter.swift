@@ -16,6 +16,7 @@ package enum ContractWriter {
             lines.append("recorded: \(provenance.recorded.description.prefix(10))")
             if let age = provenance.ageMax { lines.append("max-age: \(age.unsignedText)") }
         }
+        contract.strangers.map { lines.append("strangers: [\($0.joined(separator: ", "))]") }
         if !contract.values.isEmpty {
             lines += ["", "values:"]
             for (name, value) in contract.values.sorted(by: { $0.key < $1.key }) {

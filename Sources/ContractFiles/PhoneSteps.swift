@@ -71,14 +71,16 @@ extension VariantParser {
             let name: AppAction.Name = reader.choice(nameNode, "act")
         else { return nil }
         var action = AppAction(name)
-        action.phone = fields["on"].flatMap { userName($0) } ?? action.phone
-        action.account = fields["account"].flatMap { userName($0) }
+        let isLaunch = name == .launch || name == .launchTwice
+        let phone = fields["on"].flatMap { self.name($0, .phone, isLaunch ? .mentions : .refers) }
+        action.phone = phone ?? action.phone
+        action.account = fields["account"].flatMap { account($0, name) }
         action.agrees = fields["agrees"].map { reader.flag($0) } ?? false
         action.isAtOnce = fields["at-once"].map { reader.flag($0) } ?? false
         action.argument = fields["with"]?.json
         action.time = fields["for"].flatMap { reader.duration($0) }
         action.killedAt = fields["killed-at"].flatMap { reader.choice($0, "moment") }
-        action.anonymous = fields["as"].flatMap { userName($0) }
+        action.anonymous = fields["as"].flatMap { self.name($0, .user, .introduces) }
         action.app = fields["runs"].flatMap { reader.choice($0, "app") } ?? .accounts
         action.product = fields["product"].flatMap { reader.text($0) }
         if let password = fields["password"] {
@@ -94,10 +96,20 @@ extension VariantParser {
         return action
     }
 
+    /// Who signs up is a user and has an account from then on; who signs in, has to have signed up.
+    private mutating func account(_ node: LocatedNode, _ act: AppAction.Name) -> String? {
+        let isNew = act == .signUp || act == .google
+        let account = name(node, .account, isNew ? .introduces : .refers)
+        if let account, act.needsAccounts {
+            names.note(.user, isNew ? .introduces : .mentions, account, at: node.location)
+        }
+        return account
+    }
+
     private mutating func phoneChange(_ node: LocatedNode, _ step: LocatedNode) -> PhoneChange? {
         let outer = reader.mapping(step, allowed: ["phone", "on"])
         var change = PhoneChange()
-        change.phone = outer["on"].flatMap { userName($0) } ?? change.phone
+        change.phone = outer["on"].flatMap { name($0, .phone, .introduces) } ?? change.phone
         guard case .mapping = node.content else {
             change.act = reader.choice(node, "act of the phone's owner")
             if change.act == .secondPhone || change.act == .cloned, outer["on"] == nil {
@@ -113,14 +125,7 @@ extension VariantParser {
                 reader.fail(.unknownKey(entry.key, allowed: roles), at: entry.keyLocation)
                 continue
             }
-            guard case .scalar(let text, _) = entry.value.content else {
-                reader.fail(
-                    .wrongKind(expected: "a text", found: entry.value.kind),
-                    at: entry.value.location
-                )
-                continue
-            }
-            change.vault[role] = text
+            change.vault[role] = reader.anyText(entry.value)
         }
         if let history = fields["history"] {
             change.history = reader.sequence(history).map { historyEntry($0) }
@@ -138,7 +143,7 @@ extension VariantParser {
     private mutating func historyEntry(_ node: LocatedNode) -> HistoryEntry {
         let fields = reader.mapping(node, allowed: ContractParser.historyKeys)
         var entry = HistoryEntry()
-        entry.user = fields["user"].flatMap { userName($0) }
+        entry.user = fields["user"].flatMap { name($0, .user, .introduces) }
         entry.isAnonymous = fields["anonymous"].map { reader.flag($0) } ?? false
         entry.isActive = fields["active"].map { reader.flag($0) } ?? true
         if let environment = fields["environment"] {
@@ -242,6 +247,7 @@ extension VariantParser {
             if let command = command(element) { expected.commands.append(command) }
         }
         for entry in fields["id"].flatMap({ reader.entries($0) }) ?? [] {
+            noteKey(entry, .phone, .refers)
             if let wanted = identity(entry.value) {
                 expected.identities.append(
                     .init(phone: entry.key, wanted: wanted, location: entry.value.location)
@@ -315,7 +321,7 @@ extension VariantParser {
         )
         command.role = fields["key"].flatMap { reader.choice($0, "key of the vault") }
         command.value = fields["value"].flatMap { reader.text($0) }
-        command.phone = fields["on"].flatMap { userName($0) }
+        command.phone = fields["on"].flatMap { self.name($0, .phone, .refers) }
         if let before = fields["before"] {
             command.isBeforeIDWritten =
                 reader.word(before, "moment", among: ["id-written"]) != nil
@@ -335,12 +341,12 @@ extension VariantParser {
 
     private mutating func identity(_ node: LocatedNode) -> AppExpectation.Identity.Wanted? {
         guard case .mapping = node.content else {
-            return userName(node).map { .user($0) }
+            return expectedUser(node).map { .user($0) }
         }
         let fields = reader.mapping(node, allowed: ["not", "same-as", "other-than", "changed"])
         if let changed = fields["changed"], reader.flag(changed) { return .changed }
-        if let user = fields["not"] { return userName(user).map { .notUser($0) } }
-        if let phone = fields["same-as"] { return userName(phone).map { .sameAs($0) } }
-        return fields["other-than"].flatMap { userName($0) }.map { .otherThan($0) }
+        if let user = fields["not"] { return expectedUser(user).map { .notUser($0) } }
+        if let phone = fields["same-as"] { return name(phone, .phone, .refers).map { .sameAs($0) } }
+        return fields["other-than"].flatMap { name($0, .phone, .refers) }.map { .otherThan($0) }
     }
 }

@@ -28,6 +28,8 @@ package struct Contract: Hashable, Codable, Sendable {
     package var provenance: Provenance?
     /// What `{{some.NAME}}` stands for, where the contract says so.
     package var values: [String: JSONValue] = [:]
+    /// Users and accounts that nothing introduces, and that are meant; nil where there are none.
+    package var strangers: [String]?
     package var location: SourceLocation
     package var places = StepPlaces()
 

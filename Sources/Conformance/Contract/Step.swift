@@ -218,6 +218,23 @@ package struct EventSpec: Hashable, Codable, Sendable {
         "MAC_APP_STORE", "PADDLE", "TEST_STORE",
     ]
 
+    /// Why something ended, as section 2.7 of the RevenueCat fact sheet lists it.
+    ///
+    /// A renewal may say that it is the first after a trial; other types say no reason. The set is
+    /// open: a contract that wants an unknown reason says `FUTURE_…`.
+    package static func reasons(of type: String) -> [String] {
+        let ends = [
+            "UNSUBSCRIBE", "BILLING_ERROR", "DEVELOPER_INITIATED", "PRICE_INCREASE",
+            "CUSTOMER_SUPPORT", "UNKNOWN",
+        ]
+        return switch type {
+        case "CANCELLATION": ends
+        case "EXPIRATION": ends + ["SUBSCRIPTION_PAUSED"]
+        case "RENEWAL": ["TRIAL_CONVERSION"]
+        default: []
+        }
+    }
+
     package var type: String
     package var user: String?
     package var knownBy: KnownBy = .appUserID
