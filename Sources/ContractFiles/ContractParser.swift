@@ -13,6 +13,7 @@ package enum ContractParser {
         "deliver", "event", "purchasely", "body", "raw", "cut-body-at", "repeats", "set", "remove",
         "padding", "nesting", "times", "together", "at", "along", "lose-answers", "cut-requests",
         "hang-ups", "authorization", "signature", "answers", "answer", "dropped", "to", "told",
+        "keys",
     ]
 
     /// The keys of a request; the schema lists the same.
@@ -379,7 +380,14 @@ struct VariantParser {
             let signal: Restart.Signal? = reader.choice(node, "signal")
             return signal.map { .restart(Restart(signal: $0)) }
         }
-        let fields = reader.mapping(node, allowed: ["signal", "during", "moment", "time-zone"])
+        if node["at-call"] != nil { return killAtCall(node) }
+        let fields = reader.mapping(
+            node,
+            allowed: ["signal", "during", "moment", "time-zone", "at-call", "to"]
+        )
+        if let to = fields["to"] {
+            reader.fail(.missingKey("at-call", of: "a restart with 'to'"), at: to.location)
+        }
         let signal: Restart.Signal =
             fields["signal"].flatMap { reader.choice($0, "signal") } ?? .kill
         let zone = fields["time-zone"].flatMap { reader.text($0) }
@@ -396,6 +404,19 @@ struct VariantParser {
             moment: fields["moment"].flatMap { reader.choice($0, "moment") } ?? .sent
         )
         return nil
+    }
+
+    /// `{at-call: 2, to: onesignal}`: killed at the second call to that provider.
+    private mutating func killAtCall(_ node: LocatedNode) -> Step? {
+        let fields = reader.mapping(node, allowed: ["at-call", "to"])
+        guard let call = fields["at-call"], let to = fields["to"] else {
+            reader.fail(.missingKey("to", of: "a restart with 'at-call'"), at: node.location)
+            return nil
+        }
+        let position = reader.count(call, in: 1...1000)
+        return reader.word(to, "provider", among: ["onesignal", "revenuecat", "firebase"])
+            .flatMap { Exchange.Party(named: $0) }
+            .map { .killAtCall(party: $0, position: position) }
     }
 
     private mutating func call(_ node: LocatedNode) -> Call? {
@@ -565,17 +586,15 @@ struct VariantParser {
         )
     }
 
-    static let providerAnswers: [String: ProviderPlan.Answer] = [
-        "ok": .asUsual, "no-subscribers": .noSubscribers, "invalid-aliases": .invalidAliases,
-        "reset": .reset, "lose-answer": .loseAnswer, "never": .never, "malformed": .malformed,
-        "half": .half, "slow": .slow(1500), "hang": .hang(1500),
-    ]
-
     private mutating func providerAnswer(_ node: LocatedNode) -> ProviderPlan.Answer? {
         if node.json.int64 != nil { return .status(reader.count(node, in: 200...599)) }
-        let names = Self.providerAnswers.keys.sorted()
-        return reader.word(node, "answer (or a status)", among: names)
-            .flatMap { Self.providerAnswers[$0] }
+        guard let text = reader.text(node) else { return nil }
+        guard let answer = ProviderPlan.Answer(spelling: text) else {
+            let allowed = ProviderPlan.Answer.spellings
+            reader.fail(.unknownValue(text, what: "answer", allowed: allowed), at: node.location)
+            return nil
+        }
+        return answer
     }
 
     private mutating func delivery(_ node: LocatedNode) -> Delivery? {
@@ -598,6 +617,9 @@ struct VariantParser {
         }
         providers[name] = delivery.provider
         delivery.isDropped = fields["dropped"].map { reader.flag($0) } ?? false
+        if let keys = fields["keys"] {
+            delivery.shufflesKeys = reader.word(keys, "order of keys", among: ["shuffled"]) != nil
+        }
         delivery.edits = edits(fields)
         if let padding = fields["padding"] {
             delivery.paddingKilobytes = reader.count(padding, in: 1...8192)

@@ -5,7 +5,8 @@ package enum ContractWriter {
     /// The text of the file, under that id.
     package static func text(_ contract: Contract, id: String) -> String {
         var lines = [
-            "contract: \(id)", "title: \(scalar(contract.title))", "clause: \(contract.clause)",
+            "contract: \(scalar(id))", "title: \(scalar(contract.title))",
+            "clause: \(contract.clause)",
         ]
         if contract.level != .must { lines.append("level: \(contract.level.rawValue)") }
         lines.append("source: \(scalar(contract.source))")
@@ -13,38 +14,58 @@ package enum ContractWriter {
             lines.append("needs: [\(contract.needs.map(\.rawValue).joined(separator: ", "))]")
         }
         if let provenance = contract.provenance {
-            lines.append("recorded: \(provenance.recorded.description.prefix(10))")
+            lines.append("recorded: \(moment(provenance.recorded))")
             if let age = provenance.ageMax { lines.append("max-age: \(age.unsignedText)") }
         }
         contract.strangers.map { lines.append("strangers: [\($0.joined(separator: ", "))]") }
         if !contract.values.isEmpty {
             lines += ["", "values:"]
             for (name, value) in contract.values.sorted(by: { $0.key < $1.key }) {
-                lines.append("  \(name): \(value.text)")
+                lines.append("  \(scalar(name)): \(flow(value))")
             }
         }
+        if let search = contract.search { lines += ["", self.search(search)] }
         if !contract.given.isEmpty {
             lines += ["", "given:"] + contract.given.flatMap(step)
         }
-        lines += ["", "steps:"] + contract.steps.flatMap(step)
+        let steps = contract.steps.flatMap(step)
+        lines += steps.isEmpty ? ["", "steps: []"] : ["", "steps:"] + steps
         lines += ["", "expect:"] + expectation(contract.expectation)
         return lines.joined(separator: "\n") + "\n"
     }
 
+    /// A date alone means its midnight.
+    static func moment(_ instant: Instant) -> String {
+        let day = String(instant.description.prefix(10))
+        return Instant(iso8601: day + "T00:00:00Z") == instant ? day : quoted(instant.preciseText)
+    }
+
+    static func search(_ search: Search) -> String {
+        switch search {
+        case .crashPoints(let faults):
+            "crash-points: [\(faults.map { quoted($0.rawValue) }.joined(separator: ", "))]"
+        case .orders(sampleSize: 40): "orders: every"
+        case .orders(let size): "orders: \(size)"
+        case .generated(let variation, let count):
+            "vary: {what: \(variation.rawValue), times: \(count)}"
+        }
+    }
+
     // MARK: Steps
 
-    private static func step(_ step: Step) -> [String] {
+    static func step(_ step: Step) -> [String] {
         switch step {
         case .register(let user): ["  - register: \(user)"]
-        case .name(let user, let id): ["  - name: {\(user): \(scalar(id))}"]
+        case .name(let user, let id): ["  - name: {\(scalar(user)): \(scalar(id))}"]
         case .createAccount(let account): ["  - account: \(account)"]
         case .account(let user, let change): ["  - \(change.rawValue): \(user)"]
         case .rotateKeys: ["  - firebase: rotate-keys"]
-        // Nothing that is found or distilled has them.
-        case .killAtCall, .phone: []
+        case .killAtCall(let party, let position):
+            ["  - restart: {at-call: \(position), to: \(party)}"]
+        case .phone(let step): phone(step)
         case .restart(let restart):
             restart.timeZone.map {
-                ["  - restart: {signal: \(restart.signal.rawValue), time-zone: \($0)}"]
+                ["  - restart: {signal: \(restart.signal.rawValue), time-zone: \(scalar($0))}"]
             } ?? ["  - restart: \(restart.signal.rawValue)"]
         case .provider(let plan): [provider(plan)]
         case .deliver(let delivery): self.delivery(delivery)
@@ -52,46 +73,49 @@ package enum ContractWriter {
         case .call(let calls):
             calls.count == 1
                 ? call(calls[0], indent: "  ")
-                : ["  - together:"] + calls.flatMap { call($0, indent: "      ") }
+                : ["  - together:" + (calls.isEmpty ? " []" : "")]
+                    + calls.flatMap { call($0, indent: "      ") }
         }
     }
 
-    private static func provider(_ plan: ProviderPlan) -> String {
+    static func provider(_ plan: ProviderPlan) -> String {
         let answers = plan.answers.map { answer -> String in
-            switch answer {
-            case .status(let status): "\(status)"
-            case .slow: "slow"
-            case .hang: "hang"
-            case .code(let code): scalar(code)
-            default: VariantParser.providerAnswers.first { $0.value == answer }?.key ?? "ok"
-            }
+            if case .status(let status) = answer { "\(status)" } else { scalar(answer.spelling) }
         }
+        // Of the other providers a backend only reads, and every call counts.
+        let reads = plan.provider == .oneSignal && plan.includesReads ? ", reads: true" : ""
         let tail = plan.isPermanent ? ", forever: true" : ""
-        return "  - \(plan.provider): {answers: [\(answers.joined(separator: ", "))]\(tail)}"
+        return
+            "  - \(plan.provider): {answers: [\(answers.joined(separator: ", "))]\(tail)\(reads)}"
     }
 
-    private static func delivery(_ delivery: Delivery) -> [String] {
-        var lines = ["  - deliver: \(delivery.name)"]
+    static func delivery(_ delivery: Delivery) -> [String] {
+        var lines = ["  - deliver: \(scalar(delivery.name))"]
         func add(_ key: String, _ value: String) { lines.append("    \(key): \(value)") }
         switch delivery.subject {
         case .event(let spec): add("event", flow(event(spec)))
         case .purchasely(let spec): add("purchasely", flow(event(spec)))
         case .body(let value):
-            if delivery.provider != .revenueCat { add("to", delivery.provider.description) }
             lines += json("body", value, indent: 4)
         case .raw(.text(let text)): add("raw", quoted(text))
         case .raw(.truncated(let spec, let percent)):
             add("event", flow(event(spec)))
             add("cut-body-at", "\(percent)")
-        case .repeats(let name): add("repeats", name)
+        case .repeats(let name): add("repeats", scalar(name))
         case .told(let type): add("told", type)
+        }
+        switch delivery.subject {
+        case .event, .body, .raw, .told:
+            if delivery.provider != .revenueCat { add("to", delivery.provider.description) }
+        // The event's own provider, or that of the delivery it repeats.
+        case .purchasely, .repeats: break
         }
         let kept = delivery.edits.filter { $0.value != nil }
         if !kept.isEmpty {
             lines.append("    set:")
             for edit in kept {
                 lines.append(
-                    "      \(scalar(edit.pointer.description)): \(edit.value?.text ?? "null")"
+                    "      \(scalar(edit.pointer.description)): \(edit.value.map(flow) ?? "null")"
                 )
             }
         }
@@ -113,6 +137,7 @@ package enum ContractWriter {
             add("authorization", delivery.authorization.rawValue)
         }
         if delivery.signature != .configured { add("signature", delivery.signature.rawValue) }
+        if delivery.shufflesKeys { add("keys", "shuffled") }
         if delivery.isDropped { add("dropped", "true") }
         if let pattern = delivery.answerPattern {
             lines += answer(pattern)
@@ -121,7 +146,7 @@ package enum ContractWriter {
         }
         if let crash = delivery.crash {
             lines.append(
-                "  - restart: {signal: \(crash.signal.rawValue), during: \(delivery.name), "
+                "  - restart: {signal: \(crash.signal.rawValue), during: \(scalar(delivery.name)), "
                     + "moment: \(crash.moment.rawValue)}"
             )
         }
@@ -130,9 +155,9 @@ package enum ContractWriter {
 
     // MARK: Requests and answers
 
-    private static func request(_ request: AppRequest) -> [String] {
+    static func request(_ request: AppRequest) -> [String] {
         var lines = [
-            "  - request: \(request.name)",
+            "  - request: \(scalar(request.name))",
             "    send: \(scalar(request.method + " " + request.target))",
         ]
         if !request.fields.isEmpty {
@@ -145,7 +170,7 @@ package enum ContractWriter {
         return lines
     }
 
-    private static func answer(_ pattern: AnswerPattern) -> [String] {
+    static func answer(_ pattern: AnswerPattern) -> [String] {
         guard !pattern.fields.isEmpty || pattern.body != nil else {
             return ["    answer: \(pattern.status)"]
         }
@@ -158,7 +183,7 @@ package enum ContractWriter {
         return lines + body(pattern.body, indent: 6)
     }
 
-    private static func body(_ body: AppRequest.Body?, indent: Int) -> [String] {
+    static func body(_ body: AppRequest.Body?, indent: Int) -> [String] {
         switch body {
         case .json(let value): json("body", value, indent: indent)
         case .text(let text):
@@ -168,17 +193,17 @@ package enum ContractWriter {
     }
 
     /// JSON is YAML: on one line where it fits, else a member a line.
-    private static func json(_ key: String, _ value: JSONValue, indent: Int) -> [String] {
+    static func json(_ key: String, _ value: JSONValue, indent: Int) -> [String] {
         let space = String(repeating: " ", count: indent)
-        let short = "\(space)\(key): \(value.text)"
+        let short = "\(space)\(key): \(flow(value))"
         if short.count <= lineWidth { return [short] }
-        let lines = value.prettyText.split(separator: "\n").map(String.init)
+        let lines = escaped(value.prettyText).split(separator: "\n").map(String.init)
         return ["\(space)\(key):"] + lines.map { "\(space)  \($0)" }
     }
 
-    private static let lineWidth = 100
+    static let lineWidth = 100
 
-    private static func event(_ spec: EventSpec) -> [(String, String)] {
+    static func event(_ spec: EventSpec) -> [(String, String)] {
         let plain = EventSpec(type: spec.type, user: spec.user)
         var fields = [("type", scalar(spec.type))]
         if let user = spec.user { fields.append(("user", user)) }
@@ -204,7 +229,7 @@ package enum ContractWriter {
         return fields
     }
 
-    private static func event(_ spec: PurchaselySpec) -> [(String, String)] {
+    static func event(_ spec: PurchaselySpec) -> [(String, String)] {
         let plain = PurchaselySpec(name: spec.name, user: spec.user)
         var fields = [("name", scalar(spec.name)), ("user", spec.user)]
         if spec.isAnonymous { fields.append(("anonymous", "true")) }
@@ -229,8 +254,10 @@ package enum ContractWriter {
         return fields
     }
 
-    private static func call(_ call: Call, indent: String) -> [String] {
-        var lines = ["\(indent)- call: \(call.name)", "\(indent)  route: \(call.route.rawValue)"]
+    static func call(_ call: Call, indent: String) -> [String] {
+        var lines = [
+            "\(indent)- call: \(scalar(call.name))", "\(indent)  route: \(call.route.rawValue)",
+        ]
         if let user = call.user { lines.append("\(indent)  user: \(user)") }
         if let account = call.account { lines.append("\(indent)  account: \(account)") }
         if !call.values.isEmpty {
@@ -238,13 +265,13 @@ package enum ContractWriter {
                 .map { ($0.key, $0.value.map(quoted) ?? "null") }
             lines.append("\(indent)  with: \(flow(fields))")
         }
-        if let token = call.token, token != TokenSpec() {
+        if let token = call.token, token != TokenSpec() || call.route != .protected {
             var fields: [(String, String)] = []
             if token.kind != .idToken { fields.append(("kind", token.kind.rawValue)) }
             if token.signing != .genuine { fields.append(("signing", token.signing.rawValue)) }
             if !token.claims.isEmpty {
                 let claims = token.claims.sorted { $0.key < $1.key }
-                    .map { (scalar($0.key), $0.value?.text ?? "null") }
+                    .map { (scalar($0.key), $0.value.map(flow) ?? "null") }
                 fields.append(("claims", flow(claims)))
             }
             if let raw = token.raw { fields.append(("raw", quoted(raw))) }
@@ -255,92 +282,4 @@ package enum ContractWriter {
         }
         return lines
     }
-
-    // MARK: Expectation
-
-    private static func expectation(_ expectation: Expectation) -> [String] {
-        var lines = ["  answers: \(answers(expectation.answers))"]
-        if let within = expectation.within { lines.append("  within: \(within.contractText)") }
-        if let relation = expectation.relation {
-            lines.append("  like: \(relation.rawValue)")
-            let usual: Set<Expectation.Aspect> = [.state, .effects]
-            if expectation.compared != usual || !expectation.comparedFields.isEmpty {
-                let aspects = Expectation.Aspect.allCases.filter {
-                    expectation.compared.contains($0)
-                        && !($0 == .fields && !expectation.comparedFields.isEmpty)
-                }.map(\.rawValue)
-                let all = expectation.comparedFields + aspects
-                lines.append("  compare: [\(all.joined(separator: ", "))]")
-            }
-        }
-        if let overlap = expectation.overlapMin { lines.append("  overlap: \(overlap)") }
-        if let watch = expectation.watch { lines.append("  watch: \(watch.contractText)") }
-        if expectation.hidesSecrets { lines.append("  secrets: hidden") }
-        if !expectation.effects.isEmpty {
-            lines.append("  effects:")
-            for effect in expectation.effects { lines += self.effect(effect) }
-        }
-        if !expectation.states.isEmpty {
-            lines.append("  state:")
-            for state in expectation.states {
-                let fields = state.fields.map { ($0.name, $0.value.text) }
-                lines.append("    \(scalar(state.user)): \(flow(fields))")
-            }
-        }
-        return lines
-    }
-
-    private static func effect(_ effect: EffectExpectation) -> [String] {
-        var lines = ["    - onesignal: \(effect.kind.split(separator: ".").last ?? "notification")"]
-        if let user = effect.user { lines.append("      to: \(user)") }
-        switch (effect.countMin, effect.countMax) {
-        case (let low, let high?) where low == high: lines.append("      count: \(low)")
-        case (let low, let high?): lines.append("      count: {at-least: \(low), at-most: \(high)}")
-        case (1, nil), (0, nil): break
-        case (let low, nil): lines.append("      count: {at-least: \(low)}")
-        }
-        if effect.hasSteadyKey { lines.append("      key: steady") }
-        if effect.isPersonal { lines.append("      address: personal") }
-        if let other = effect.unlike { lines.append("      unlike: \(other)") }
-        if let max = effect.addedMax { lines.append("      added: {at-most: \(max)}") }
-        if let max = effect.attemptsMax { lines.append("      attempts: {at-most: \(max)}") }
-        if effect.obeysRetryAfter { lines.append("      pace: retry-after") }
-        if let says = effect.says { lines += json("says", says, indent: 6) }
-        return lines
-    }
-
-    private static func answers(_ answers: AnswerExpectation) -> String {
-        switch answers {
-        case .statuses(let statuses):
-            statuses.count == 1
-                ? "\(statuses[0])" : "[\(statuses.map(String.init).joined(separator: ", "))]"
-        case .refused: "refused"
-        case .rejected: "rejected"
-        case .answered: "answered"
-        case .anything: "anything"
-        case .success: "success"
-        case .denied: "denied"
-        case .conflict: "conflict"
-        }
-    }
-
-    // MARK: YAML
-
-    private static func flow(_ fields: [(String, String)]) -> String {
-        "{" + fields.map { "\($0.0): \($0.1)" }.joined(separator: ", ") + "}"
-    }
-
-    /// The text as it stands where YAML takes it for a text, else in quotes.
-    private static func scalar(_ text: String) -> String {
-        let isPlain =
-            text.first.map { $0.isLetter || $0 == "/" } ?? false
-            && text.allSatisfy {
-                $0.isASCII && ($0.isLetter || $0.isNumber || "_-./ ".contains($0))
-            }
-            && !["null", "true", "false", "yes", "no", "on", "off"].contains(text.lowercased())
-            && text.last != " "
-        return isPlain ? text : quoted(text)
-    }
-
-    private static func quoted(_ text: String) -> String { JSONValue.string(text).text }
 }
