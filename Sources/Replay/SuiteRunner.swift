@@ -1,10 +1,10 @@
 package import Conformance
 internal import FakeServers
 
-/// Runs a selection of cases, side by side, and judges each; the only one there is.
+/// Runs a selection of cases, side by side, and judges each.
 ///
-/// Cases before a backend are planned here and carried out by `RunExecutor`; a device scenario is
-/// carried out by whoever its caller names.
+/// Cases are planned here and carried out by `RunExecutor`; device scenarios, which no backend plays
+/// in, run by `DeviceSuite`.
 package final class SuiteRunner: Sendable {
     package struct Options: Sendable {
         package var seed: UInt64

@@ -47,7 +47,7 @@ struct CastTests {
 
     private static func app(_ name: AppAction.Name, _ app: AppAction.App = .despia) -> Step {
         var action = AppAction(name)
-        if name == .launch || name == .launchTwice { action.app = app }
+        if name == .launch { action.app = app }
         if name == .login || name.needsAccounts && name != .deleteAccount { action.account = "acc" }
         if name == .wait { action.time = .seconds(1) }
         return .phone(.app(action))

@@ -33,6 +33,7 @@ struct WireTests {
           login: {post: /login, body: {account: "{{account}}", password: "{{password}}", id: "{{id}}"}}
           protected: GET /me
         secrets: {revenuecat-authorization: Bearer shared, revenuecat-signing: key, purchasely-signing: key}
+        accounts: {create: {post: /accounts, body: {account: "{{account}}"}}}
         probes:
           user: {get: "/users/{{id}}"}
         """

@@ -49,7 +49,8 @@ struct WaitingTests {
         "Sources/FakeServers/HTTPHost.swift":
             "closing a port waits for its callers, but not for those that are held by plan",
         "Sources/Replay/BackendUnderTest.swift": "asks a starting backend again, up to a limit",
-        "Sources/Replay/RunExecutor.swift": "looks again whether a disturbance has met its call",
+        "Sources/Replay/RunClock.swift": "the one clock of the runner",
+        "Tests/ReplayTests/Simulation/SimulatedMachine.swift": "the clock of a simulated machine",
         "Sources/Replay/App/BrowserScenario.swift": "looks again at a page, up to a limit",
         "Sources/AssayCLI/RecordCommand.swift": "how often a person is told how far it is",
         "Tests/FakeServersTests/RawConnection.swift": "the hang guard of a bare socket",

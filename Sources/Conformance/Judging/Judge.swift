@@ -88,7 +88,7 @@ extension Judge {
                     .keyChanged, .effectContent, .commandMissing, .identitySplit, .registrationLost,
                     .startTooSlow, .wrongPerson, .screenDiffers, .personalDataKept,
                     // The backend may not have written it yet.
-                    .readingAbsent, .machineBusy:
+                    .readingAbsent:
                     true
                 case .answerStatus, .intruderAccepted, .noAnswer, .answerLate, .backendExited,
                     .effectExtra, .effectDiffers, .userUnwanted, .noOverlap, .journalGap,
@@ -98,7 +98,7 @@ extension Judge {
                     .wrongID, .tellingAnswer, .wrongWinners, .secretShown, .tooManyFetches,
                     .answerDiffers, .expired, .commandUnwanted, .unusableID, .paywallTooEarly,
                     .paywallRepeated, .registrationRepeated, .registrationIncomplete, .badCommand,
-                    .wrongOrder, .guessableID, .openSecret, .pageBroken:
+                    .wrongOrder, .guessableID, .openSecret, .pageBroken, .machineBusy:
                     false
                 // The call may still come.
                 case .disturbanceMissed: true

@@ -119,7 +119,7 @@ struct EffectTableTests {
     }
 
     @Test func `the older name of the key is a key`() {
-        var old = EvidenceBuilder.push(to: Self.ada, key: nil)
+        var old = EvidenceBuilder.attempt(200, key: nil)
         old.request.body = JSONValue.object(["external_id": "k"]).bytes
         let effect = EvidenceBuilder.effect { $0.hasSteadyKey = true }
         #expect(codes(effect, [old, old]).isEmpty)

@@ -97,7 +97,7 @@ struct FindingCodeTests {
     private static let improving: Set<FindingCode> = [
         .effectMissing, .effectCount, .stateDiffers, .stateValue, .userMissing, .keyChanged,
         .effectContent, .commandMissing, .identitySplit, .registrationLost, .startTooSlow,
-        .wrongPerson, .screenDiffers, .personalDataKept, .disturbanceMissed,
+        .wrongPerson, .screenDiffers, .personalDataKept, .disturbanceMissed, .readingAbsent,
     ]
 
     @Test("only what is missing may still come", arguments: FindingCode.allCases)

@@ -401,12 +401,33 @@ extension Proof {
         } right: {
             forgotten(["mail": "assay-namespace-0-bob@example.com"])
         },
+        Proof(.readingAbsent, "the mapped place is misspelt") {
+            seen(["acces": false, "plan": "free"], "access", false)
+        } right: {
+            seen(["access": false, "plan": "free"], "access", false)
+        },
+        Proof(.machineBusy, "a push is missing while Assay stood still") {
+            starved(pushes: 0)
+        } right: {
+            starved(pushes: 1)
+        },
         Proof(.unobservable, "no probe shows it") {
             seen(["access": true], "refunded", true)
         } right: {
             seen(["access": true], "access", true)
         },
     ]
+
+    private static func starved(pushes count: Int) -> CaseEvidence {
+        EvidenceBuilder.bought(
+            { $0.effects = [EvidenceBuilder.effect { $0.countMin = 1 }] },
+            [EvidenceBuilder.delivery()]
+                + (0..<count).map { _ in EvidenceBuilder.push(to: "assay-namespace-0-ada", key: "k")
+                }
+        ).evidence {
+            $0.starvation = RunRecord.Starvation(longest: .seconds(3), lost: .seconds(4))
+        }
+    }
 
     private static func seen(
         _ document: JSONValue,
