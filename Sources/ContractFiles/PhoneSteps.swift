@@ -99,7 +99,10 @@ extension VariantParser {
     /// Who signs up is a user and has an account from then on; who signs in, has to have signed up.
     private mutating func account(_ node: LocatedNode, _ act: AppAction.Name) -> String? {
         let isNew = act == .signUp || act == .google
-        let account = name(node, .account, isNew ? .introduces : .refers)
+        // The model of a backend that a device scenario has knows every account.
+        let role: NameChecks.Role =
+            isNew ? .introduces : act.needsAccounts ? .refers : .mentions
+        let account = name(node, .account, role)
         if let account, act.needsAccounts {
             names.note(.user, isNew ? .introduces : .mentions, account, at: node.location)
         }
