@@ -163,7 +163,9 @@ final class CaseRunner: Sendable {
         var evidence = first
         if Judge.dependsOnTwin(findings) {
             // Is something missing in the twin that had no time to come?
-            evidence = evidence.replacing(twins: await twinRuns.matured(of: evidence.plan))
+            if !evidence.plan.subject.touchesEverybody {
+                evidence = evidence.replacing(twins: await twinRuns.matured(of: evidence.plan))
+            }
             let remaining = Judge.judge(evidence)
             if remaining.verdict == .failed, Judge.dependsOnVolatility(remaining.findings) {
                 // Does one more twin differ in the same place?

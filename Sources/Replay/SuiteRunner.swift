@@ -98,13 +98,19 @@ package final class SuiteRunner: Sendable {
                 add()
             }
         }
-        for index in alone where !Task.isCancelled {
+        let last = alone.filter { plans[$0].subject.touchesEverybody }
+        for index in alone where !last.contains(index) && !Task.isCancelled {
             guard let result = await cases.runAlone(plans[index]) else { continue }
             results[index] = finished(result, plans.count)
         }
         if !Task.isCancelled {
             let look = LateLook(executor: executor, calibration: calibration, cases: cases)
             await look.revise(&results)
+        }
+        // After these, what is in the journal of another case is not of its own making.
+        for index in last where !Task.isCancelled {
+            guard let result = await cases.runAlone(plans[index]) else { continue }
+            results[index] = finished(result, plans.count)
         }
         return zip(results, plans).map { result, plan in
             guard let result else {

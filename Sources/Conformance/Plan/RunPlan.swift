@@ -59,16 +59,19 @@ package struct RunPlan: Hashable, Codable, Sendable {
     /// connection at a time.
     package var hasHeldCopies: Bool { deliveries.contains(where: \.isTogether) }
 
+    /// Whether it makes the backend act upon everybody whom it knows, the people of other runs
+    /// included; what their journals say after it is no longer their own doing.
+    package var touchesEverybody: Bool { calls.contains { $0.route == .reconcile } }
+
     /// Whether it touches what other runs share: the backend's process, Firebase's keys.
     package var needsSolitude: Bool {
-        hasRestart || countsFetches
+        hasRestart || countsFetches || touchesEverybody
             || steps.contains { step in
                 switch step {
                 case .rotateKeys: true
                 case .provider(let plan): plan.provider == .firebase
-                // Reconciling touches everybody whom the backend knows.
-                case .call(let calls): calls.contains { $0.route == .reconcile }
-                case .restart, .killAtCall, .deliver, .request, .register, .name, .createAccount,
+                case .restart, .killAtCall, .deliver, .call, .request, .register, .name,
+                    .createAccount,
                     .account, .phone:
                     false
                 }
