@@ -93,6 +93,12 @@ package enum ContractWriter {
         var lines = ["  - deliver: \(scalar(delivery.name))"]
         func add(_ key: String, _ value: String) { lines.append("    \(key): \(value)") }
         switch delivery.subject {
+        case .event, .body, .raw, .told:
+            if delivery.provider != .revenueCat { add("to", delivery.provider.description) }
+        // The event's own provider, or that of the delivery it repeats.
+        case .purchasely, .repeats: break
+        }
+        switch delivery.subject {
         case .event(let spec): add("event", flow(event(spec)))
         case .purchasely(let spec): add("purchasely", flow(event(spec)))
         case .body(let value):
@@ -103,12 +109,6 @@ package enum ContractWriter {
             add("cut-body-at", "\(percent)")
         case .repeats(let name): add("repeats", scalar(name))
         case .told(let type): add("told", type)
-        }
-        switch delivery.subject {
-        case .event, .body, .raw, .told:
-            if delivery.provider != .revenueCat { add("to", delivery.provider.description) }
-        // The event's own provider, or that of the delivery it repeats.
-        case .purchasely, .repeats: break
         }
         let kept = delivery.edits.filter { $0.value != nil }
         if !kept.isEmpty {
