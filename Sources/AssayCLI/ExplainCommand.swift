@@ -6,15 +6,19 @@ internal import Reports
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Explains a finding code, a clause or a contract.",
+        abstract: "Explains a finding code, a clause, a contract or a key of the language.",
         discussion: """
             Example:  assay explain E204
                       assay explain S-03
                       assay explain revenuecat/idempotency/duplicate-initial-purchase
+                      assay explain lose-answers
+                      assay explain steps.deliver.along
             """
     )
 
-    @Argument(help: "A finding code, a clause, or the id of a contract.")
+    @Argument(
+        help: "A finding code, a clause, the id of a contract, or a key of contracts or profiles."
+    )
     var subject: String
 
     @OptionGroup var options: SelectionOptions
@@ -36,13 +40,8 @@ struct ExplainCommand: AsyncParsableCommand {
             return
         }
         guard !matching.isEmpty else {
-            let known = FindingCode.allCases.map(\.rawValue) + Set(library.contracts.map(\.id))
-            let near = Suggestion.nearest(to: subject, among: known)
-            throw Failure(
-                .nothingSelected,
-                "'\(subject)' is neither a finding code nor a clause nor a contract"
-                    + (near.map { "; did you mean '\($0)'?" } ?? "; see 'assay list'")
-            )
+            if explainKey() { return }
+            throw unknown(library)
         }
         for id in matching.map(\.id).reduce(
             into: [String](),
@@ -54,12 +53,42 @@ struct ExplainCommand: AsyncParsableCommand {
         }
     }
 
+    private func unknown(_ library: ContractLibrary) -> Failure {
+        let known =
+            FindingCode.allCases.map(\.rawValue) + Set(library.contracts.map(\.id))
+            + Language.contract.names + Language.profile.names
+        let near = Suggestion.nearest(to: subject, among: known)
+        return Failure(
+            .nothingSelected,
+            "'\(subject)' is neither a finding code nor a clause, a contract or a key"
+                + (near.map { "; did you mean '\($0)'?" } ?? "; see 'assay list'")
+        )
+    }
+
+    /// Every key of that name, each with the way to it from the top of its file.
+    private func explainKey() -> Bool {
+        var isFound = false
+        for (kind, reference) in [
+            ("contract", Language.contract), ("profile", Language.profile),
+        ] {
+            for place in reference.places(named: subject) {
+                if isFound { Terminal.output("\n") }
+                isFound = true
+                Terminal.output("\(place.text)  (\(kind))\n")
+                show(reference.explanation(of: place))
+            }
+        }
+        return isFound
+    }
+
     private func explain(_ code: FindingCode) {
         let parts = code.explanation
         Terminal.output("\(code.rawValue) \(code.rule)\n")
-        for (label, text) in [
-            ("meaning", parts.meaning), ("cause", parts.cause), ("remedy", parts.remedy),
-        ] {
+        show([("meaning", parts.meaning), ("cause", parts.cause), ("remedy", parts.remedy)])
+    }
+
+    private func show(_ parts: [(label: String, text: String)]) {
+        for (label, text) in parts {
             for (index, line) in text.wrapped(86).enumerated() {
                 let head = index == 0 ? label : ""
                 Terminal.output(

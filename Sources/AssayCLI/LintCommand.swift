@@ -23,7 +23,7 @@ struct LintCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         if let schema {
-            guard let text = ContractLibrary.schema(schema) else {
+            guard let text = Language.schema(schema) else {
                 throw Failure(.usage, "--schema '\(schema)' is none of contract, profile")
             }
             Terminal.output(text)

@@ -26,11 +26,6 @@ package struct ContractLibrary: Sendable {
         )
     }
 
-    /// The shipped JSON Schema of that name, `contract` or `profile`.
-    package static func schema(_ name: String) -> String? {
-        EmbeddedContracts.files.first { $0.path == "\(name).schema.json" }?.text
-    }
-
     /// Every `.yaml` file below a folder, or the one file that the path names.
     package static func folder(_ path: String) throws(ContractErrors) -> ContractLibrary {
         var isFolder: ObjCBool = false

@@ -10,7 +10,7 @@ struct TemplateChecksTests {
         contract: a/b
         title: T
         clause: S-03
-        source: a test
+        source: a test of {{copies}}
         variants: {copies: [2, 8]}
         given:
           - register: ada
@@ -143,7 +143,7 @@ struct TemplateChecksTests {
         let text = Self.contract(step).replacing(
             "{copies: [2, 8]}",
             with: "{who: [plain, \"{{user.ada}}\", \"{{usr.ada}}\"]}"
-        )
+        ).replacing("a test of {{copies}}", with: "a test")
         let found = Self.errors(text)
         #expect(found.map(\.location.line) == [5])
         #expect(found.first.map(Self.underlined) == "{{usr.ada}}")

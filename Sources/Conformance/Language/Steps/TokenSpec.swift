@@ -1,38 +1,3 @@
-/// A request that the app, or an operator, makes of the backend: one of its own routes, described
-/// by the profile.
-package struct Call: Hashable, Codable, Sendable {
-    /// The routes that contracts speak of; a profile says where each one is.
-    package enum Route: String, Hashable, Codable, Sendable, CaseIterable {
-        /// The app announces its user (identity rules, S-22 to S-24).
-        case register
-        /// An account signs in and claims or recovers an id (S-25 to S-29).
-        case login
-        /// Any route that demands a Firebase ID token (F-01 to F-10).
-        case protected
-        /// The backend compares its state with RevenueCat's (S-34).
-        case reconcile
-    }
-
-    package var name: String
-    package var route: Route
-    package var user: String?
-    package var account: String?
-    /// Values of the route's templates that differ from the usual ones; nil leaves the field out.
-    package var values: [String: String?] = [:]
-    package var token: TokenSpec?
-    package var answers: AnswerExpectation?
-
-    package init(name: String, route: Route) {
-        self.name = name
-        self.route = route
-    }
-
-    /// The names that a contract may give a value to.
-    package static let valueNames = [
-        "id", "device", "platform", "source", "timestamp", "password", "proof",
-    ]
-}
-
 /// An ID token as the app would send it, or a forgery of one.
 ///
 /// Facts: Firebase fact sheet, sections 6 and 7.
@@ -73,4 +38,49 @@ package struct TokenSpec: Hashable, Codable, Sendable {
     package var raw: String?
 
     package init() {}
+}
+
+extension TokenSpec {
+    package static let grammar = Construct<TokenSpec>(
+        "token",
+        "a token",
+        "An ID token as the app would send it, or a forgery of one.",
+        blank: { _ in TokenSpec() }
+    ) {
+        Field.value(
+            "kind",
+            \.kind,
+            .choice("kind of token"),
+            default: .idToken,
+            "Which of Google's tokens it is."
+        )
+        Field.value(
+            "signing",
+            \.signing,
+            .choice("signing"),
+            default: .genuine,
+            "With what it is signed."
+        )
+        Field.value(
+            "claims",
+            \.claims,
+            .map(.anyKey("a claim"), claim),
+            default: [:],
+            "Claims that differ from those of a good token; `null` removes one.",
+            fallback: "those of a good token"
+        )
+        Field.optional(
+            "raw",
+            \.raw,
+            .verbatim("a text").templated(.claim),
+            "What is sent in place of any token."
+        )
+    }
+
+    /// Nil removes.
+    private static let claim = Syntax<JSONValue?>(
+        .templated(.json, .contract(.claim)),
+        read: { node, _ in .some(node.json.isNull ? nil : node.json) },
+        write: { .json($0 ?? .null) }
+    )
 }

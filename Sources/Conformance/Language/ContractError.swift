@@ -1,5 +1,3 @@
-package import Conformance
-
 /// A contract or profile that cannot be understood, reported at the place to edit.
 package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Problem: Hashable, Sendable {
@@ -83,7 +81,7 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
     }
 
     /// Whether it complains of a key that stands in this mapping.
-    func isUnknownKey(in node: LocatedNode) -> Bool {
+    package func isUnknownKey(in node: LocatedNode) -> Bool {
         guard case .unknownKey(let key, _) = problem, case .mapping(let entries) = node.content
         else { return false }
         return entries.contains { $0.key == key && $0.keyLocation == location }
@@ -107,4 +105,17 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         }
         return "Did you mean '\(near)'?" + (allowed.count > 12 ? "" : " " + list)
     }
+}
+
+/// Every error of one file.
+package struct ContractErrors: Error, Hashable, Sendable, CustomStringConvertible {
+    package let errors: [ContractError]
+
+    package init(_ errors: [ContractError]) {
+        self.errors = errors.sorted {
+            ($0.location.line, $0.location.column) < ($1.location.line, $1.location.column)
+        }
+    }
+
+    package var description: String { errors.map(\.description).joined(separator: "\n\n") }
 }

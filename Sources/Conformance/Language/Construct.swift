@@ -1,0 +1,176 @@
+/// A mapping with keys of ours: its table, and what holds between its keys.
+package struct Construct<Owner: Sendable>: Sendable {
+    package private(set) var shape: ConstructShape
+    package let fields: [Field<Owner>]
+    private let blank: @Sendable (LocatedNode) -> Owner
+    private var example = ""
+    private var check: @Sendable (Owner, ReadKeys, inout NodeReader) -> Void = { _, _, _ in }
+
+    /// - Parameters:
+    ///   - name: What the schema and the reference page call it.
+    ///   - owner: What error messages call it.
+    ///   - doc: What it is for, in a sentence.
+    ///   - blank: The value of a mapping without keys.
+    ///   - fields: Its keys, in the order in which they are read and written.
+    package init(
+        _ name: String,
+        _ owner: String,
+        _ doc: String,
+        blank: @escaping @Sendable (LocatedNode) -> Owner,
+        @FieldBuilder<Owner> fields: () -> [Field<Owner>]
+    ) {
+        let fields = fields()
+        shape = ConstructShape(name: name, owner: owner, doc: doc, keys: fields.map(\.shape))
+        self.blank = blank
+        self.fields = fields
+    }
+
+    /// Exactly one of these keys stands there; an example says how to write one.
+    package func oneOf(_ keys: [String], example: String) -> Construct {
+        var construct = self
+        construct.shape.oneOf = keys
+        construct.example = example
+        return construct
+    }
+
+    /// A key that has a meaning only beside one of others.
+    package func beside(_ key: String, _ others: [String]) -> Construct {
+        var construct = self
+        construct.shape.beside[key] = others
+        return construct
+    }
+
+    /// Of these keys, one at most stands there.
+    package func exclusive(_ keys: [String]) -> Construct {
+        var construct = self
+        construct.shape.exclusive.append(keys)
+        return construct
+    }
+
+    /// What else holds between the keys.
+    package func checking(
+        _ check: @escaping @Sendable (Owner, ReadKeys, inout NodeReader) -> Void
+    ) -> Construct {
+        var construct = self
+        construct.check = check
+        return construct
+    }
+
+    // MARK: Reading
+
+    /// Nil when a required key is missing, or when it is no mapping.
+    package func read(_ node: LocatedNode, _ reader: inout NodeReader) -> Owner? {
+        guard case .mapping = node.content else {
+            _ = reader.entries(node)
+            return nil
+        }
+        let keys = ReadKeys(
+            node: node,
+            nodes: reader.mapping(node, allowed: shape.keys.map(\.key))
+        )
+        var owner = blank(node)
+        var isWhole = true
+        for field in fields {
+            if let value = keys[field.shape.key] {
+                field.read(value, &owner, &reader)
+            } else if field.shape.isRequired {
+                reader.fail(.missingKey(field.shape.key, of: shape.owner), at: node.location)
+                isWhole = false
+            } else {
+                field.absent?(&owner)
+            }
+        }
+        checkKeys(keys, &reader)
+        check(owner, keys, &reader)
+        return isWhole ? owner : nil
+    }
+
+    private func checkKeys(_ keys: ReadKeys, _ reader: inout NodeReader) {
+        let given = shape.oneOf.filter { keys[$0] != nil }
+        // A misspelt key has been reported already.
+        let isMisspelt = given.isEmpty && reader.errors.contains { $0.isUnknownKey(in: keys.node) }
+        if !shape.oneOf.isEmpty, given.count != 1, !isMisspelt {
+            let list = Self.list(shape.oneOf, "and")
+            reader.fail(
+                given.isEmpty
+                    ? .conflict(
+                        "\(shape.owner) needs one of \(Self.list(shape.oneOf, "or"))",
+                        remedy: "Add '\(example)', or another of them."
+                    )
+                    : .conflict(
+                        "\(shape.owner) has one of \(list), not several",
+                        remedy: "Keep \(Self.list(given.map { "'\($0)'" }, "or"))."
+                    ),
+                at: keys.node.location
+            )
+        }
+        for (key, others) in shape.beside.sorted(by: { $0.key < $1.key }) {
+            guard keys[key] != nil, !others.contains(where: { keys[$0] != nil }) else { continue }
+            let list = Self.list(others.map { "'\($0)'" }, "or")
+            reader.fail(
+                .conflict(
+                    "'\(key)' says nothing without \(list)",
+                    remedy: "Add \(list), or remove it."
+                ),
+                at: keys.location(of: key)
+            )
+        }
+        for given in shape.exclusive.map({ $0.filter { keys[$0] != nil } }) where given.count > 1 {
+            let list = Self.list(given.map { "'\($0)'" }, "and")
+            reader.fail(
+                .conflict("\(list) exclude each other", remedy: "Keep one of them."),
+                at: keys.location(of: given[1])
+            )
+        }
+    }
+
+    private static func list(_ words: [String], _ last: String) -> String {
+        guard words.count > 1, let end = words.last else { return words.first ?? "" }
+        return words.dropLast().joined(separator: ", ") + " \(last) " + end
+    }
+
+    // MARK: Writing
+
+    /// The keys that say more than the default.
+    package func entries(_ owner: Owner) -> [Written.Entry] {
+        fields.compactMap { field in
+            field.write(owner).map {
+                Written.Entry(field.shape.key, $0, isSpaced: field.isSpaced)
+            }
+        }
+    }
+
+    /// On one line.
+    package var flow: Syntax<Owner> {
+        Syntax(.construct(shape), read: read, write: { .flow(entries($0)) })
+    }
+
+    /// A key a line.
+    package var block: Syntax<Owner> {
+        Syntax(.construct(shape), read: read, write: { .block(entries($0)) })
+    }
+}
+
+/// The keys that stand in a mapping.
+package struct ReadKeys: Sendable {
+    package let node: LocatedNode
+    let nodes: [String: LocatedNode]
+
+    package subscript(key: String) -> LocatedNode? { nodes[key] }
+
+    /// Where the key itself stands.
+    package func location(of key: String) -> SourceLocation {
+        guard case .mapping(let entries) = node.content else { return node.location }
+        return entries.first { $0.key == key }?.keyLocation ?? node.location
+    }
+}
+
+/// Fields of one construct, a statement each, so that each is checked for itself.
+@resultBuilder
+package enum FieldBuilder<Owner: Sendable> {
+    package static func buildExpression(_ field: Field<Owner>) -> [Field<Owner>] { [field] }
+    package static func buildExpression(_ fields: [Field<Owner>]) -> [Field<Owner>] { fields }
+    package static func buildBlock(_ fields: [Field<Owner>]...) -> [Field<Owner>] {
+        fields.flatMap(\.self)
+    }
+}

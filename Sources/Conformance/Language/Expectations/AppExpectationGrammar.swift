@@ -1,0 +1,327 @@
+extension AppExpectation {
+    package static let grammar = Construct<AppExpectation>(
+        "app-expectation",
+        "'app'",
+        "What must be true of the app after a device scenario.",
+        blank: { AppExpectation(location: $0.location) }
+    ) {
+        Field<AppExpectation>.promises
+        Field.value(
+            "commands",
+            \.commands,
+            .lines(Command.grammar.flow),
+            default: [],
+            "Commands that must, or must not, have crossed the bridge.",
+            fallback: "any"
+        )
+        Field<AppExpectation>.identities
+        Field<AppExpectation>.screens
+        Field.wish(
+            "start",
+            \.isBounded,
+            "bounded",
+            "wish",
+            "The first launch reaches an acknowledged registration within the profile's startup "
+                + "time."
+        )
+        Field<AppExpectation>.registered
+    }.checking { _, keys, reader in
+        guard case .mapping(let entries) = keys.node.content, entries.isEmpty else { return }
+        reader.fail(
+            .conflict(
+                "'app' expects nothing",
+                remedy: "Add 'promises: [one-identity]', or say which commands must be sent."
+            ),
+            at: keys.node.location
+        )
+    }
+}
+
+extension Field where Owner == AppExpectation {
+    fileprivate static var promises: Field {
+        .list(
+            "promises",
+            \.promises,
+            Syntax(
+                .words(ClientPromise.allCases.map(\.rawValue)),
+                read: { node, reader in
+                    let name: ClientPromise? = reader.choice(node, "promise")
+                    return name.map { .init(name: $0, location: node.location) }
+                },
+                write: { .plain($0.name.rawValue) }
+            ),
+            "Promises about the whole timeline, by name."
+        )
+    }
+
+    fileprivate static var identities: Field {
+        let wanted = AppExpectation.Identity.Wanted.syntax
+        return Field(
+            KeyShape(
+                "id",
+                .map(key: .name(.phone, .refers), value: wanted.shape, countRange: 1...20),
+                "Whose id each phone ends with."
+            ),
+            read: { node, expected, reader in
+                for entry in reader.entries(node) ?? [] {
+                    guard let phone = reader.name(entry.keyNode, .phone, .refers),
+                        let wanted = wanted.read(entry.value, &reader)
+                    else { continue }
+                    expected.identities.append(
+                        .init(phone: phone, wanted: wanted, location: entry.value.location)
+                    )
+                }
+            },
+            write: { expected in
+                expected.identities.isEmpty
+                    ? nil
+                    : .flow(expected.identities.map { .init($0.phone, wanted.write($0.wanted)) })
+            }
+        )
+    }
+
+    fileprivate static var screens: Field {
+        let shape = AppExpectation.Screen.shape
+        return Field(
+            KeyShape(
+                "screen",
+                .construct(shape),
+                "What the page shows in the end, by the names that the profile gives its elements."
+            ),
+            read: { node, expected, reader in
+                let names = shape.keys.map(\.key)
+                for entry in reader.entries(node) ?? [] {
+                    guard let element = AppExpectation.Screen.Element(rawValue: entry.key) else {
+                        reader.fail(.unknownKey(entry.key, allowed: names), at: entry.keyLocation)
+                        continue
+                    }
+                    expected.screens.append(.init(element, entry.value, &reader))
+                }
+            },
+            write: { expected in
+                let entries = expected.screens.map { screen in
+                    let wanted = Written.json(screen.wanted)
+                    return Written.Entry(
+                        screen.element.rawValue,
+                        screen.isNot ? .flow([.init("not", wanted)]) : wanted
+                    )
+                }
+                return entries.isEmpty ? nil : .flow(entries)
+            }
+        )
+    }
+
+    fileprivate static var registered: Field {
+        let bounds = Bounds.syntax(0...100)
+        var shape = KeyShape(
+            "registered",
+            bounds.shape,
+            "How many registrations may have been acknowledged."
+        )
+        shape.fallback = "any number"
+        return Field(
+            shape,
+            read: { node, expected, reader in
+                guard let count = bounds.read(node, &reader) else { return }
+                expected.registeredMin = count.least
+                expected.registeredMax = count.most
+            },
+            write: { expected in
+                let (least, most) = (expected.registeredMin, expected.registeredMax)
+                return least == nil && most == nil
+                    ? nil : bounds.write(Bounds(least: least, most: most))
+            }
+        )
+    }
+}
+
+extension AppExpectation.Screen {
+    /// A value, or `{not: value}`.
+    fileprivate static let shape = ConstructShape(
+        name: "screen",
+        owner: "a screen",
+        doc: "What the page shows in the end.",
+        keys: Element.allCases.map { element in
+            let doc =
+                switch element {
+                case .loading: "Whether the page says that it loads."
+                case .access: "Whether the page shows what access is needed for."
+                case .error: "Whether the page says that something failed."
+                case .status: "What the page says of the subscription: `active`, `none`, `unknown`."
+                case .product: "Which product the page names."
+                }
+            return KeyShape(
+                element.rawValue,
+                .templated(.either([.json, .construct(not)]), .contract(.phone)),
+                doc
+            )
+        }
+    )
+
+    private static let not = ConstructShape(
+        name: "not",
+        owner: "'not'",
+        doc: "Anything but this.",
+        keys: [KeyShape("not", .json, "What it must not show.")]
+    ).requiring("not")
+
+    fileprivate init(_ element: Element, _ node: LocatedNode, _ reader: inout NodeReader) {
+        self.init(element: element, wanted: node.json, location: node.location)
+        guard case .mapping = node.content else { return }
+        let parts = reader.mapping(node, allowed: ["not"])
+        if parts["not"] == nil {
+            reader.fail(.missingKey("not", of: "a screen"), at: node.location)
+        }
+        isNot = true
+        wanted = parts["not"]?.json ?? .null
+    }
+}
+
+extension AppExpectation.Command {
+    fileprivate static let grammar = Construct<AppExpectation.Command>(
+        "command",
+        "a command",
+        "A command that must, or must not, have crossed the bridge.",
+        blank: { .init(name: "", countMin: 1, countMax: nil, location: $0.location) }
+    ) {
+        Field.required(
+            "command",
+            \.name,
+            scheme,
+            "Its scheme, or scheme and path: `revenuecat://launchPaywall`."
+        )
+        Field.optional(
+            "key",
+            \.role,
+            .choice("key of the vault"),
+            "The key of the vault that it names.",
+            fallback: "any"
+        )
+        Field.optional(
+            "value",
+            \.value,
+            .text("a text").templated(.phone),
+            "The value that it carries."
+        )
+        Field<AppExpectation.Command>.count
+        Field.wish(
+            "before",
+            \.isBeforeIDWritten,
+            "id-written",
+            "moment",
+            "Only what was sent before the first command that writes the app user id counts."
+        )
+        Field.optional(
+            "on",
+            \.phone,
+            .name(.phone, .refers),
+            "Only this phone counts.",
+            fallback: "every phone"
+        )
+    }
+
+    private static let scheme = Syntax<String>(
+        .either([.words(BridgeCommand.schemes.sorted()), .pattern("^[a-z]+:.*$", "a command")]),
+        read: { node, reader in
+            guard let name = reader.text(node) else { return nil }
+            let scheme = name.split(separator: ":").first.map(String.init) ?? name
+            if !BridgeCommand.schemes.contains(scheme) {
+                reader.fail(
+                    .unknownValue(name, what: "command", allowed: BridgeCommand.schemes.sorted()),
+                    at: node.location
+                )
+            }
+            return name
+        },
+        write: { .text($0) }
+    )
+}
+
+extension Field where Owner == AppExpectation.Command {
+    fileprivate static var count: Field {
+        let bounds = Bounds.syntax(0...100)
+        var shape = KeyShape("count", bounds.shape, "How many there must be.")
+        shape.fallback = "one or more"
+        return Field(
+            shape,
+            read: { node, command, reader in
+                guard let count = bounds.read(node, &reader) else { return }
+                command.countMin = count.least ?? 0
+                command.countMax = count.most
+            },
+            write: { command in
+                let (least, most) = (command.countMin, command.countMax)
+                if least == 1, most == nil { return nil }
+                let isSaid = least > 0 || most == nil || most == 0
+                return bounds.write(Bounds(least: isSaid ? least : nil, most: most))
+            }
+        )
+    }
+}
+
+extension AppExpectation.Identity.Wanted {
+    /// What is wanted of an id, while it is read.
+    private struct Draft: Sendable {
+        var not: String?
+        var sameAs: String?
+        var otherThan: String?
+        var changed: Bool?
+    }
+
+    private static let drafts = Construct<Draft>(
+        "identity",
+        "an id",
+        "What a phone's id must be.",
+        blank: { _ in Draft() }
+    ) {
+        Field.optional("not", \.not, .name(.user, .refers), "Not this user's.")
+        Field.optional("same-as", \.sameAs, .name(.phone, .refers), "The same as that phone's.")
+        Field.optional(
+            "other-than",
+            \.otherThan,
+            .name(.phone, .refers),
+            "Another than that phone's."
+        )
+        Field.optional(
+            "changed",
+            \.changed,
+            Syntax<Bool>.wish("true", "wish"),
+            "Another than the first that the phone's app ever told."
+        )
+    }.oneOf(["not", "same-as", "other-than", "changed"], example: "changed: true")
+
+    /// A user, or a mapping that says more.
+    fileprivate static let syntax = Syntax<AppExpectation.Identity.Wanted>(
+        .either([.name(.user, .refers), .construct(drafts.shape)]),
+        read: { node, reader in
+            guard case .mapping = node.content else {
+                return reader.name(node, .user, .refers).map { .user($0) }
+            }
+            guard let draft = drafts.read(node, &reader) else { return nil }
+            if let user = draft.not { return .notUser(user) }
+            if let phone = draft.sameAs { return .sameAs(phone) }
+            if let phone = draft.otherThan { return .otherThan(phone) }
+            return draft.changed == true ? .changed : nil
+        },
+        write: { wanted in
+            switch wanted {
+            case .user(let user): .plain(user)
+            case .notUser(let user): drafts.flow.write(Draft(not: user))
+            case .sameAs(let phone): drafts.flow.write(Draft(sameAs: phone))
+            case .otherThan(let phone): drafts.flow.write(Draft(otherThan: phone))
+            case .changed: drafts.flow.write(Draft(changed: true))
+            }
+        }
+    )
+}
+
+extension Field where Owner == Expectation {
+    static var app: Field {
+        .optional(
+            "app",
+            \.app,
+            AppExpectation.grammar.block,
+            "What must be true of the app, in a device scenario."
+        )
+    }
+}

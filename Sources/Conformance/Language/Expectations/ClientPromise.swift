@@ -1,0 +1,50 @@
+/// Promises of a correct client that can be told from its timeline alone (identity rules, part B).
+package enum ClientPromise: String, Hashable, Codable, Sendable, CaseIterable {
+    /// No bridge command at all (C-01).
+    case silent
+    /// Every id that is written, aliased or registered can be used (C-03, C-10).
+    case usableIDs = "usable-ids"
+    /// The lock is written before the id is registered (C-07).
+    case lockedFirst = "locked-first"
+    /// The id is written to the vault before it is registered (C-08).
+    case writtenFirst = "written-first"
+    /// Every launch, login, logout and restore ends with the alias of the id that it ends with
+    /// (C-10).
+    case aliased
+    /// Vault, alias and last acknowledged registration agree in the end (C-11).
+    case oneIdentity = "one-identity"
+    /// A failed registration is tried again, and counts only when the answer names the id (C-12).
+    case registersHonestly = "registers-honestly"
+    /// Acknowledged registrations are not repeated without a reason (C-13).
+    case registersOnce = "registers-once"
+    /// Every registration is complete (C-14).
+    case wholeRegistrations = "whole-registrations"
+    /// The device id is the install id, and nothing unset is ever written out (C-15).
+    case steadyDevice = "steady-device"
+    /// No paywall before the same id is registered (C-16).
+    case registeredBeforePaywall = "registered-before-paywall"
+    /// A paywall names the id that vault, alias and registration carry at that moment (C-17).
+    case onePurchaser = "one-purchaser"
+    /// No paywall while a login, logout or restore goes on (C-18).
+    case gated
+    /// One paywall at a time (C-19).
+    case singlePaywall = "single-paywall"
+    /// Every command says what was meant (C-21).
+    case encoded
+    /// All acknowledged registrations of one phone name one id (C-08, C-22, C-33).
+    case sameID = "same-id"
+    /// After its last gesture, nothing that arrives late changes the id (C-34).
+    case steadyID = "steady-id"
+    /// The last gesture changed nothing on the phone and told the backend nothing (C-26, C-27).
+    case unchanged
+    /// The registrations of a login name the id that was current, and login is told it (C-27).
+    case loginNamesCurrent = "login-names-current"
+    /// Ids that the app makes up cannot be guessed (C-30).
+    case unguessable
+    /// Reads of one key never overlap (C-34).
+    case readsInTurn = "reads-in-turn"
+    /// Nothing private lies in the open, and no key is a name of the window (C-35).
+    case privateVault = "private-vault"
+    /// The page reported no error of its own (C-24).
+    case unbroken
+}

@@ -1,0 +1,158 @@
+/// The JSON Schema of a grammar, so that editors complete and check what people write.
+package struct GrammarSchema {
+    /// Whether texts may hold an axis in place of any value: `{{copies}}`.
+    private let hasAxes: Bool
+    private let title: String
+    private let root: ConstructShape
+
+    /// - Parameters:
+    ///   - root: The construct at the top of the file.
+    ///   - title: What the schema calls it.
+    ///   - hasAxes: Whether axes of variants may stand in place of values.
+    package init(_ root: ConstructShape, title: String, hasAxes: Bool) {
+        self.root = root
+        self.title = title
+        self.hasAxes = hasAxes
+    }
+
+    /// The schema's file.
+    package var text: String { value.prettyText + "\n" }
+
+    private var value: JSONValue {
+        var members: [JSONObject.Member] = [
+            .init(key: "$schema", value: "https://json-schema.org/draft/2020-12/schema"),
+            .init(key: "title", value: .string(title)),
+        ]
+        members += object(root).members
+        var defined: [JSONObject.Member] = []
+        for construct in root.keys.flatMap(\.shape.constructs)
+        where !defined.contains(where: { $0.key == construct.name }) {
+            defined.append(.init(key: construct.name, value: .object(object(construct))))
+        }
+        if !defined.isEmpty {
+            members.append(.init(key: "$defs", value: .object(JSONObject(members: defined))))
+        }
+        return .object(JSONObject(members: members))
+    }
+
+    private func object(_ construct: ConstructShape) -> JSONObject {
+        var members: [JSONObject.Member] = [
+            .init(key: "type", value: "object"),
+            .init(key: "description", value: .string(construct.doc)),
+            .init(key: "additionalProperties", value: false),
+        ]
+        let required = construct.keys.filter(\.isRequired).map(\.key)
+        if !required.isEmpty { members.append(.init(key: "required", value: .strings(required))) }
+        members.append(
+            .init(
+                key: "properties",
+                value: .object(
+                    JSONObject(
+                        members: construct.keys.map { .init(key: $0.key, value: property($0)) }
+                    )
+                )
+            )
+        )
+        if !construct.beside.isEmpty {
+            members.append(.init(key: "allOf", value: .array(beside(construct))))
+        }
+        return JSONObject(members: members)
+    }
+
+    /// A key that says nothing without one of others.
+    private func beside(_ construct: ConstructShape) -> [JSONValue] {
+        construct.beside.sorted { $0.key < $1.key }.map { key, others in
+            [
+                "if": ["required": [.string(key)]],
+                "then": ["anyOf": .array(others.map { ["required": [.string($0)]] })],
+            ]
+        }
+    }
+
+    private func property(_ key: KeyShape) -> JSONValue {
+        var doc = key.doc
+        if let fallback = key.fallback { doc += " Left out: \(fallback)." }
+        var members = [JSONObject.Member(key: "description", value: .string(doc))]
+        members += (schema(key.shape).object ?? JSONObject()).members
+        return .object(JSONObject(members: members))
+    }
+
+    // MARK: Shapes
+
+    private func schema(_ shape: Shape) -> JSONValue {
+        switch shape {
+        case .text, .verbatim, .secret: ["type": "string"]
+        case .json: [:]
+        case .templated(let shape, _): schema(shape)
+        case .pattern(let pattern, _): orAxis(["type": "string", "pattern": .string(pattern)])
+        case .name(let kind, _):
+            kind == .delivery || kind == .call
+                ? ["type": "string"]
+                : ["type": "string", "pattern": "^([A-Za-z0-9]|\\{\\{|\\}\\})+$"]
+        case .anyOf: ["type": "string", "pattern": "^[A-Za-z0-9|]+$"]
+        case .flag: orAxis(["type": "boolean"])
+        case .count(let range):
+            orAxis([
+                "type": "integer", "minimum": .integer(Int64(range.lowerBound)),
+                "maximum": .integer(Int64(range.upperBound)),
+            ])
+        case .duration:
+            orAxis(["type": "string", "pattern": "^[+-]?[0-9]+(ms|s|m|h|d)$"])
+        case .words(let words): orAxis(["enum": .array(words.flatMap(spellings))])
+        case .openWords(let words, let prefix):
+            orAxis([
+                "anyOf": [
+                    ["enum": .strings(words)],
+                    ["type": "string", "pattern": .string("^" + Self.anyCase(prefix))],
+                ]
+            ])
+        case .null: ["type": "null"]
+        case .pointer: ["type": "string", "pattern": "^(/.*)?$"]
+        case .list(let element, let countMin):
+            countMin == 0
+                ? ["type": "array", "items": schema(element)]
+                : [
+                    "type": "array", "items": schema(element),
+                    "minItems": .integer(Int64(countMin)),
+                ]
+        case .map(let key, let value, let range): map(key, value, range)
+        case .construct(let construct): ["$ref": .string("#/$defs/" + construct.name)]
+        case .either(let shapes): ["anyOf": .array(shapes.map(schema))]
+        }
+    }
+
+    private func map(_ key: Shape, _ value: Shape, _ range: ClosedRange<Int>) -> JSONValue {
+        var members: [JSONObject.Member] = [.init(key: "type", value: "object")]
+        switch key {
+        case .text, .verbatim, .secret, .json, .templated: break
+        case .words, .pattern, .name, .anyOf, .flag, .count, .duration, .openWords, .null,
+            .pointer, .list, .map, .construct, .either:
+            members.append(.init(key: "propertyNames", value: schema(key)))
+        }
+        members.append(.init(key: "additionalProperties", value: schema(value)))
+        if range.lowerBound > 0 {
+            members.append(
+                .init(key: "minProperties", value: .integer(Int64(range.lowerBound)))
+            )
+        }
+        if range.upperBound == 1 { members.append(.init(key: "maxProperties", value: 1)) }
+        return .object(JSONObject(members: members))
+    }
+
+    /// A word as YAML may read it: `500` and `true` are no texts there.
+    private func spellings(_ word: String) -> [JSONValue] {
+        guard let value = try? JSONValue(parsing: word), value.string == nil else {
+            return [.string(word)]
+        }
+        return [.string(word), value]
+    }
+
+    private func orAxis(_ schema: JSONValue) -> JSONValue {
+        guard hasAxes else { return schema }
+        return ["anyOf": [schema, ["type": "string", "pattern": "\\{\\{.+\\}\\}"]]]
+    }
+
+    private static func anyCase(_ text: String) -> String {
+        text.map { $0.isLetter ? "[\($0.uppercased())\($0.lowercased())]" : String($0) }.joined()
+    }
+}

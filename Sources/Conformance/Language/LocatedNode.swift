@@ -1,0 +1,139 @@
+/// A value of a contract or profile that knows where it stands; what reads files makes it.
+package struct LocatedNode: Sendable {
+    package enum Content: Sendable {
+        /// Text, and whether it stood there without quotes, so that the core schema applies.
+        case scalar(String, isPlain: Bool)
+        case mapping([Entry])
+        case sequence([LocatedNode])
+    }
+
+    package struct Entry: Sendable {
+        package let key: String
+        package let keyLocation: SourceLocation
+        package var value: LocatedNode
+
+        package init(key: String, keyLocation: SourceLocation, value: LocatedNode) {
+            self.key = key
+            self.keyLocation = keyLocation
+            self.value = value
+        }
+    }
+
+    package var content: Content
+    package let location: SourceLocation
+
+    /// How deep a file may nest: a contract that a variation found may hold 200 levels of JSON.
+    package static let depthMax = 300
+    /// How many values a file may have; aliases could multiply a short text without end.
+    package static let nodeCountMax = 100_000
+
+    package init(_ content: Content, _ location: SourceLocation) {
+        self.content = content
+        self.location = location
+    }
+
+    /// The kind, as error messages say it.
+    package var kind: String {
+        switch content {
+        case .scalar(let text, _): text.isEmpty ? "nothing" : "'\(text)'"
+        case .mapping: "a mapping"
+        case .sequence: "a list"
+        }
+    }
+
+    /// The value by the YAML 1.2 core schema: only `true`, `false`, `null` and numbers written
+    /// plainly are no strings; `NO` is one.
+    package var json: JSONValue {
+        switch content {
+        case .scalar(let text, isPlain: false): return .string(text)
+        case .scalar(let text, isPlain: true):
+            switch text {
+            case "", "~", "null", "Null", "NULL": return .null
+            case "true", "True", "TRUE": return .bool(true)
+            case "false", "False", "FALSE": return .bool(false)
+            default:
+                if let number = try? JSONValue(parsing: text), case .number = number {
+                    return number
+                }
+                return .string(text)
+            }
+        case .sequence(let elements): return .array(elements.map(\.json))
+        case .mapping(let entries):
+            return .object(
+                JSONObject(members: entries.map { .init(key: $0.key, value: $0.value.json) })
+            )
+        }
+    }
+
+    /// Where each value of the tree stands, by its JSON pointer.
+    package func places(at pointer: JSONPointer = JSONPointer()) -> [String: SourceLocation] {
+        var places = [pointer.description: location]
+        let children: [(token: String, node: LocatedNode)] =
+            switch content {
+            case .scalar: []
+            case .mapping(let entries): entries.map { ($0.key, $0.value) }
+            case .sequence(let elements): elements.enumerated().map { ("\($0)", $1) }
+            }
+        for (token, node) in children {
+            places.merge(node.places(at: pointer.appending(token))) { $1 }
+        }
+        return places
+    }
+
+    /// This tree with `{{axis}}`, `{{axis+1}}` and `{{axis-1}}` replaced; other templates stay.
+    package func filling(_ axes: [(name: String, value: String)]) -> LocatedNode {
+        switch content {
+        case .scalar(let text, let isPlain):
+            let filled = Self.fill(text, axes)
+            // A value that is a template and nothing else takes the kind of what it stands for.
+            let isWhole = filled != text && Template(text).wholeName != nil
+            return LocatedNode(.scalar(filled, isPlain: isPlain || isWhole), location)
+        case .sequence(let elements):
+            return LocatedNode(.sequence(elements.map { $0.filling(axes) }), location)
+        case .mapping(let entries):
+            return LocatedNode(
+                .mapping(
+                    entries.map {
+                        Entry(
+                            key: Self.fill($0.key, axes),
+                            keyLocation: $0.keyLocation,
+                            value: $0.value.filling(axes)
+                        )
+                    }
+                ),
+                location
+            )
+        }
+    }
+
+    private static func fill(_ text: String, _ axes: [(name: String, value: String)]) -> String {
+        func value(of name: String) -> Template? {
+            for (axis, value) in axes {
+                if let value = TemplateNames.Axis.value(of: name, axis, value) {
+                    return Template(value)
+                }
+            }
+            return nil
+        }
+        let template = Template(text)
+        guard template.names.contains(where: { value(of: $0) != nil }) else { return text }
+        return template.replacing(value).description
+    }
+}
+
+extension LocatedNode {
+    /// The members of a mapping; none for anything else.
+    package var entries: [Entry] {
+        if case .mapping(let entries) = content { entries } else { [] }
+    }
+
+    /// The elements of a list; none for anything else.
+    package var elements: [LocatedNode] {
+        if case .sequence(let elements) = content { elements } else { [] }
+    }
+
+    /// The text of a scalar; nil for anything else.
+    package var scalar: String? { if case .scalar(let text, _) = content { text } else { nil } }
+
+    package subscript(key: String) -> LocatedNode? { entries.first { $0.key == key }?.value }
+}

@@ -1,0 +1,138 @@
+extension Profile {
+    /// `users`, while it is read.
+    struct Users: Sendable {
+        var ids = IDForm.string
+        var creation: UserCreation?
+
+        static let grammar = Construct<Users>(
+            "users",
+            "'users'",
+            "Which ids users have, and how one comes to exist before a case.",
+            blank: { _ in Users() }
+        ) {
+            Field.value(
+                "ids",
+                \.ids,
+                .choice("form of ids"),
+                default: .string,
+                "The form of user ids that the backend accepts."
+            )
+            Field.optional(
+                "create",
+                \.creation,
+                .either(
+                    Syntax<String>.word("way to create users", among: ["register"]).mapped(
+                        to: { _ in UserCreation.register },
+                        from: { _ in "register" }
+                    ),
+                    orMapping: UserCreation.syntax(
+                        "user",
+                        .creation
+                    ),
+                    takesMapping: { $0 != .register }
+                ),
+                "How a user comes to exist: `register`, a request, or a command.",
+                fallback: "register"
+            )
+        }
+    }
+
+    /// `accounts`, while it is read.
+    struct Accounts: Sendable {
+        var creation = UserCreation.register
+
+        static let grammar = Construct<Accounts>(
+            "accounts",
+            "'accounts'",
+            "How an account comes to exist that a login can use.",
+            blank: { _ in Accounts() }
+        ) {
+            Field.required(
+                "create",
+                \.creation,
+                UserCreation.syntax("account", .account),
+                "A request, or a command."
+            )
+        }
+    }
+}
+
+extension Profile.UserCreation {
+    /// A request, or `command: [...]`.
+    static func syntax(
+        _ name: String,
+        _ place: TemplateScope.ProfilePlace
+    ) -> Syntax<Profile.UserCreation> {
+        let request = Profile.Endpoint.request("\(name)-request", place)
+        let words = Profile.words(place)
+        let command = ConstructShape(
+            name: "\(name)-command",
+            owner: "a command",
+            doc: "A program of your own.",
+            keys: [KeyShape("command", words.shape, "The program and its arguments.")]
+        ).requiring("command")
+        return Syntax(
+            .either([.construct(request.shape), .construct(command)]),
+            read: { node, reader in
+                if case .mapping(let entries) = node.content,
+                    let entry = entries.first(where: { $0.key == "command" })
+                {
+                    _ = reader.mapping(node, allowed: ["command"])
+                    return words.read(entry.value, &reader).map(Self.command)
+                }
+                return request.read(node, &reader).map(Self.request)
+            },
+            write: { creation in
+                switch creation {
+                case .register: .plain("register")
+                case .request(let endpoint): request.flow.write(endpoint)
+                case .command(let list): .flow([.init("command", words.write(list))])
+                }
+            }
+        )
+    }
+}
+
+extension Profile {
+    /// The words of a command, with those templates.
+    static func words(_ place: TemplateScope.ProfilePlace) -> Syntax<[String]> {
+        .list(.text("a word").templated(place), countMin: 1)
+    }
+}
+
+extension Profile.Start {
+    static let grammar = Construct<Profile.Start>(
+        "start",
+        "'start'",
+        "How Assay starts the backend.",
+        blank: { _ in
+            Profile.Start(
+                command: "",
+                ready: Profile.Endpoint(method: "GET", path: "/"),
+                environment: [:]
+            )
+        }
+    ) {
+        Field.required(
+            "command",
+            \.command,
+            .text("a line for the shell").templated(.start),
+            "The command, with `{{port}}`, `{{data}}`, `{{fake.NAME}}` and `{{secret.NAME}}`."
+        )
+        Field.value(
+            "ready",
+            \.ready,
+            Profile.Endpoint.line(method: "GET"),
+            default: Profile.Endpoint(method: "GET", path: "/"),
+            "The request whose answer says that the backend is ready."
+        )
+        Field.value(
+            "env",
+            \.environment,
+            .map(.anyKey("a variable"), .verbatim("a text").templated(.start)),
+            default: [:],
+            "Variables of its environment, with the same templates.",
+            fallback: "the usual names of the fakes' addresses"
+        )
+    }
+}

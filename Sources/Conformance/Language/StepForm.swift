@@ -1,0 +1,174 @@
+/// One way to write a step: its leading key, its grammar, and which steps it writes.
+package struct StepForm: Sendable {
+    package let key: String
+    package let shape: ConstructShape
+    /// Nil after an error, or where what is said belongs to another step.
+    let read: @Sendable (LocatedNode, inout NodeReader) -> Step?
+    /// Nil for steps that are written another way.
+    let write: @Sendable (Step) -> Written?
+
+    /// A step of several keys, of which the construct's first leads.
+    init<Value: Sendable>(
+        _ construct: Construct<Value>,
+        embed: @escaping @Sendable (Value) -> Step,
+        extract: @escaping @Sendable (Step) -> Value?
+    ) {
+        key = construct.shape.keys.first?.key ?? ""
+        shape = construct.shape
+        read = { node, reader in construct.read(node, &reader).map(embed) }
+        write = { extract($0).map(construct.block.write) }
+    }
+
+    /// A step of one key, whose value is read as it is said.
+    init<Value: Sendable>(
+        _ key: String,
+        _ syntax: Syntax<Value>,
+        _ doc: String,
+        read: @escaping @Sendable (LocatedNode, inout NodeReader) -> Step?,
+        write: @escaping @Sendable (Step) -> Value?
+    ) {
+        self.key = key
+        var only = KeyShape(key, syntax.shape, doc)
+        only.isRequired = true
+        let shape = ConstructShape(name: "step-\(key)", owner: "a step", doc: doc, keys: [only])
+        self.shape = shape
+        self.read = { node, reader in
+            reader.mapping(node, allowed: [key])[key].flatMap { read($0, &reader) }
+        }
+        self.write = { step in write(step).map { .block([.init(key, syntax.write($0))]) } }
+    }
+
+    /// A step of one key, whose value says all of it.
+    init<Value: Sendable>(
+        _ key: String,
+        _ syntax: Syntax<Value>,
+        _ doc: String,
+        embed: @escaping @Sendable (Value) -> Step,
+        extract: @escaping @Sendable (Step) -> Value?
+    ) {
+        self.init(
+            key,
+            syntax,
+            doc,
+            read: { node, reader in syntax.read(node, &reader).map(embed) },
+            write: extract
+        )
+    }
+}
+
+extension Step {
+    /// Every way to write a step, in the order in which lists show them.
+    package static let forms: [StepForm] = [
+        .register, .deliver, .call, .request, .together, .restart,
+        .provider(.oneSignal), .provider(.revenueCat), .firebase, .account(.revoke),
+        .account(.disable), .createAccount, .name, .app, .phone, .bridge, .backend, .store,
+    ]
+
+    /// A list of steps.
+    static let list = Syntax<[Step]>(
+        .list(.either(forms.map { .construct($0.shape) }), countMin: 0),
+        read: { node, reader in
+            reader.sequence(node).compactMap { node in
+                reader.names.noteTemplates(in: node)
+                let step = read(node, &reader)
+                if step != nil { reader.places.append(node.location) }
+                return step
+            }
+        },
+        write: { steps in
+            .list(steps.flatMap { step in forms.compactMap { $0.write(step) } })
+        }
+    )
+
+    private static func read(_ node: LocatedNode, _ reader: inout NodeReader) -> Step? {
+        guard let entries = reader.entries(node) else { return nil }
+        let keys = forms.map(\.key)
+        for entry in entries {
+            if let form = forms.first(where: { $0.key == entry.key }) {
+                return form.read(node, &reader)
+            }
+        }
+        if let entry = entries.first {
+            reader.fail(.unknownKey(entry.key, allowed: keys), at: entry.keyLocation)
+        } else {
+            reader.fail(.missingKey("deliver", of: "a step"), at: node.location)
+        }
+        return nil
+    }
+}
+
+// MARK: Steps of one value
+
+extension StepForm {
+    static let register = StepForm(
+        "register",
+        .name(.user, .introduces),
+        "The app announces this user, the way the profile says.",
+        embed: { .register(user: $0) },
+        extract: { if case .register(let user) = $0 { user } else { nil } }
+    )
+
+    static let createAccount = StepForm(
+        "account",
+        .name(.account, .introduces),
+        "Somebody made this account, by which people sign in.",
+        embed: { .createAccount($0) },
+        extract: { if case .createAccount(let account) = $0 { account } else { nil } }
+    )
+
+    static func account(_ change: Step.AccountChange) -> StepForm {
+        StepForm(
+            change.rawValue,
+            .name(.user, .mentions),
+            change == .revoke
+                ? "Firebase revokes the user's sessions." : "Firebase disables the user.",
+            embed: { .account(user: $0, change) },
+            extract: { step in
+                guard case .account(let user, change) = step else { return nil }
+                return user
+            }
+        )
+    }
+
+    static let deliver = StepForm(
+        Delivery.grammar,
+        embed: { .deliver($0) },
+        extract: { if case .deliver(let delivery) = $0 { delivery } else { nil } }
+    )
+
+    /// One user, and the id by which they are known.
+    static let name = StepForm(
+        "name",
+        Syntax<[String: String]>(
+            .map(
+                key: .name(.user, .introduces),
+                value: .text("an id"),
+                countRange: 1...1
+            ),
+            read: { node, reader in
+                guard let entries = reader.entries(node) else { return nil }
+                guard let entry = entries.first, entries.count == 1 else {
+                    reader.fail(
+                        .wrongKind(
+                            expected: "one user and one id",
+                            found: entries.isEmpty ? "nothing" : "\(entries.count) users"
+                        ),
+                        at: entries.dropFirst().first?.keyLocation ?? node.location
+                    )
+                    return nil
+                }
+                guard let user = reader.name(entry.keyNode, .user, .introduces),
+                    let id = reader.anyText(entry.value)
+                else { return nil }
+                return [user: id]
+            },
+            write: { ids in .flow(ids.map { .init($0.key, .text($0.value)) }) }
+        ),
+        "The user is known by this very id, whatever ids the run makes up.",
+        embed: { ids in
+            let only = ids.first ?? ("", "")
+            return .name(user: only.key, id: only.value)
+        },
+        extract: { if case .name(let user, let id) = $0 { [user: id] } else { nil } }
+    )
+}

@@ -1,0 +1,182 @@
+/// A request of the app, written out, and the answer that must come: what a session becomes when it
+/// is distilled into a golden contract.
+///
+/// Text in it may hold the templates of `TemplateValues`.
+package struct AppRequest: Hashable, Codable, Sendable {
+    package enum Body: Hashable, Codable, Sendable {
+        case json(JSONValue)
+        case text(String)
+    }
+
+    package var name: String
+    package var method: String
+    /// Path and query.
+    package var target: String
+    package var fields: [HTTPMessage.Field] = []
+    package var body: Body?
+    package var answer: AnswerPattern?
+
+    package init(name: String, method: String, target: String) {
+        self.name = name
+        self.method = method
+        self.target = target
+    }
+
+    /// The users whose ids stand in the request, in order of appearance.
+    package var users: [String] {
+        let texts: [String] =
+            switch body {
+            case .json(let value): [value.text]
+            case .text(let text): [text]
+            case nil: []
+            }
+        return TemplateValues.users(in: [target] + fields.map(\.value) + texts)
+    }
+}
+
+extension AppRequest {
+    package static let grammar = Construct<AppRequest>(
+        "request",
+        "a request",
+        "A request of the app, written out, and the answer that must come.",
+        blank: { _ in AppRequest(name: "", method: "", target: "") }
+    ) {
+        Field.required(
+            "request",
+            \.name,
+            Call.newName,
+            "What the contract calls this request."
+        )
+        Field<AppRequest>.send
+        Field.value(
+            "headers",
+            \.fields,
+            HTTPMessage.Field.list(.header),
+            default: [],
+            "Its header fields, with templates.",
+            fallback: "none"
+        )
+        Field<AppRequest>.body(\.body, .request)
+        Field<AppRequest>.text(\.body, .request)
+        Field.optional(
+            "answer",
+            \.answer,
+            AnswerPattern.syntax,
+            "What must come back: a status, or a mapping that says more.",
+            fallback: "any status from 200 to 299"
+        )
+    }.exclusive(["body", "text"])
+}
+
+extension Field {
+    /// JSON that is sent, or that must come.
+    static func body(_ path: any Path<AppRequest.Body?>, _ place: TemplateScope.ContractPlace)
+        -> Field
+    {
+        Field.choice(
+            "body",
+            path,
+            .json.templated(place),
+            embed: { AppRequest.Body.json($0) },
+            extract: { if case .json(let value) = $0 { value } else { nil } },
+            place == .request ? "The body, as JSON." : "What the body must hold; more may be in it."
+        )
+    }
+
+    /// A text that is sent, or that must come.
+    static func text(_ path: any Path<AppRequest.Body?>, _ place: TemplateScope.ContractPlace)
+        -> Field
+    {
+        Field.choice(
+            "text",
+            path,
+            .verbatim("a text").templated(place),
+            embed: { AppRequest.Body.text($0) },
+            extract: { if case .text(let text) = $0 { text } else { nil } },
+            place == .request ? "The body, as a text." : "What the body must be."
+        )
+    }
+}
+
+extension Field where Owner == AppRequest {
+    /// Method and target on one line.
+    fileprivate static var send: Field {
+        var shape = KeyShape(
+            "send",
+            .templated(
+                .pattern(
+                    "^[A-Z]+ /\\S*$",
+                    "a method and a path, such as `POST /api/user/register`"
+                ),
+                .contract(.request)
+            ),
+            "Method, path and query, with templates."
+        )
+        shape.isRequired = true
+        return Field(
+            shape,
+            read: { node, request, reader in
+                guard let line = reader.text(node) else { return }
+                let words = line.split(separator: " ", maxSplits: 1).map(String.init)
+                guard words.count == 2, words[0].allSatisfy({ $0.isASCII && $0.isUppercase }),
+                    words[1].hasPrefix("/"), !words[1].contains(where: \.isWhitespace)
+                else {
+                    reader.fail(
+                        .wrongKind(
+                            expected: "a method and a path, such as POST /api/user/register",
+                            found: node.kind
+                        ),
+                        at: node.location
+                    )
+                    return
+                }
+                (request.method, request.target) = (words[0], words[1])
+            },
+            write: { .text($0.method + " " + $0.target) }
+        )
+    }
+}
+
+extension HTTPMessage.Field {
+    /// By name; as a list where a name comes twice.
+    static func list(_ place: TemplateScope.ContractPlace) -> Syntax<[HTTPMessage.Field]> {
+        let (name, value) = (Shape.text("a name"), Shape.verbatim("a text"))
+        return Syntax(
+            .templated(
+                .either([
+                    .map(key: name, value: value, countRange: 0...1000),
+                    .list(.map(key: name, value: value, countRange: 1...1), countMin: 0),
+                ]),
+                .contract(place)
+            ),
+            read: { node, reader in
+                if case .sequence(let nodes) = node.content {
+                    return nodes.flatMap { fields($0, &reader) }
+                }
+                return fields(node, &reader)
+            },
+            write: { fields in
+                let entries = fields.map { Written.Entry($0.name, .quoted($0.value)) }
+                return Set(fields.map(\.name)).count == fields.count
+                    ? .flow(entries) : .row(entries.map { .flow([$0]) })
+            }
+        )
+    }
+
+    private static func fields(
+        _ node: LocatedNode,
+        _ reader: inout NodeReader
+    ) -> [HTTPMessage.Field] {
+        (reader.entries(node) ?? []).compactMap { entry in
+            reader.anyText(entry.value).map { HTTPMessage.Field(entry.key, $0) }
+        }
+    }
+}
+
+extension StepForm {
+    static let request = StepForm(
+        AppRequest.grammar,
+        embed: { .request($0) },
+        extract: { if case .request(let request) = $0 { request } else { nil } }
+    )
+}

@@ -1,0 +1,132 @@
+/// An event handed to the backend, once or more often, undisturbed or not.
+package struct Delivery: Hashable, Codable, Sendable {
+    package enum Subject: Hashable, Codable, Sendable {
+        /// The provider's factory fills in a realistic body.
+        case event(EventSpec)
+        case purchasely(PurchaselySpec)
+        /// A body of the contract's own, with templates.
+        case body(JSONValue)
+        /// Bytes that need not be JSON.
+        case raw(RawBody)
+        /// The same bytes as the named delivery.
+        case repeats(String)
+        /// The next event of that type that the store told of, because of what an app did.
+        case told(String)
+    }
+
+    package enum RawBody: Hashable, Codable, Sendable {
+        case text(String)
+        /// The event's bytes, cut after this share of them, in percent.
+        case truncated(EventSpec, percent: Int)
+    }
+
+    /// What the sender puts in `Authorization`; RevenueCat sends the configured text verbatim.
+    package enum Authorization: String, Hashable, Codable, Sendable, CaseIterable {
+        case configured
+        case missing
+        case empty
+        /// Another value of the same length and form.
+        case wrong
+        /// The configured value with its last character changed.
+        case nearMiss = "near-miss"
+        /// The configured value without its last character.
+        case truncated
+        /// The configured value and one character more.
+        case extended
+        /// The secret part with its letters in the other case.
+        case wrongCase = "wrong-case"
+        /// The scheme without what follows it.
+        case schemeOnly = "scheme-only"
+    }
+
+    /// What the sender puts in `X-RevenueCat-Webhook-Signature`.
+    package enum Signature: String, Hashable, Codable, Sendable, CaseIterable {
+        case configured
+        case missing
+        /// Made with another key.
+        case wrongKey = "wrong-key"
+        /// Made for other bytes than those sent.
+        case otherBody = "other-body"
+        /// Right, but an hour old.
+        case stale
+        /// A fresh time in front of a signature made for an older one.
+        case refreshed
+        case malformed
+        /// Purchasely's header of old alone, which does not cover the body.
+        case deprecatedOnly = "deprecated-only"
+    }
+
+    /// An edit of the body after the factory made it; nil removes.
+    package struct Edit: Hashable, Codable, Sendable {
+        package let pointer: JSONPointer
+        package let value: JSONValue?
+
+        package init(pointer: JSONPointer, value: JSONValue?) {
+            self.pointer = pointer
+            self.value = value
+        }
+    }
+
+    package var name: String
+    package var subject: Subject
+    /// Whose webhook it is.
+    package var provider = Exchange.Party.revenueCat
+    package var edits: [Edit] = []
+    /// A field that grows the body: this many kilobytes of text under an unknown key.
+    package var paddingKilobytes = 0
+    /// An unknown key whose value nests this deep.
+    package var nesting = 0
+    package var times = 1
+    /// All copies are released at once, on connections that are already open.
+    package var isTogether = false
+    /// What the answer to it must look like, beyond its status.
+    package var answerPattern: AnswerPattern?
+    /// Virtual time since the previous step.
+    package var delay: Duration = .zero
+    /// Retried by the provider's own schedule until the backend answers 200.
+    package var isAlongLadder = false
+    /// How many first attempts are processed while their answer is lost.
+    package var answersLost = 0
+    /// How many first attempts break off inside the request body.
+    package var requestsCut = 0
+    /// How many first attempts the sender hangs up on once its request is out.
+    package var hangUps = 0
+    package var authorization: Authorization = .configured
+    package var signature: Signature = .configured
+    /// Overrides the contract's `answers` for this delivery.
+    package var answers: AnswerExpectation?
+    /// The backend is stopped and started again while the first attempt is under way.
+    package var crash: Crash?
+    /// Keys and nested keys in another order than the factory drew.
+    package var shufflesKeys = false
+    /// Reported to nobody: the event took place, and its delivery never did.
+    package var isDropped = false
+
+    package init(name: String, subject: Subject) {
+        self.name = name
+        self.subject = subject
+    }
+
+    /// How many first attempts do not reach their end by plan.
+    package var disturbedCount: Int { answersLost + requestsCut + hangUps + (crash == nil ? 0 : 1) }
+
+    /// The users that the event names.
+    package var users: [String] {
+        switch subject {
+        case .event(let spec): spec.users
+        case .purchasely(let spec): spec.users
+        case .raw(.truncated(let spec, _)): spec.users
+        case .body(let value): TemplateValues.users(in: [value.text])
+        case .raw(.text), .repeats, .told: []
+        }
+    }
+
+    /// When the event happened, relative to the start of the run.
+    package var time: Duration {
+        switch subject {
+        case .event(let spec), .raw(.truncated(let spec, _)): spec.time
+        case .purchasely(let spec): spec.time
+        case .body, .raw(.text), .repeats, .told: .zero
+        }
+    }
+}

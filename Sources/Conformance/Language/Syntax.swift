@@ -1,0 +1,274 @@
+/// How one value is written in a contract or a profile.
+///
+/// It says what may stand there, how it is read and how it is written; what is written is read back
+/// as the same value.
+package struct Syntax<Value: Sendable>: Sendable {
+    package let shape: Shape
+    /// Nil after an error has been noted.
+    package let read: @Sendable (LocatedNode, inout NodeReader) -> Value?
+    package let write: @Sendable (Value) -> Written
+
+    package init(
+        _ shape: Shape,
+        read: @escaping @Sendable (LocatedNode, inout NodeReader) -> Value?,
+        write: @escaping @Sendable (Value) -> Written
+    ) {
+        self.shape = shape
+        self.read = read
+        self.write = write
+    }
+
+    /// The same, with templates in its texts.
+    package func templated(_ place: TemplateScope.ContractPlace) -> Syntax {
+        Syntax(.templated(shape, .contract(place)), read: read, write: write)
+    }
+
+    /// The same, with templates in its texts.
+    package func templated(_ place: TemplateScope.ProfilePlace) -> Syntax {
+        Syntax(.templated(shape, .profile(place)), read: read, write: write)
+    }
+
+    /// The same text for another type of value.
+    package func mapped<Other: Sendable>(
+        to embed: @escaping @Sendable (Value) -> Other,
+        from extract: @escaping @Sendable (Other) -> Value
+    ) -> Syntax<Other> {
+        Syntax<Other>(
+            shape,
+            read: { node, reader in read(node, &reader).map(embed) },
+            write: { write(extract($0)) }
+        )
+    }
+}
+
+extension Syntax where Value == String {
+    /// A text that says something.
+    package static func text(_ what: String) -> Syntax {
+        Syntax(.text(what), read: { $1.text($0) }, write: { .text($0) })
+    }
+
+    /// A text that may be empty; it is written in quotes.
+    package static func verbatim(_ what: String) -> Syntax {
+        Syntax(.verbatim(what), read: { $1.anyText($0) }, write: { .quoted($0) })
+    }
+
+    package static func name(_ kind: Names.Kind, _ role: Names.Role) -> Syntax {
+        Syntax(
+            .name(kind, role),
+            read: { $1.name($0, kind, role) },
+            write: { .plain($0) }
+        )
+    }
+
+    /// One of a closed set of words.
+    package static func word(_ what: String, among words: [String]) -> Syntax {
+        Syntax(.words(words), read: { $1.word($0, what, among: words) }, write: { .text($0) })
+    }
+
+    /// One of the keys of a mapping.
+    package static func key(among keys: [String]) -> Syntax {
+        Syntax(
+            .words(keys),
+            read: { node, reader in
+                guard case .scalar(let text, _) = node.content else { return nil }
+                if keys.contains(text) { return text }
+                reader.fail(.unknownKey(text, allowed: keys), at: node.location)
+                return nil
+            },
+            write: { .text($0) }
+        )
+    }
+
+    /// Any key of a mapping.
+    package static func anyKey(_ what: String) -> Syntax {
+        Syntax(.text(what), read: { $1.anyText($0) }, write: { .text($0) })
+    }
+
+    /// One of a set that the service may widen: an unknown one says so in its first letters.
+    package static func openWord(
+        _ what: String,
+        among words: [String],
+        prefix: String = "FUTURE_"
+    ) -> Syntax {
+        Syntax(
+            .openWords(words, prefix: prefix),
+            read: { node, reader in
+                guard let text = reader.text(node) else { return nil }
+                if words.contains(text) || text.uppercased().hasPrefix(prefix) { return text }
+                reader.fail(.unknownValue(text, what: what, allowed: words), at: node.location)
+                return nil
+            },
+            write: { .text($0) }
+        )
+    }
+}
+
+extension Syntax where Value == Bool {
+    package static var flag: Syntax {
+        Syntax(.flag, read: { $1.flag($0) }, write: { .plain($0 ? "true" : "false") })
+    }
+
+    /// A wish that one word expresses; it is not written where it is not wished.
+    package static func wish(_ word: String, _ what: String) -> Syntax {
+        Syntax(
+            .words([word]),
+            read: { $1.word($0, what, among: [word]) != nil },
+            write: { _ in .plain(word) }
+        )
+    }
+}
+
+extension Syntax where Value == Int {
+    package static func count(_ range: ClosedRange<Int>) -> Syntax {
+        Syntax(.count(range), read: { $1.count($0, in: range) }, write: { .number($0) })
+    }
+}
+
+extension Syntax where Value == Duration {
+    /// A moment, relative to another: `+5m`.
+    package static var moment: Syntax {
+        Syntax(.duration, read: { $1.duration($0) }, write: { .plain($0.contractText) })
+    }
+
+    /// A length of time: `5m`.
+    package static var span: Syntax {
+        Syntax(.duration, read: { $1.duration($0) }, write: { .plain($0.unsignedText) })
+    }
+}
+
+extension Syntax where Value == JSONValue {
+    /// Any value.
+    package static var json: Syntax {
+        Syntax(.json, read: { node, _ in node.json }, write: { .json($0) })
+    }
+}
+
+extension Syntax where Value == JSONPointer {
+    package static var pointer: Syntax {
+        Syntax(.pointer, read: { $1.pointer($0) }, write: { .text($0.description) })
+    }
+}
+
+extension Syntax where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+    /// One of the type's own words.
+    package static func choice(_ what: String) -> Syntax {
+        Syntax(
+            .words(Value.allCases.map(\.rawValue)),
+            read: { $1.choice($0, what) },
+            write: { .text($0.rawValue) }
+        )
+    }
+}
+
+// MARK: Combining
+
+extension Syntax {
+    /// A list: `[a, b]`.
+    package static func list<Element>(
+        _ element: Syntax<Element>,
+        countMin: Int = 0
+    ) -> Syntax where Value == [Element] {
+        Syntax(
+            .list(element.shape, countMin: countMin),
+            read: { node, reader in
+                guard case .sequence(let nodes) = node.content else {
+                    _ = reader.sequence(node)
+                    return nil
+                }
+                if nodes.count < countMin {
+                    reader.fail(
+                        .wrongKind(
+                            expected: "a list with \(countMin) values or more",
+                            found: "\(nodes.count)"
+                        ),
+                        at: node.location
+                    )
+                }
+                return nodes.compactMap { element.read($0, &reader) }
+            },
+            write: { .row($0.map(element.write)) }
+        )
+    }
+
+    /// One value, or a list of several: `a` or `[a, b]`.
+    package static func oneOrMore<Element>(
+        _ element: Syntax<Element>
+    ) -> Syntax where Value == [Element] {
+        Syntax(
+            .either([element.shape, .list(element.shape, countMin: 0)]),
+            read: { node, reader in
+                guard case .sequence(let nodes) = node.content else {
+                    return element.read(node, &reader).map { [$0] }
+                }
+                return nodes.compactMap { element.read($0, &reader) }
+            },
+            write: { values in
+                values.count == 1 ? element.write(values[0]) : .row(values.map(element.write))
+            }
+        )
+    }
+
+    /// A list whose elements take several lines.
+    package static func lines<Element>(
+        _ element: Syntax<Element>,
+        countMin: Int = 0
+    ) -> Syntax where Value == [Element] {
+        let list = Syntax.list(element, countMin: countMin)
+        return Syntax(list.shape, read: list.read, write: { .list($0.map(element.write)) })
+    }
+
+    /// A mapping whose keys the contract chooses; an error in one entry leaves the others.
+    package static func map<Key: Hashable & Sendable, Element>(
+        _ key: Syntax<Key>,
+        _ value: Syntax<Element>,
+        isBlock: Bool = false
+    ) -> Syntax where Value == [Key: Element] {
+        Syntax(
+            .map(key: key.shape, value: value.shape, countRange: 0...100),
+            read: { node, reader in
+                guard let entries = reader.entries(node) else { return nil }
+                var values: [Key: Element] = [:]
+                for entry in entries {
+                    guard let name = key.read(entry.keyNode, &reader),
+                        let element = value.read(entry.value, &reader)
+                    else { continue }
+                    values[name] = element
+                }
+                return values
+            },
+            write: { values in
+                let entries = values.map { pair in
+                    Written.Entry(key.write(pair.key).content, value.write(pair.value))
+                }.sorted { $0.key < $1.key }
+                return isBlock ? .block(entries) : .flow(entries)
+            }
+        )
+    }
+
+    /// One form for mappings, another for everything else.
+    ///
+    /// - Parameters:
+    ///   - plain: The form of everything else.
+    ///   - mapping: The form of mappings.
+    ///   - takesMapping: Whether a value is written as a mapping.
+    /// - Returns: The syntax that reads and writes both.
+    package static func either(
+        _ plain: Syntax,
+        orMapping mapping: Syntax,
+        takesMapping: @escaping @Sendable (Value) -> Bool
+    ) -> Syntax {
+        Syntax(
+            .either([plain.shape, mapping.shape]),
+            read: { node, reader in
+                if case .mapping = node.content { return mapping.read(node, &reader) }
+                return plain.read(node, &reader)
+            },
+            write: { takesMapping($0) ? mapping.write($0) : plain.write($0) }
+        )
+    }
+}
+
+extension LocatedNode.Entry {
+    /// The key as a value of its own.
+    package var keyNode: LocatedNode { LocatedNode(.scalar(key, isPlain: false), keyLocation) }
+}

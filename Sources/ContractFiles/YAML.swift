@@ -1,0 +1,145 @@
+package import Conformance
+internal import Yams
+
+/// YAML becomes located values here, and nowhere else; Yams' own types end in this file.
+extension LocatedNode {
+    /// Reads one document.
+    package init(parsing text: String, path: String) throws(ContractError) {
+        let file = YAMLFile(text: text, path: path)
+        let node: Node
+        do {
+            guard let composed = try Yams.compose(yaml: text, .basic) else {
+                throw ContractError(.yaml("the file is empty"), at: file.place(1, 1))
+            }
+            node = composed
+        } catch let error as ContractError {
+            throw error
+        } catch let error as YamlError {
+            throw file.translate(error)
+        } catch {
+            throw ContractError(.yaml("\(error)"), at: file.place(1, 1))
+        }
+        var count = 0
+        self = try file.located(node, depth: 0, count: &count)
+    }
+
+    /// The lines of a file, empty ones included.
+    package static func lines(of text: String) -> [String] {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    }
+}
+
+/// The lines of one file, and where its values stand in them.
+private struct YAMLFile {
+    let path: String
+    let lines: [String]
+
+    init(text: String, path: String) {
+        self.path = path
+        lines = LocatedNode.lines(of: text)
+    }
+
+    func place(_ line: Int, _ column: Int, _ length: Int = 1) -> SourceLocation {
+        SourceLocation(
+            path: path,
+            line: line,
+            column: column,
+            text: lines.indices.contains(line - 1) ? lines[line - 1] : "",
+            length: length
+        )
+    }
+
+    func located(
+        _ node: Node,
+        depth: Int,
+        count: inout Int
+    ) throws(ContractError) -> LocatedNode {
+        let line = node.mark?.line ?? 1
+        let column = node.mark?.column ?? 1
+        count += 1
+        guard count <= LocatedNode.nodeCountMax else {
+            throw ContractError(.tooLarge, at: place(line, column))
+        }
+        guard depth < LocatedNode.depthMax else {
+            throw ContractError(.yaml("nested too deeply"), at: place(line, column))
+        }
+        switch node {
+        case .scalar(let scalar):
+            let isPlain = scalar.style == .plain || scalar.style == .any
+            let text = whole(scalar.string, (line, column))
+            let quotes = isPlain || text.contains("\n") ? 0 : 2
+            return LocatedNode(
+                .scalar(text, isPlain: isPlain),
+                place(line, column, max(1, text.count + quotes))
+            )
+        case .mapping(let mapping):
+            let entries = try self.entries(mapping, (line, column), depth: depth, count: &count)
+            return LocatedNode(.mapping(entries), place(line, column))
+        case .sequence(let sequence):
+            var elements: [LocatedNode] = []
+            for element in sequence {
+                elements.append(try located(element, depth: depth + 1, count: &count))
+            }
+            return LocatedNode(.sequence(elements), place(line, column))
+        case .alias:
+            throw ContractError(.yaml("this alias names nothing"), at: place(line, column))
+        }
+    }
+
+    /// The text with the byte order mark that stands first in it, which Yams drops: Foundation takes
+    /// it for a sign of the encoding.
+    private func whole(_ text: String, _ start: (line: Int, column: Int)) -> String {
+        guard lines.indices.contains(start.line - 1) else { return text }
+        let source = lines[start.line - 1].unicodeScalars.dropFirst(start.column - 1)
+        guard let quote = source.first, quote == "\"" || quote == "'" else { return text }
+        let inner = source.dropFirst().prefix(6)
+        let isMarked =
+            inner.first == "\u{feff}"
+            || quote == "\"" && String(String.UnicodeScalarView(inner)).lowercased() == "\\ufeff"
+        return isMarked && text.unicodeScalars.first != "\u{feff}" ? "\u{feff}" + text : text
+    }
+
+    private func entries(
+        _ mapping: Node.Mapping,
+        _ start: (line: Int, column: Int),
+        depth: Int,
+        count: inout Int
+    ) throws(ContractError) -> [LocatedNode.Entry] {
+        var entries: [LocatedNode.Entry] = []
+        var seen: Set<String> = []
+        for (key, value) in mapping {
+            let keyPlace = place(
+                key.mark?.line ?? start.line,
+                key.mark?.column ?? start.column,
+                max(1, key.string?.count ?? 1)
+            )
+            guard let name = key.string.map({ whole($0, (keyPlace.line, keyPlace.column)) }) else {
+                throw ContractError(
+                    .wrongKind(expected: "a word as key", found: "something nested"),
+                    at: keyPlace
+                )
+            }
+            guard seen.insert(name).inserted else {
+                throw ContractError(.duplicateKey(name), at: keyPlace)
+            }
+            let child = try located(value, depth: depth + 1, count: &count)
+            entries.append(.init(key: name, keyLocation: keyPlace, value: child))
+        }
+        return entries
+    }
+
+    func translate(_ error: YamlError) -> ContractError {
+        switch error {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            ContractError(.yaml(problem), at: place(mark.line, mark.column))
+        case .duplicatedKeysInMapping(let keys, let context):
+            ContractError(
+                .duplicateKey(keys.first ?? ""),
+                at: place(context.mark.line, context.mark.column, keys.first?.count ?? 1)
+            )
+        case .reader(let problem, _, _, _): ContractError(.yaml(problem), at: place(1, 1))
+        default: ContractError(.yaml("\(error)"), at: place(1, 1))
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Conformance
+import ContractFiles
+import Foundation
+import Testing
+
+@Suite("What the grammar makes")
+struct GeneratedPagesTests {
+    private static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    @Test(
+        "the files that are checked in are what the grammar makes",
+        arguments: [
+            ("contract", "contracts/contract.schema.json"),
+            ("profile", "contracts/profile.schema.json"),
+            ("contract", "Sources/Conformance/Conformance.docc/ContractLanguage.md"),
+            ("profile", "Sources/Conformance/Conformance.docc/ProfileLanguage.md"),
+        ]
+    )
+    func isUpToDate(name: String, path: String) throws {
+        let made = path.hasSuffix(".json") ? Language.schema(name) : Language.page(name)
+        let text = try #require(made)
+        let url = Self.root.appendingPathComponent(path)
+        if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil {
+            try Data(text.utf8).write(to: url)
+            return
+        }
+        let kept = try? String(contentsOf: url, encoding: .utf8)
+        #expect(kept == text, "\(path) is another: run UPDATE_GOLDEN=1 swift test")
+    }
+
+    @Test("every property of a schema is described", arguments: ["contract", "profile"])
+    func isDescribed(name: String) throws {
+        let schema = try JSONValue(parsing: try #require(Language.schema(name)))
+        let (all, without) = Self.properties(of: schema)
+        #expect(all > 100)
+        #expect(without.isEmpty, "\(without)")
+    }
+
+    /// How many properties there are, and which of them nobody describes.
+    private static func properties(of schema: JSONValue) -> (Int, [String]) {
+        var (count, without) = (0, [String]())
+        for property in schema["properties"]?.object?.members ?? [] {
+            count += 1
+            if (property.value["description"]?.string ?? "").count < 8 {
+                without.append(property.key)
+            }
+        }
+        let children: [JSONValue] =
+            switch schema {
+            case .object(let object): object.members.map(\.value)
+            case .array(let elements): elements
+            case .null, .bool, .number, .string: []
+            }
+        for child in children {
+            let (more, missing) = properties(of: child)
+            count += more
+            without += missing
+        }
+        return (count, without)
+    }
+
+    @Test func `a key is told with its meaning, its values and its default`() throws {
+        let place = try #require(Language.contract.places(named: "lose-answers").first)
+        #expect(place.text == "steps.deliver.lose-answers")
+        let parts = Language.contract.explanation(of: place)
+        #expect(parts.map(\.label) == ["meaning", "value", "left out", "since"])
+        #expect(parts[1].text == "a number from 0 to 5")
+        #expect(parts[2].text == "0")
+    }
+
+    @Test(
+        "a key is found by its name, and by the way to it",
+        arguments: [
+            ("steps.deliver.along", "steps.deliver.along"),
+            ("deliver.along", "steps.deliver.along"),
+            ("steps.deliver", "steps.deliver"),
+            ("deliver.event.reason", "steps.deliver.event.reason"),
+            ("forgets", "expect.forgets"),
+            ("effects.count.at-most", "expect.effects.count.at-most"),
+            ("given", "given"), ("crash-points", "crash-points"),
+        ]
+    )
+    func isFound(subject: String, path: String) {
+        #expect(Language.contract.places(named: subject).map(\.text) == [path])
+    }
+
+    @Test func `a key of a profile is found too`() {
+        let places = Language.profile.places(named: "read.access")
+        #expect(places.map(\.text) == ["probes.read.access"])
+        #expect(Language.profile.places(named: "nonsense").isEmpty)
+    }
+}

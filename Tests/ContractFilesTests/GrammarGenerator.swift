@@ -1,0 +1,394 @@
+import Conformance
+import Testing
+
+/// Makes up contracts from the grammar's shapes: whatever the table allows, it writes some day.
+///
+/// What holds between keys and is no part of the shapes stands in `settle`.
+struct GrammarGenerator {
+    /// Who is to play what is made up.
+    enum Story: CaseIterable {
+        /// A backend; an app with accounts may stand before it.
+        case backend
+        /// A phone, in a device scenario.
+        case device
+        /// Whoever; some of it nobody plays.
+        case any
+
+        /// The steps that it is made of, by their leading keys; nil: all.
+        var steps: Set<String>? {
+            switch self {
+            case .backend:
+                [
+                    "register", "deliver", "call", "request", "together", "restart", "onesignal",
+                    "revenuecat", "firebase", "revoke", "disable", "account", "name",
+                ]
+            case .device: ["name", "app", "phone", "bridge", "backend"]
+            case .any: nil
+            }
+        }
+    }
+
+    var random: SeededGenerator
+    private var story = Story.any
+    /// What is being made up stands at such a place.
+    private var place: TemplatePlace?
+    private var deliveries: [String] = []
+    private var calls: [String] = []
+    private var interrupted: Set<String> = []
+
+    static let place = SourceLocation(path: "made-up.yaml", line: 1, column: 1)
+
+    init(seed: UInt64) {
+        random = SeededGenerator(seed: seed)
+    }
+
+    /// A whole contract about users, accounts and phones that are introduced.
+    mutating func contract() -> LocatedNode {
+        (deliveries, calls, interrupted) = ([], [], [])
+        story = Story.allCases.randomElement(using: &random) ?? .any
+        var entries = entries(of: Contract.grammar.shape)
+        set("given", LocatedNode(.sequence(given), Self.place), in: &entries)
+        set("contract", word("a/b"), in: &entries)
+        return LocatedNode(.mapping(entries), Self.place)
+    }
+
+    /// Everybody whom the rest may name.
+    private var given: [LocatedNode] {
+        let launches = [mapping([("app", word("launch")), ("on", word("tablet"))])]
+        let users = ["ada", "bob", "cleo"]
+        let accounts = ["home", "work"].map { mapping([("account", word($0))]) }
+        switch story {
+        case .device:
+            return users.map { mapping([("name", mapping([($0, word("id-" + $0))]))]) }
+                + launches + [mapping([("app", word("launch"))])]
+        case .backend: return users.map { mapping([("register", word($0))]) } + accounts
+        case .any:
+            return users.map { mapping([("register", word($0))]) } + accounts + launches
+        }
+    }
+
+    // MARK: Shapes
+
+    private mutating func templated(_ shape: Shape, _ place: TemplatePlace) -> LocatedNode? {
+        let outer = self.place
+        defer { self.place = outer }
+        self.place = place
+        return node(shape)
+    }
+
+    /// A key of a mapping, in which no templates stand.
+    private mutating func plain(_ shape: Shape) -> LocatedNode? {
+        let outer = place
+        defer { place = outer }
+        place = nil
+        return node(shape)
+    }
+
+    /// A template that stands for something there.
+    private mutating func template() -> String? {
+        var names = TemplateNames()
+        names.users = ["ada", "bob", "cleo"]
+        names.accounts = story == .device ? [] : ["home", "work"]
+        names.deliveries = deliveries
+        names.calls = calls
+        let words = place?.words.flatMap { $0.examples(names) } ?? []
+        guard let word = words.randomElement(using: &random) else { return nil }
+        let isMoment = ["now", "date", "seconds"].contains(word)
+        return "{{\(word)\(isMoment ? "+30d" : "")}}"
+    }
+
+    /// Nil when nothing can stand there: a delivery is repeated, and there is none.
+    private mutating func node(_ shape: Shape) -> LocatedNode? {
+        switch shape {
+        case .text: quoted(text(mayBeEmpty: false))
+        case .verbatim, .secret: quoted(text(mayBeEmpty: true))
+        case .templated(let shape, let place): templated(shape, place)
+        case .pattern(let pattern, _):
+            quoted(Self.examples(of: pattern).randomElement(using: &random))
+        case .name(let kind, let role): name(kind, role)
+        case .anyOf: word(["ada", "ada|bob", "bob|cleo|ada"].randomElement(using: &random))
+        case .flag: word(Bool.random(using: &random) ? "true" : "false")
+        case .count(let range): word(String(Int.random(in: range, using: &random)))
+        case .duration:
+            word(["+5m", "200ms", "1h", "30d", "0s", "17s"].randomElement(using: &random))
+        case .words(let words): word(words.randomElement(using: &random))
+        case .openWords(let words, let prefix):
+            word((words + [prefix + "KIND"]).randomElement(using: &random))
+        case .json: json(depth: 0)
+        case .null: word("null")
+        case .pointer:
+            quoted(["/a/b", "/event/price", "/a~1b/0", "/~0"].randomElement(using: &random))
+        case .list(let element, let countMin): list(element, countMin)
+        case .map(let key, let value, let range): map(key, value, range)
+        case .construct(let construct): LocatedNode(.mapping(entries(of: construct)), Self.place)
+        case .either(let shapes): either(shapes)
+        }
+    }
+
+    private mutating func either(_ shapes: [Shape]) -> LocatedNode? {
+        let played = shapes.filter { shape in
+            guard shapes.count > 5, case .construct(let construct) = shape,
+                let steps = story.steps
+            else { return true }
+            return steps.contains(construct.keys.first?.key ?? "")
+        }
+        for shape in played.shuffled(using: &random) {
+            if let node = node(shape) { return node }
+        }
+        return nil
+    }
+
+    private mutating func name(_ kind: Names.Kind, _ role: Names.Role) -> LocatedNode? {
+        switch (kind, role) {
+        case (.user, _): return word(["ada", "bob", "cleo"].randomElement(using: &random))
+        case (.account, _), (.holder, _):
+            return word(["home", "work"].randomElement(using: &random))
+        case (.phone, _): return word(["phone", "tablet"].randomElement(using: &random))
+        case (.delivery, .introduces):
+            deliveries.append("delivery\(deliveries.count)")
+            return word(deliveries.last)
+        case (.call, .introduces):
+            calls.append("call\(calls.count)")
+            return word(calls.last)
+        case (.delivery, _): return deliveries.dropLast().randomElement(using: &random).map(word)
+        case (.call, _): return calls.randomElement(using: &random).map(word)
+        }
+    }
+
+    private mutating func list(_ element: Shape, _ countMin: Int) -> LocatedNode? {
+        let count = max(countMin, Int.random(in: 0...3, using: &random))
+        var nodes: [LocatedNode] = []
+        for _ in 0..<count {
+            if let node = node(element) { nodes.append(node) }
+        }
+        return nodes.count < countMin ? nil : LocatedNode(.sequence(nodes), Self.place)
+    }
+
+    private mutating func map(
+        _ key: Shape,
+        _ value: Shape,
+        _ range: ClosedRange<Int>
+    ) -> LocatedNode? {
+        let count = min(
+            range.upperBound,
+            max(range.lowerBound, Int.random(in: 0...3, using: &random))
+        )
+        var entries: [Entry] = []
+        for _ in 0..<count {
+            guard let name = plain(key)?.scalar, let value = node(value) else { continue }
+            set(name, value, in: &entries)
+        }
+        return entries.count < range.lowerBound
+            ? nil : LocatedNode(.mapping(entries), Self.place)
+    }
+
+    // MARK: Constructs
+
+    private mutating func entries(of construct: ConstructShape) -> [Entry] {
+        let chosen = construct.oneOf.randomElement(using: &random)
+        var entries: [Entry] = []
+        for key in construct.keys where construct.name != "contract" || key.key != "given" {
+            let isLeft = construct.oneOf.contains(key.key) && key.key != chosen
+            let isWanted =
+                key.isRequired || key.key == chosen
+                || Int.random(in: 0..<3, using: &random) == 0
+            guard isWanted, !isLeft, let node = node(key.shape) else { continue }
+            set(key.key, node, in: &entries)
+        }
+        for group in construct.exclusive {
+            let given = group.filter { has($0, entries) }
+            for key in given.dropFirst() { entries.removeAll { $0.key == key } }
+        }
+        settle(construct, &entries)
+        // A key goes with the one that it needs, until none is left alone.
+        while let alone = construct.beside.first(where: { key, others in
+            has(key, entries) && !others.contains { has($0, entries) }
+        }) {
+            entries.removeAll { $0.key == alone.key }
+        }
+        return entries
+    }
+
+    /// What holds between keys beyond the shapes.
+    private mutating func settle(_ construct: ConstructShape, _ entries: inout [Entry]) {
+        switch construct.name {
+        case "contract": settleContract(&entries)
+        case "delivery": settleDelivery(&entries)
+        case "event": settleEvent(&entries)
+        case "restart", "step-restart": settleRestart(&entries)
+        case "edit":
+            if has("set", entries) { set("to", json(depth: 1), in: &entries) }
+        case "app":
+            set("account", word("home"), in: &entries)
+            set("for", word("2s"), in: &entries)
+            // Nobody has an account where nobody plays its provider.
+            if story == .device { set("app", word("login"), in: &entries) }
+        case "phone": set("on", word("tablet"), in: &entries)
+        case let name where name.hasPrefix("bounds-") || name.hasPrefix("limit-"):
+            set("at-most", word("3"), in: &entries)
+        case "onesignal-plan", "revenuecat-plan", "firebase-plan":
+            entries.removeAll { $0.key == "answers" || $0.key == "lose-answer-of" }
+            let answers = [node(.count(200...599)), quoted("slow 3s"), word("reset")]
+            set(
+                "answers",
+                LocatedNode(.sequence(answers.compactMap(\.self)), Self.place),
+                in: &entries
+            )
+        case "app-expectation": set("start", word("bounded"), in: &entries)
+        case "expect":
+            set("answers", word("200"), in: &entries)
+            switch story {
+            case .backend: entries.removeAll { $0.key == "app" }
+            case .device:
+                entries.removeAll { $0.key != "app" && $0.key != "answers" }
+                if let app = node(.construct(AppExpectation.grammar.shape)) {
+                    set("app", app, in: &entries)
+                }
+            case .any: break
+            }
+        default: break
+        }
+    }
+
+    private mutating func settleContract(_ entries: inout [Entry]) {
+        entries.removeAll { ["variants", "orders", "vary"].contains($0.key) }
+        if !has("recorded", entries) { entries.removeAll { $0.key == "max-age" } }
+    }
+
+    private mutating func settleDelivery(_ entries: inout [Entry]) {
+        if ["lose-answers", "cut-requests", "hang-ups"].contains(where: { has($0, entries) }) {
+            set("along", word("ladder"), in: &entries)
+        }
+        if has("together", entries) { set("times", word("3"), in: &entries) }
+        let subjects = ["event", "purchasely", "body", "raw", "repeats", "told"]
+        // Nothing could be repeated yet.
+        if !subjects.contains(where: { has($0, entries) }) {
+            set("body", json(depth: 1), in: &entries)
+        }
+    }
+
+    private mutating func settleEvent(_ entries: inout [Entry]) {
+        set("user", word("ada"), in: &entries)
+        guard let reason = entries.first(where: { $0.key == "reason" })?.value.scalar else {
+            return
+        }
+        let types = ["CANCELLATION", "EXPIRATION", "RENEWAL"].filter {
+            EventSpec.reasons(of: $0).contains(reason)
+        }
+        set("type", word(types.randomElement(using: &random) ?? "FUTURE_KIND"), in: &entries)
+    }
+
+    private mutating func settleRestart(_ entries: inout [Entry]) {
+        if has("at-call", entries) || has("to", entries) {
+            entries = entries.filter { ["restart", "at-call", "to"].contains($0.key) }
+        }
+        guard let during = entries.first(where: { $0.key == "during" }),
+            case .scalar(let name, _) = during.value.content, !interrupted.insert(name).inserted
+        else { return }
+        entries.removeAll { ["during", "moment"].contains($0.key) }
+    }
+
+    // MARK: Values
+
+    private static let strange = [
+        "x", "premium_monthly", "Zoë 🦊", "a: b", "# no comment", "- dash", "\"quoted\" \\ back",
+        "null", "true", "123", "1e5", "~", "line\nbreak\ttab", "a\u{2028}b\u{85}c", "\u{feff}bom",
+        "{{{{user.ada}}", "{curly}", "[square]", "*alias", "&anchor", "!tag", "%percent", "@at",
+        " leading", "trailing ", "'single'", "a, b", "key:", "{{{{", "no", "Off", "0x1f",
+    ]
+
+    private mutating func text(mayBeEmpty: Bool) -> String {
+        if Int.random(in: 0..<4, using: &random) == 0, let template = template() {
+            return Bool.random(using: &random) ? template : "a \(template) b"
+        }
+        let texts = Self.strange + (mayBeEmpty ? [""] : [])
+        return texts.randomElement(using: &random) ?? "x"
+    }
+
+    private mutating func json(depth: Int) -> LocatedNode {
+        switch Int.random(in: 0..<(depth < 3 ? 8 : 6), using: &random) {
+        case 0: return word("null")
+        case 1: return word("true")
+        case 2:
+            let numbers = ["0", "-0.0", "12.50", "1e300", "9007199254740993", "-7"]
+            return word(numbers.randomElement(using: &random))
+        case 3, 4, 5: return quoted(text(mayBeEmpty: true))
+        case 6:
+            let nodes = (0..<Int.random(in: 0...3, using: &random)).map { _ in
+                json(depth: depth + 1)
+            }
+            return LocatedNode(.sequence(nodes), Self.place)
+        default:
+            var entries: [Entry] = []
+            for index in 0..<Int.random(in: 0...3, using: &random) {
+                set("k\(index) " + text(mayBeEmpty: true), json(depth: depth + 1), in: &entries)
+            }
+            return LocatedNode(.mapping(entries), Self.place)
+        }
+    }
+
+    /// Texts of a form that the grammar gives as a regular expression.
+    private static func examples(of pattern: String) -> [String] {
+        let table = [
+            "S-03", "POST /api/user?x={{user.ada}}", "GET /", "slow 2s", "hang 3m", "2026-11-21",
+            "code QUOTA_EXCEEDED", "code A: b", "revenuecat://launchPaywall",
+        ]
+        guard let expression = try? Regex(pattern) else { return [] }
+        return table.filter { $0.contains(expression) }
+    }
+}
+
+private typealias Entry = LocatedNode.Entry
+
+private func has(_ key: String, _ entries: [Entry]) -> Bool { entries.contains { $0.key == key } }
+
+/// Where the key stands already, or at the end.
+private func set(_ key: String, _ value: LocatedNode, in entries: inout [Entry]) {
+    let entry = Entry(key: key, keyLocation: GrammarGenerator.place, value: value)
+    if let index = entries.firstIndex(where: { $0.key == key }) {
+        entries[index] = entry
+    } else {
+        entries.append(entry)
+    }
+}
+
+private func mapping(_ entries: [(String, LocatedNode)]) -> LocatedNode {
+    LocatedNode(
+        .mapping(
+            entries.map { Entry(key: $0.0, keyLocation: GrammarGenerator.place, value: $0.1) }
+        ),
+        GrammarGenerator.place
+    )
+}
+
+private func word(_ text: String?) -> LocatedNode {
+    LocatedNode(.scalar(text ?? "", isPlain: true), GrammarGenerator.place)
+}
+
+private func quoted(_ text: String?) -> LocatedNode {
+    LocatedNode(.scalar(text ?? "", isPlain: false), GrammarGenerator.place)
+}
+
+extension LocatedNode {
+    /// The same without places, so that two files can be compared.
+    var unplaced: LocatedNode {
+        switch content {
+        case .scalar: LocatedNode(content, GrammarGenerator.place)
+        case .sequence(let nodes):
+            LocatedNode(.sequence(nodes.map(\.unplaced)), GrammarGenerator.place)
+        case .mapping(let entries):
+            LocatedNode(
+                .mapping(
+                    entries.map {
+                        Entry(
+                            key: $0.key,
+                            keyLocation: GrammarGenerator.place,
+                            value: $0.value.unplaced
+                        )
+                    }
+                ),
+                GrammarGenerator.place
+            )
+        }
+    }
+}
