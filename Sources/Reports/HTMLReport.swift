@@ -111,13 +111,14 @@ package enum HTMLReport {
 
     private static func escaped(_ text: String) -> String {
         var output = ""
-        for character in text {
-            switch character {
+        // By code points: a quotation mark ends an attribute whatever mark joins it.
+        for scalar in text.unicodeScalars {
+            switch scalar {
             case "&": output += "&amp;"
             case "<": output += "&lt;"
             case ">": output += "&gt;"
             case "\"": output += "&quot;"
-            default: output.append(character)
+            default: output.unicodeScalars.append(scalar)
             }
         }
         return output

@@ -1,3 +1,5 @@
+internal import Conformance
+
 /// A command that a person can paste into the shell it was printed in.
 ///
 /// Words are quoted where a POSIX shell would read more into them than stands there.
@@ -25,7 +27,7 @@ package struct ShellCommand: Hashable, Sendable, CustomStringConvertible {
             }
         }
         guard !isPlain || word.isEmpty else { return word }
-        let parts = word.split(separator: "'", omittingEmptySubsequences: false)
+        let parts = word.parts(between: "'")
         return "'" + parts.joined(separator: "'\\''") + "'"
     }
 }

@@ -1,3 +1,5 @@
+internal import Conformance
+
 /// Colours for a terminal; on anything else every text comes back as it is.
 package struct TerminalStyle: Hashable, Sendable {
     package let isColoured: Bool
@@ -21,7 +23,7 @@ extension String {
     /// The text broken into lines of at most `width` characters, at blanks where there are any.
     package func wrapped(_ width: Int) -> [String] {
         var lines: [String] = []
-        for paragraph in split(separator: "\n", omittingEmptySubsequences: false) {
+        for paragraph in parts(between: "\n") {
             var line = ""
             for word in paragraph.split(separator: " ", omittingEmptySubsequences: true) {
                 var rest = word

@@ -28,28 +28,28 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
     package init(_ text: String, decoding: Decoding = .once) {
         self.text = text
         var notes: [String] = []
-        guard let colon = Self.range(of: "://", in: text[...]) else {
+        guard let colon = Array(text.utf8).place(of: Self.colon) else {
             scheme = ""
             path = text
             parameters = []
             self.notes = ["no scheme"]
             return
         }
-        scheme = String(text[..<colon.lowerBound])
-        let rest = text[colon.upperBound...]
+        scheme = String(decoding: text.utf8.prefix(colon), as: UTF8.self)
+        let rest = Substring(text.utf8.dropFirst(colon + Self.colon.count))
         if !Self.schemes.contains(scheme) { notes.append("unknown scheme") }
-        if scheme == "sendlocalpushmsg", let mark = rest.firstIndex(of: "?") {
+        if scheme == "sendlocalpushmsg", let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) {
             // Positional, separated by `&!#`: seconds and text, title, address.
             path = String(rest[..<mark])
             var found: [Parameter] = []
-            let parts = Self.split(rest[rest.index(after: mark)...], by: "&!#")
+            let parts = Self.split(rest[rest.utf8.index(after: mark)...])
             for (index, part) in parts.enumerated() {
                 let names = ["s and msg", "title", "url"]
                 found.append(
                     Parameter(
-                        raw: String(part),
+                        raw: part,
                         name: names[min(index, 2)],
-                        value: String(part)
+                        value: part
                     )
                 )
             }
@@ -57,7 +57,9 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
             self.notes = notes
             return
         }
-        guard !Self.special.contains(scheme), let mark = rest.firstIndex(of: "?") else {
+        guard !Self.special.contains(scheme),
+            let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?"))
+        else {
             path = String(rest)
             parameters = []
             self.notes = notes
@@ -65,18 +67,17 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
         }
         path = String(rest[..<mark])
         var found: [Parameter] = []
-        let query = rest[rest.index(after: mark)...]
-        for raw in query.split(separator: "&", omittingEmptySubsequences: false) {
-            let parts = raw.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            if parts.count < 2 {
+        let query = rest[rest.utf8.index(after: mark)...]
+        for raw in query.parts(between: "&") {
+            let parts = raw.cut(at: "=")
+            if parts == nil {
                 notes.append("a part without '=', perhaps a raw & in a value: '\(raw)'")
             }
-            let value = parts.count == 2 ? String(parts[1]) : ""
             found.append(
                 Parameter(
-                    raw: String(raw),
-                    name: String(parts[0]),
-                    value: Self.decoded(value, decoding)
+                    raw: raw,
+                    name: parts?.before ?? raw,
+                    value: Self.decoded(parts?.after ?? "", decoding)
                 )
             )
         }
@@ -84,7 +85,7 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
         where found.filter({ $0.name == name }).count > 1 {
             notes.append("duplicate parameter '\(name)'")
         }
-        if query.contains("#") { notes.append("a raw # starts a fragment") }
+        if query.utf8.contains(UInt8(ascii: "#")) { notes.append("a raw # starts a fragment") }
         if query.contains(where: { $0 == " " || !$0.isASCII }) {
             notes.append("characters that are no part of a URL")
         }
@@ -102,27 +103,19 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
         }
     }
 
-    private static func split(_ text: Substring, by separator: String) -> [Substring] {
-        var parts: [Substring] = []
-        var rest = text
-        while let found = range(of: separator, in: rest) {
-            parts.append(rest[..<found.lowerBound])
-            rest = rest[found.upperBound...]
-        }
-        return parts + [rest]
-    }
+    private static let colon = Array("://".utf8)
+    private static let separator = Array("&!#".utf8)
 
     /// Compares bytes, so that a megabyte takes no time and no letter joins a mark.
-    private static func range(of needle: String, in text: Substring) -> Range<String.Index>? {
-        let (needle, bytes) = (Array(needle.utf8), text.utf8)
-        var start = bytes.startIndex
-        while let first = bytes[start...].firstIndex(of: needle[0]) {
-            if bytes[first...].starts(with: needle) {
-                return first..<bytes.index(first, offsetBy: needle.count)
-            }
-            start = bytes.index(after: first)
+    private static func split(_ text: Substring) -> [String] {
+        let bytes = Array(text.utf8)
+        var parts: [String] = []
+        var start = 0
+        while let found = bytes.place(of: separator, from: start) {
+            parts.append(String(decoding: bytes[start..<found], as: UTF8.self))
+            start = found + separator.count
         }
-        return nil
+        return parts + [String(decoding: bytes[start...], as: UTF8.self)]
     }
 
     /// The catalogue of section 3.

@@ -1,13 +1,9 @@
 /// `a=1&b=2`, percent-encoded, as queries and forms are written.
 package enum FormText {
     package static func pairs(_ text: some StringProtocol) -> [(name: String, value: String)] {
-        text.split(separator: "&").map { pair in
-            let parts = pair.split(
-                separator: "=",
-                maxSplits: 1,
-                omittingEmptySubsequences: false
-            )
-            return (decoded(parts[0]), parts.count == 2 ? decoded(parts[1]) : "")
+        String(text).parts(between: "&").filter { !$0.isEmpty }.map { pair in
+            let (name, value) = pair.cut(at: "=") ?? (pair, "")
+            return (decoded(name), decoded(value))
         }
     }
 

@@ -33,7 +33,7 @@ package enum HTTPMessage {
 
         /// The target without its query.
         package var path: String {
-            String(target.prefix { $0 != "?" })
+            target.cut(at: "?")?.before ?? target
         }
 
         package subscript(field name: String) -> String? { fields.value(of: name) }

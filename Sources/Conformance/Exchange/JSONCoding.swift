@@ -1,7 +1,7 @@
 /// Any codable value as JSON and back, without Foundation: how state is saved and read again.
 ///
-/// Members are sorted by name, so equal values give equal bytes; a `JSONValue` inside keeps its
-/// own order and number spelling.
+/// Members are sorted by name and sets by their elements, so equal values give equal bytes; a
+/// `JSONValue` inside keeps its own order and number spelling.
 extension JSONValue {
     package init(encoding value: some Encodable) throws {
         let slot = EncodingSlot()
@@ -65,6 +65,20 @@ private struct PathKey: CodingKey {
 
 // MARK: Encoding
 
+/// Collections of which two equal ones may be walked in two orders.
+private protocol Unordered {
+    static var slotsPerElement: Int { get }
+}
+
+extension Set: Unordered {
+    fileprivate static var slotsPerElement: Int { 1 }
+}
+
+/// Where keys are no texts, each key is written before its value.
+extension Dictionary: Unordered {
+    fileprivate static var slotsPerElement: Int { 2 }
+}
+
 /// A place that an encoder fills; containers are places too, so they can be filled in any order.
 private final class EncodingSlot {
     enum Kind {
@@ -83,7 +97,7 @@ private final class EncodingSlot {
             .object(
                 JSONObject(
                     members: members.map { .init(key: $0.0, value: $0.1.value) }
-                        .sorted { $0.key < $1.key }
+                        .sorted { $0.key.isExactlyBefore($1.key) }
                 )
             )
         }
@@ -97,8 +111,19 @@ private final class EncodingSlot {
         case let number as any FixedWidthInteger & Encodable:
             // Numbers beyond Int64 do not occur in saved state but must not be cut.
             kind = .value(Int64(exactly: number).map(JSONValue.integer) ?? .string("\(number)"))
-        default: try value.encode(to: SlotEncoder(slot: self))
+        default:
+            try value.encode(to: SlotEncoder(slot: self))
+            if case .array(let slots) = kind, let value = value as? any Unordered {
+                kind = .array(Self.sorted(slots, by: type(of: value).slotsPerElement))
+            }
         }
+    }
+
+    /// Elements that come in another order on every run, by the text of what they begin with.
+    private static func sorted(_ slots: [EncodingSlot], by count: Int) -> [EncodingSlot] {
+        stride(from: 0, to: slots.count, by: count)
+            .map { (key: slots[$0].value.text, slots: slots[$0..<min($0 + count, slots.count)]) }
+            .sorted { $0.key.isExactlyBefore($1.key) }.flatMap(\.slots)
     }
 
     func member(_ name: String) -> EncodingSlot {

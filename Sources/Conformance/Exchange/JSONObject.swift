@@ -1,4 +1,6 @@
 /// The members of an object in the order they were written; equality ignores that order.
+///
+/// Keys are the same when their code points are the same (RFC 8259, section 8.3).
 package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     package struct Member: Hashable, Sendable {
         package var key: String
@@ -7,6 +9,15 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         package init(key: String, value: JSONValue) {
             self.key = key
             self.value = value
+        }
+
+        package static func == (left: Member, right: Member) -> Bool {
+            left.key.isExactly(right.key) && left.value == right.value
+        }
+
+        package func hash(into hasher: inout Hasher) {
+            hasher.combine(ExactText(key))
+            hasher.combine(value)
         }
     }
 
@@ -24,9 +35,9 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
 
     /// The value of the last member of that name; assigning nil removes the member.
     package subscript(key: String) -> JSONValue? {
-        get { members.last { $0.key == key }?.value }
+        get { members.last { $0.key.isExactly(key) }?.value }
         set {
-            guard let index = members.lastIndex(where: { $0.key == key }) else {
+            guard let index = members.lastIndex(where: { $0.key.isExactly(key) }) else {
                 if let newValue { members.append(Member(key: key, value: newValue)) }
                 return
             }
@@ -48,5 +59,5 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         hasher.combine(sorted)
     }
 
-    private var sorted: [Member] { members.sorted { $0.key < $1.key } }
+    private var sorted: [Member] { members.sorted { $0.key.isExactlyBefore($1.key) } }
 }

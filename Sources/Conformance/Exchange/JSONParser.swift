@@ -65,7 +65,7 @@ private struct JSONParser {
     private mutating func parseObject(depth: Int) throws(JSONError) -> JSONValue {
         index += 1
         var members: [JSONObject.Member] = []
-        var keys: Set<String> = []
+        var keys: Set<ExactText> = []
         skipWhitespace()
         if take(UInt8(ascii: "}")) { return .object(JSONObject()) }
         while true {
@@ -76,7 +76,7 @@ private struct JSONParser {
                 throw failure(.unexpectedByte(bytes[index], expected: "a key in quotes"))
             }
             let key = try parseString()
-            if !keys.insert(key).inserted, options.duplicateKeys == .reject {
+            if !keys.insert(ExactText(key)).inserted, options.duplicateKeys == .reject {
                 throw failure(.duplicateKey(key), at: keyStart)
             }
             skipWhitespace()

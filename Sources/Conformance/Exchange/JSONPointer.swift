@@ -12,23 +12,56 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
             tokens = []
             return
         }
-        guard text.hasPrefix("/") else { return nil }
-        tokens = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map {
-            Self.replace("~0", "~", in: Self.replace("~1", "/", in: String($0)))
-        }
+        guard text.utf8.first == UInt8(ascii: "/") else { return nil }
+        tokens = text.parts(between: "/").dropFirst().map(Self.unescaped)
     }
 
-    package var description: String {
-        tokens.map { "/" + Self.replace("/", "~1", in: Self.replace("~", "~0", in: $0)) }.joined()
+    package var description: String { tokens.map { "/" + Self.escaped($0) }.joined() }
+
+    package static func == (left: JSONPointer, right: JSONPointer) -> Bool {
+        left.tokens.elementsEqual(right.tokens) { $0.isExactly($1) }
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        for token in tokens { hasher.combine(ExactText(token)) }
     }
 
     package func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
 
     /// Whether this place is `other` or lies inside it.
-    package func isInside(_ other: JSONPointer) -> Bool { tokens.starts(with: other.tokens) }
+    package func isInside(_ other: JSONPointer) -> Bool {
+        tokens.starts(with: other.tokens) { $0.isExactly($1) }
+    }
 
-    private static func replace(_ old: String, _ new: String, in text: String) -> String {
-        text.split(separator: old, omittingEmptySubsequences: false).joined(separator: new)
+    /// By bytes: a tilde or a slash may be followed by a mark that joins it.
+    private static func escaped(_ token: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in token.utf8 {
+            switch byte {
+            case UInt8(ascii: "~"): bytes += "~0".utf8
+            case UInt8(ascii: "/"): bytes += "~1".utf8
+            default: bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// A tilde before any other byte than `0` and `1` stands for itself.
+    private static func unescaped(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            switch (byte, rest.first) {
+            case (UInt8(ascii: "~"), UInt8(ascii: "0")?):
+                bytes.append(byte)
+                rest.removeFirst()
+            case (UInt8(ascii: "~"), UInt8(ascii: "1")?):
+                bytes.append(UInt8(ascii: "/"))
+                rest.removeFirst()
+            default: bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
 

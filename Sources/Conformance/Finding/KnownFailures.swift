@@ -28,10 +28,8 @@ package struct KnownFailures: Hashable, Sendable {
     /// Reads one entry a line: `case/id E204 reason`; `#` begins a comment.
     package init(parsing text: String, path: String) throws(ParseError) {
         var entries: [String: Entry] = [:]
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        for (index, rawLine) in lines.enumerated() {
-            let line = String(rawLine)
-            let content = line.prefix { $0 != "#" }
+        for (index, line) in text.exactLines.enumerated() {
+            let content = line.cut(at: "#")?.before ?? line
             let words = content.split(whereSeparator: \.isWhitespace).map(String.init)
             guard !words.isEmpty else { continue }
             let start = line.prefix(while: \.isWhitespace).count + 1

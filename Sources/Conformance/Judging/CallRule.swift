@@ -28,7 +28,7 @@ package struct CallRule: Rule {
         let wanted = record.namespace.id(of: expected.user)
         let found = (try? JSONValue(parsing: response.body))?[pointer] ?? .null
         let text = found.string ?? found.text
-        guard text != wanted else { return nil }
+        guard !text.isExactly(wanted) else { return nil }
         return Finding(
             .wrongID,
             expected: "'\(expected.call)' answers the id of \(expected.user) at \(pointer)",

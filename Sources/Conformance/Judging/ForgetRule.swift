@@ -26,8 +26,8 @@ package struct ForgetRule: Rule {
             var last: [Exchange.Purpose: Exchange] = [:]
             for look in looks { last[look.purpose] = look }
             for look in last.values.sorted(by: { $0.sequence < $1.sequence }) {
-                let text = look.response.map { String(decoding: $0.body, as: UTF8.self) } ?? ""
-                guard let kept = personal.first(where: { text.contains($0.1) }) else { continue }
+                let body = look.response?.body ?? []
+                guard let kept = personal.first(where: { body.holds($0.1) }) else { continue }
                 return Finding(
                     .personalDataKept,
                     expected: "nothing personal is left of \(user)",

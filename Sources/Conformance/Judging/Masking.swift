@@ -17,10 +17,14 @@ package struct Masking: Sendable {
     private static let idLengthMin = 8
     package static let wallClock = JSONValue.string("‹wall clock›")
 
-    package init(_ record: RunRecord) {
+    /// - Parameters:
+    ///   - record: The run whose ids and times are masked.
+    ///   - reader: A user who is called so, whatever his name: see `Namespace.tokens`.
+    package init(_ record: RunRecord, reader: String? = nil) {
         let tokens = record.namespace.tokens(
             users: record.plan.users,
-            deliveries: record.plan.deliveries.map(\.name)
+            deliveries: record.plan.deliveries.map(\.name),
+            reader: reader
         )
         whole = Dictionary(
             tokens.map { ($0.id, $0.token) },
@@ -53,29 +57,13 @@ package struct Masking: Sendable {
         var bytes = Array(text.utf8)
         var isChanged = false
         for part in parts {
-            while let start = Self.position(of: part.bytes, in: bytes) {
+            // No token contains an id, so replacing comes to an end.
+            while let start = bytes.place(of: part.bytes) {
                 bytes.replaceSubrange(start..<(start + part.bytes.count), with: part.token)
                 isChanged = true
             }
         }
         return isChanged ? String(decoding: bytes, as: UTF8.self) : text
-    }
-
-    /// Where the bytes first occur; no token contains an id, so replacing comes to an end.
-    private static func position(of needle: [UInt8], in haystack: [UInt8]) -> Int? {
-        guard let first = needle.first, haystack.count >= needle.count else { return nil }
-        return haystack.withUnsafeBufferPointer { haystack in
-            needle.withUnsafeBufferPointer { needle in
-                for start in 0...(haystack.count - needle.count) where haystack[start] == first {
-                    var index = 1
-                    while index < needle.count, haystack[start + index] == needle[index] {
-                        index += 1
-                    }
-                    if index == needle.count { return start }
-                }
-                return nil
-            }
-        }
     }
 
     /// A moment in any spelling that databases and APIs use: ISO text, seconds or milliseconds.

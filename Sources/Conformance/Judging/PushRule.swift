@@ -72,8 +72,9 @@ package struct PushRule: Rule {
     ) -> [Finding] {
         guard let user = expected.user, let other = expected.unlike else { return [] }
         let record = evidence.subject
-        let masking = Masking(record)
         func told(_ user: String) -> [String: Int] {
+            // Whoever reads his own id is told no more than another who reads hers.
+            let masking = Masking(record, reader: user)
             var found: [String: Int] = [:]
             for (effect, exchange) in record.effects
             where effect.kind == expected.kind

@@ -11,15 +11,14 @@ package struct SecretRule: Rule {
         guard evidence.expectation.hidesSecrets else { return [] }
         let secrets = evidence.profile.secrets.mapValues(\.exposed).filter {
             $0.value.utf8.count >= lengthMin
-        }
+        }.sorted { $0.key.rawValue < $1.key.rawValue }
         for exchange in evidence.subject.exchanges
         where exchange.to == .backend && exchange.from != .assay {
             guard let response = exchange.response else { continue }
-            let text =
-                String(decoding: response.body, as: UTF8.self)
-                + response.fields.map { "\n\($0.name): \($0.value)" }.joined()
-            let name = secrets.first { text.contains($0.value) }?.key.rawValue
-            guard let name = name ?? (text.contains(mark) ? "one of them" : nil) else { continue }
+            let bytes =
+                response.body + response.fields.flatMap { "\n\($0.name): \($0.value)".utf8 }
+            let name = secrets.first { bytes.holds($0.value) }?.key.rawValue
+            guard let name = name ?? (bytes.holds(mark) ? "one of them" : nil) else { continue }
             return [
                 Finding(
                     .secretShown,

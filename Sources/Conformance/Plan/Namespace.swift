@@ -70,12 +70,24 @@ package struct Namespace: Hashable, Codable, Sendable {
     }
 
     /// What stands in for each id when two runs are compared, longest id first.
-    package func tokens(users: [String], deliveries: [String]) -> [(id: String, token: String)] {
+    ///
+    /// - Parameters:
+    ///   - users: Whose ids are known.
+    ///   - deliveries: Whose events' ids are known.
+    ///   - reader: One of the users who goes by that word and not by his name, so that what two
+    ///     people are told of themselves can be compared.
+    /// - Returns: The ids, each with its token.
+    package func tokens(
+        users: [String],
+        deliveries: [String],
+        reader: String? = nil
+    ) -> [(id: String, token: String)] {
         var tokens: [(id: String, token: String)] = []
         for user in users {
-            tokens.append((id(of: user), "‹\(user)›"))
-            tokens.append((anonymousID(of: user), "‹\(user) anonymous›"))
-            tokens.append((installID(of: user), "‹\(user) install›"))
+            let name = user == reader ? "the reader" : user
+            tokens.append((id(of: user), "‹\(name)›"))
+            tokens.append((anonymousID(of: user), "‹\(name) anonymous›"))
+            tokens.append((installID(of: user), "‹\(name) install›"))
         }
         for delivery in deliveries { tokens.append((eventID(of: delivery), "‹\(delivery) id›")) }
         tokens.append((name, "‹namespace›"))

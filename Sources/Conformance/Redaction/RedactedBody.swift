@@ -56,18 +56,18 @@ extension Redaction {
 
     /// One JSON text a line; nil when any line is none.
     private func jsonLines(_ text: String) -> String? {
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        let lines = text.parts(between: "\n")
         guard lines.count > 1 else { return nil }
         var clean: [String] = []
         for line in lines {
             if line.allSatisfy(\.isWhitespace) {
-                clean.append(String(line))
+                clean.append(line)
                 continue
             }
             guard let value = Self.parsed(Array(line.utf8)), value.object != nil else { return nil }
             switch jsonBody(value) {
-            case .json(let value): clean.append(value.text)
-            case .unchangedJSON, .text, .bytes, .hidden: clean.append(String(line))
+            case .json(let value): clean.append(value.text + (line.utf8.last == 13 ? "\r" : ""))
+            case .unchangedJSON, .text, .bytes, .hidden: clean.append(line)
             }
         }
         return clean.joined(separator: "\n")

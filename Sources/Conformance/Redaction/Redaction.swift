@@ -93,18 +93,15 @@ package struct Redaction {
 
     /// Path and query; parameters are secret by their names.
     package func target(_ target: String) -> String {
-        guard let mark = target.firstIndex(of: "?") else { return text(target) }
-        let path = text(String(target[..<mark]))
-        return path + "?" + parameters(String(target[target.index(after: mark)...]))
+        guard let (path, query) = target.cut(at: "?") else { return text(target) }
+        return text(path) + "?" + parameters(query)
     }
 
     /// `a=1&token=secret`, as queries and forms write it; any text at all is taken.
     package func parameters(_ text: String) -> String {
-        text.split(separator: "&", omittingEmptySubsequences: false).map { pair in
-            guard let sign = pair.firstIndex(of: "=") else { return self.text(String(pair)) }
-            let written = String(pair[..<sign])
+        text.parts(between: "&").map { pair in
+            guard let (written, value) = pair.cut(at: "=") else { return self.text(pair) }
             let name = FormText.decoded(written)
-            let value = String(pair[pair.index(after: sign)...])
             // Google's clients send their API key as plain `key`.
             let secret = name == "key" ? "key" : kind(ofMember: name)
             let shown = self.text(written) + "="
@@ -172,16 +169,16 @@ package struct Redaction {
 
     /// `sid=secret; Path=/`: every value but those of an answer's attributes.
     private func cookies(_ text: String, hasAttributes: Bool) -> String {
-        let parts = text.split(separator: ";", omittingEmptySubsequences: false)
-        return parts.enumerated().map { index, part in
-            let sign = part.firstIndex(of: "=")
-            let name = String(part[..<(sign ?? part.endIndex)].filter { !$0.isWhitespace })
+        text.parts(between: ";").enumerated().map { index, part in
+            let pair = part.cut(at: "=")
+            let name = (pair?.before ?? part).filter { !$0.isWhitespace }
             let isAttribute =
                 hasAttributes && index > 0 && Self.cookieAttributes.contains(name.lowercased())
-            if isAttribute { return String(part) }
-            guard let sign else { return name.isEmpty ? String(part) : masked("cookie", name) }
-            return self.text(String(part[..<sign])) + "="
-                + masked("cookie", String(part[part.index(after: sign)...]))
+            if isAttribute { return part }
+            guard let (before, value) = pair else {
+                return name.isEmpty ? part : masked("cookie", name)
+            }
+            return self.text(before) + "=" + masked("cookie", value)
         }.joined(separator: ";")
     }
 

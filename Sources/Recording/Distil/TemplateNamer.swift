@@ -131,10 +131,10 @@ struct TemplateNamer {
     mutating func target(_ target: String) -> String {
         var output = ""
         var part = ""
-        func isSeparator(_ character: Character) -> Bool { "/?&=".contains(character) }
-        for character in target + "/" {
-            guard isSeparator(character) else {
-                part.append(character)
+        let separators = "/?&=".unicodeScalars
+        for scalar in (target + "/").unicodeScalars {
+            guard separators.contains(scalar) else {
+                part.unicodeScalars.append(scalar)
                 continue
             }
             let plain = part.percentDecoded
@@ -146,7 +146,7 @@ struct TemplateNamer {
                 output += Placeholder.all(in: plain).isEmpty ? part : text(plain)
             }
             part = ""
-            output.append(character)
+            output.unicodeScalars.append(scalar)
         }
         return String(output.dropLast())
     }

@@ -44,17 +44,13 @@ package enum Exporter {
         let request = exchange.request
         let milliseconds =
             Double((exchange.completed ?? exchange.invoked) - exchange.invoked) / 1000
-        let query = request.target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
+        let query = request.target.cut(at: "?")?.after ?? ""
         var sent: JSONObject = [
             "method": .string(request.method), "url": .string(base + request.target),
             "httpVersion": "HTTP/1.1", "cookies": [], "headers": headers(request.fields),
             "queryString": .array(
-                query.split(separator: "&").map { pair in
-                    let parts = pair.split(separator: "=", maxSplits: 1).map(String.init)
-                    return [
-                        "name": .string((parts.first ?? "").percentDecoded),
-                        "value": .string((parts.count > 1 ? parts[1] : "").percentDecoded),
-                    ]
+                FormText.pairs(query).map { name, value in
+                    ["name": .string(name), "value": .string(value)]
                 }
             ),
             "headersSize": -1, "bodySize": .integer(Int64(request.body.count)),
@@ -115,10 +111,6 @@ package enum Exporter {
     }
 
     private static func quoted(_ text: String) -> String {
-        "'"
-            + text.split(separator: "'", omittingEmptySubsequences: false).joined(
-                separator: "'\\''"
-            )
-            + "'"
+        "'" + text.parts(between: "'").joined(separator: "'\\''") + "'"
     }
 }

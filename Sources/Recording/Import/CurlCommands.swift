@@ -100,22 +100,24 @@ extension ImportReader {
         var word: String?
         var line = 1
         var start = 1
-        var rest = Array(text)[...]
+        // One code point at a time: a quote is one, whatever mark follows it.
+        var rest = text.unicodeScalars.map(Character.init)[...]
         func finish() {
             if let done = word { words.append(done) }
             word = nil
         }
         while let character = rest.popFirst() {
             switch character {
-            case "\n", "\r\n":
+            case "\n":
                 line += 1
                 finish()
                 if !words.isEmpty { found.append((start, words)) }
                 words = []
                 start = line
             case "\\":
+                if rest.starts(with: ["\r", "\n"]) { rest.removeFirst() }
                 guard let next = rest.popFirst() else { break }
-                if next.isNewline { line += 1 } else { word = (word ?? "") + String(next) }
+                if next == "\n" { line += 1 } else { word = (word ?? "") + String(next) }
             case "#" where word == nil && words.isEmpty:
                 rest = rest.drop { !$0.isNewline }
             case "'", "\"":
@@ -125,7 +127,7 @@ extension ImportReader {
                 var quoted = word ?? ""
                 var isClosed = false
                 while let next = rest.popFirst() {
-                    if next.isNewline { line += 1 }
+                    if next == "\n" { line += 1 }
                     if next == character {
                         isClosed = true
                         break
