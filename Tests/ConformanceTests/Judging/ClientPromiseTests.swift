@@ -205,6 +205,28 @@ struct ClientPromiseTests {
         .breaks(.lockedFirst, .registrationLost, "nobody was registered") {
             $0.drop(1150, 3150, 4050)
         },
+        .breaks(.lockedFirst, .commandMissing, "only the second phone wrote a lock") {
+            $0.drop(65)
+            $0.command(Bridge.write("true", key: "identity_locked"), at: 65, on: "second")
+        },
+        .breaks(.lockedFirst, .commandMissing, "the second phone wrote none") {
+            $0.gesture("launch", at: 5000, on: "second")
+            $0.register(third, at: 5100, until: 5150, on: "second")
+        },
+        .breaks(.lockedFirst, .wrongOrder, "the second phone locks after it registered") {
+            $0.gesture("launch", at: 5000, on: "second")
+            $0.register(third, at: 5100, until: 5150, on: "second")
+            $0.command(Bridge.write("true", key: "identity_locked"), at: 5200, on: "second")
+        },
+        .keeps(.lockedFirst, "each of two phones locks before it registers") {
+            $0.gesture("launch", at: 5000, on: "second")
+            $0.command(Bridge.write("true", key: "identity_locked"), at: 5050, on: "second")
+            $0.register(third, at: 5100, until: 5150, on: "second")
+        },
+        .keeps(.lockedFirst, "a second phone that was never registered has nothing to lock") {
+            $0.gesture("launch", at: 5000, on: "second")
+            $0.register(third, at: 5100, until: 5150, status: 500, on: "second")
+        },
         .keeps(.lockedFirst, "an app without a lock has none to write") {
             $0.drop(65)
             $0.profile.app.vaultKeys[.lock] = nil
@@ -365,6 +387,32 @@ extension ClientPromiseTests {
     private static let registrations: [Turn] = [
         .breaks(.registersHonestly, .registrationLost, "it is never tried again") {
             $0.drop(after: 150)
+        },
+        .breaks(.registersHonestly, .registrationLost, "the second failure is the last word") {
+            $0.drop(after: 150)
+            $0.register(first, at: 1150, until: 1200, status: 503)
+        },
+        .breaks(.registersHonestly, .registrationLost, "a later failure is never tried again") {
+            $0.register(third, at: 5000, until: 5050, status: 500)
+        },
+        .breaks(.registersHonestly, .registrationLost, "the second phone gave up") {
+            $0.gesture("launch", at: 5000, on: "second")
+            $0.register(third, at: 5100, until: 5150, status: 500, on: "second")
+        },
+        .breaks(.registersHonestly, .registrationLost, "only another phone tried again") {
+            $0.drop(after: 150)
+            $0.gesture("launch", at: 900, on: "second")
+            $0.register(first, at: 1150, until: 1200, on: "second")
+        },
+        .keeps(.registersHonestly, "two failures, and each was tried again") {
+            $0.register(first, at: 700, until: 750, status: 500)
+            $0.register(third, at: 4200, until: 4250, status: nil)
+            $0.register(third, at: 4300, until: 4350)
+        },
+        .keeps(.registersHonestly, "two phones, and each tried again") {
+            $0.gesture("launch", at: 5000, on: "second")
+            $0.register(third, at: 5100, until: 5150, status: 500, on: "second")
+            $0.register(third, at: 5300, until: 5350, on: "second")
         },
         .breaks(.registersHonestly, .disturbanceMissed, "nothing failed") { $0.drop(100) },
         .breaks(.registersHonestly, .disturbanceMissed, "nothing was sent") {

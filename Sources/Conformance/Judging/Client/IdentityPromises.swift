@@ -32,26 +32,34 @@ extension ClientView {
 
     func lockedFirst(_ at: SourceLocation) -> [Finding] {
         guard let key = timeline.keys[.lock] else { return [] }
-        let lock = timeline.commands.first {
-            $0.bridge.scheme == "setvault" && $0.bridge["key"] == key
-                && $0.bridge["value"] == "true"
+        var phones: Set<String> = []
+        let firsts = timeline.registrations.filter {
+            $0.isAcknowledged && phones.insert($0.phone).inserted
         }
-        guard let first = timeline.registrations.first(where: \.isAcknowledged) else {
-            return [missingRegistration(at)]
+        if firsts.isEmpty { return [missingRegistration(at)] }
+        for first in firsts {
+            // Each phone has a vault of its own; the lock of another says nothing about it.
+            let lock = timeline.commands.first {
+                $0.phone == first.phone && $0.bridge.scheme == "setvault"
+                    && $0.bridge["key"] == key && $0.bridge["value"] == "true"
+            }
+            guard let lock else {
+                return [
+                    Finding(
+                        .commandMissing,
+                        expected: "'\(key)' is written as true on \(first.phone) before the "
+                            + "registration",
+                        actual: "it was never written",
+                        location: at,
+                        evidence: [first.sequence]
+                    )
+                ]
+            }
+            if lock.time > first.sent + Self.orderTolerance {
+                return [wrongOrder("the lock", lock.time, first, at, lock.sequence)]
+            }
         }
-        guard let lock else {
-            return [
-                Finding(
-                    .commandMissing,
-                    expected: "'\(key)' is written as true before the registration",
-                    actual: "it was never written",
-                    location: at,
-                    evidence: [first.sequence]
-                )
-            ]
-        }
-        guard lock.time > first.sent + Self.orderTolerance else { return [] }
-        return [wrongOrder("the lock", lock.time, first, at, lock.sequence)]
+        return []
     }
 
     func writtenFirst(_ at: SourceLocation) -> [Finding] {

@@ -2,7 +2,8 @@
 extension ClientView {
     func registersHonestly(_ at: SourceLocation) -> [Finding] {
         let calls = timeline.registrations
-        guard let failed = calls.first(where: { !$0.isAcknowledged }) else {
+        let failed = calls.filter { !$0.isAcknowledged }
+        guard !failed.isEmpty else {
             return [
                 Finding(
                     .disturbanceMissed,
@@ -13,18 +14,18 @@ extension ClientView {
                 )
             ]
         }
-        let next = calls.first {
-            $0.phone == failed.phone && $0.sequence > failed.sequence
+        let lost = failed.first { call in
+            !calls.contains { $0.phone == call.phone && $0.sequence > call.sequence }
         }
-        guard next == nil else { return [] }
+        guard let lost else { return [] }
         return [
             Finding(
                 .registrationLost,
-                expected: "the registration of \(named(failed.id)) is tried again",
-                actual: failed.status.map { "after \($0), never" }
+                expected: "the registration of \(named(lost.id)) is tried again",
+                actual: lost.status.map { "after \($0), never" }
                     ?? "after it got no answer, never",
                 location: at,
-                evidence: [failed.sequence]
+                evidence: [lost.sequence]
             )
         ]
     }
