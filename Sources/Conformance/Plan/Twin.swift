@@ -35,12 +35,28 @@ package enum Twin {
     }
 
     /// Who exists comes first, then everything else in the order in which it happened.
+    ///
+    /// An event carries its time. What carries none, such as a call, is made when all has come that
+    /// stands before it: it stays behind the latest of those events, and before all others when it
+    /// stands before any.
     private static func inOrder(_ steps: [Step]) -> [Step] {
         let registrations = steps.filter(makesSomebody)
-        let others = steps.enumerated().filter { !makesSomebody($0.element) }
-        return registrations
-            + others.sorted { (time($0.element), $0.offset) < (time($1.element), $1.offset) }
-            .map(\.element)
+        var latest: Duration?
+        var others: [(time: Duration?, step: Step)] = []
+        for step in steps where !makesSomebody(step) {
+            let time = time(step)
+            if let time { latest = latest.map { max($0, time) } ?? time }
+            others.append((time ?? latest, step))
+        }
+        let sorted = others.enumerated().sorted { left, right in
+            switch (left.element.time, right.element.time) {
+            case (nil, nil): left.offset < right.offset
+            case (nil, _?): true
+            case (_?, nil): false
+            case (let mine?, let theirs?): (mine, left.offset) < (theirs, right.offset)
+            }
+        }
+        return registrations + sorted.map(\.element.step)
     }
 
     private static func makesSomebody(_ step: Step) -> Bool {
@@ -52,8 +68,14 @@ package enum Twin {
         }
     }
 
-    private static func time(_ step: Step) -> Duration {
-        if case .deliver(let delivery) = step { delivery.time } else { .zero }
+    /// When an event happened; nil for what happens where it stands, and for events whose time the
+    /// contract does not know.
+    private static func time(_ step: Step) -> Duration? {
+        guard case .deliver(let delivery) = step else { return nil }
+        return switch delivery.subject {
+        case .event, .purchasely, .raw(.truncated): delivery.time
+        case .body, .raw(.text), .repeats, .told: nil
+        }
     }
 
     /// The steps without failures, losses, restarts and waits.
