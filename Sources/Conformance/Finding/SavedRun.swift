@@ -19,6 +19,8 @@ package struct SavedRun: Sendable {
         package var shard: String?
         package var notes: [String]
         package var profile: Profile
+        /// How many lines follow; nil in runs that were written before lines were counted.
+        package var caseCount: Int?
 
         package init(_ report: RunReport, profile: Profile) {
             assay = 1
@@ -35,6 +37,7 @@ package struct SavedRun: Sendable {
             shard = report.shard
             notes = report.notes
             self.profile = profile
+            caseCount = report.cases.count
         }
     }
 
@@ -92,82 +95,86 @@ package struct SavedRun: Sendable {
 
     package let head: Head
     package let entries: [Entry]
+    /// Where the file breaks off, in words; nil when it is whole.
+    package let cut: String?
 
     // MARK: Reading
 
-    /// Reads the lines; the last one may have been cut off.
+    /// Reads the lines; the last one may have been cut off, and then the run is told as one that was
+    /// interrupted.
     ///
     /// - Parameters:
     ///   - text: What `lines` wrote, now or years ago.
     ///   - understood: Fills in what the provider of an exchange was asked for.
-    /// - Throws: `ReadError` that names the line.
+    /// - Throws: `ReadError` that names the line; a head that was cut off is no run.
     package init(
         parsing text: String,
         understood: (Exchange) -> Exchange = { $0 }
     ) throws(ReadError) {
-        let lines = text.split(separator: "\n")
-        func read<Value: Decodable>(_ index: Int, as type: Value.Type) throws(ReadError) -> Value {
-            do {
-                return try JSONValue(parsing: Array(lines[index].utf8), options: Self.options)
-                    .decoded(as: type)
-            } catch {
-                throw ReadError(line: index + 1, problem: "\(error)")
-            }
-        }
-        guard let first = lines.first, first.contains("\"kind\":\"run\"") else {
+        var lines = text.exactLines.enumerated().map { index, text in
+            Line(number: index + 1, text: text)
+        }.filter { !$0.text.isEmpty }
+        guard let first = lines.first, first.text.contains("\"kind\":\"run\"") else {
             throw ReadError(line: 1, problem: "this was not written by 'assay verify --save'")
         }
-        head = try read(0, as: Head.self)
+        head = try first.decoded(as: Head.self)
         guard head.assay == 1 else {
             throw ReadError(line: 1, problem: "it was written by another version of assay")
         }
+        var broken: Line?
+        if let last = lines.last, lines.count > 1, last.isCut(endsFile: text.utf8.last != 10) {
+            broken = lines.removeLast()
+        }
         var entries: [Entry] = []
-        for index in lines.indices.dropFirst() {
-            var entry = try read(index, as: Entry.self)
-            func again(_ record: RunRecord) -> RunRecord {
-                var record = record
-                record.exchanges = record.exchanges.map(understood)
-                return record
-            }
-            entry.subject = entry.subject.map(again)
-            entry.twins = entry.twins?.map(again)
-            entries.append(entry)
+        for line in lines.dropFirst() {
+            entries.append(try line.decoded(as: Entry.self).understood(by: understood))
         }
         self.entries = entries
+        let wanted = head.caseCount ?? 0
+        let place: String? =
+            if let broken {
+                "the file breaks off in line \(broken.number)"
+            } else if entries.count < wanted {
+                "the file breaks off after line \(entries.count + 1)"
+            } else {
+                nil
+            }
+        let count = head.caseCount.map { "\(entries.count) of \($0) cases" }
+        cut = place.map { $0 + "; \(count ?? "\(entries.count) cases") are there" }
+    }
+
+    /// One line of the file, and its number from 1.
+    private struct Line {
+        let number: Int
+        let text: String
+
+        private func parsed() throws(JSONError) -> JSONValue {
+            try JSONValue(parsing: Array(text.utf8), options: SavedRun.options)
+        }
+
+        func decoded<Value: Decodable>(as type: Value.Type) throws(ReadError) -> Value {
+            do {
+                return try parsed().decoded(as: type)
+            } catch {
+                throw ReadError(line: number, problem: "\(error)")
+            }
+        }
+
+        /// Whether it was not written to its end; a line that is broken otherwise was changed.
+        func isCut(endsFile: Bool) -> Bool {
+            do throws(JSONError) {
+                _ = try parsed()
+                return false
+            } catch {
+                return endsFile || error.problem == .unexpectedEnd
+            }
+        }
     }
 
     // MARK: Judging
 
     /// The report of the run, judged now by today's rules.
     package func judged(knownFailures: KnownFailures) -> RunReport {
-        let cases = entries.map { entry -> CaseResult in
-            var result = CaseResult(
-                contract: entry.contract,
-                verdict: entry.verdict,
-                findings: entry.findings ?? [],
-                seconds: entry.seconds,
-                note: entry.note,
-                isDeclaredUnsupported: entry.isDeclaredUnsupported,
-                overlap: entry.overlap
-            )
-            result.runCount = entry.runCount
-            guard let evidence = entry.evidence(head.profile) else { return result }
-            let subject = evidence.subject
-            (result.verdict, result.findings) = Judge.judge(evidence)
-            result.volatile = StateComparison(evidence).volatile
-            result.settling = subject.settling
-            result.base = subject.base
-            if result.verdict != .passed { result.timeline = subject.exchanges }
-            let (verdict, note) = knownFailures.verdict(
-                result.verdict,
-                of: entry.contract.caseID,
-                findings: result.findings
-            )
-            result.verdict = verdict
-            result.note =
-                note ?? (verdict == .inconclusive ? result.findings.first?.actual : entry.note)
-            return result
-        }
         var report = RunReport(
             version: head.version,
             suite: head.suite,
@@ -176,12 +183,57 @@ package struct SavedRun: Sendable {
             began: head.began,
             seconds: head.seconds,
             jobs: head.jobs,
-            cases: cases,
-            isInterrupted: head.isInterrupted,
-            notes: head.notes
+            cases: entries.map { $0.judged(head.profile, knownFailures) },
+            isInterrupted: head.isInterrupted || cut != nil,
+            notes: head.notes + (cut.map { [$0] } ?? [])
         )
         report.isWhole = head.isWhole
         report.shard = head.shard
         return report
+    }
+}
+
+extension SavedRun.Entry {
+    /// The entry with what the provider of each exchange was asked for.
+    fileprivate func understood(by understood: (Exchange) -> Exchange) -> SavedRun.Entry {
+        func again(_ record: RunRecord) -> RunRecord {
+            var record = record
+            record.exchanges = record.exchanges.map(understood)
+            return record
+        }
+        var copy = self
+        copy.subject = subject.map(again)
+        copy.twins = twins?.map(again)
+        return copy
+    }
+
+    /// The case, judged again where its evidence is there.
+    fileprivate func judged(_ profile: Profile, _ knownFailures: KnownFailures) -> CaseResult {
+        var result = CaseResult(
+            contract: contract,
+            verdict: verdict,
+            findings: findings ?? [],
+            seconds: seconds,
+            note: note,
+            isDeclaredUnsupported: isDeclaredUnsupported,
+            overlap: overlap
+        )
+        result.runCount = runCount
+        guard let evidence = evidence(profile) else { return result }
+        let subject = evidence.subject
+        (result.verdict, result.findings) = Judge.judge(evidence)
+        result.volatile = StateComparison(evidence).volatile
+        result.settling = subject.settling
+        result.base = subject.base
+        if result.verdict != .passed { result.timeline = subject.exchanges }
+        let (verdict, note) = knownFailures.verdict(
+            result.verdict,
+            of: contract.caseID,
+            findings: result.findings
+        )
+        result.verdict = verdict
+        result.note =
+            note ?? (verdict == .inconclusive ? result.findings.first?.actual : self.note)
+        return result
     }
 }

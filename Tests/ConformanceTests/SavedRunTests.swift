@@ -1,0 +1,224 @@
+import Conformance
+import Testing
+
+/// A run that was written down is read as it was, whole or cut.
+@Suite("Saved runs")
+struct SavedRunTests {
+    /// A report with cases of every kind; those with evidence are judged again.
+    private static func report(_ count: Int = 4) -> RunReport {
+        let cases = (0..<count).map { index -> CaseResult in
+            var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation())
+            builder.contract.id = "test/case-\(index)"
+            builder.subject = [
+                EvidenceBuilder.delivery(
+                    "purchase",
+                    .answered(HTTPMessage.Response(index.isMultiple(of: 2) ? 200 : 500)),
+                    body: ["event": ["id": .string("E\(index)"), "name": "caf\u{e9} e\u{301} ‹x›"]]
+                )
+            ]
+            let evidence = builder.evidence
+            let (verdict, findings) = Judge.judge(evidence)
+            var result = CaseResult(
+                contract: evidence.plan.contract,
+                verdict: verdict,
+                findings: findings
+            )
+            result.evidence = evidence
+            return result
+        }
+        var report = RunReport(
+            version: "1",
+            suite: "s",
+            seed: "x",
+            target: "t",
+            began: EvidenceBuilder.base,
+            seconds: 1,
+            jobs: 1,
+            cases: cases,
+            isInterrupted: false,
+            notes: ["a note"]
+        )
+        report.isWhole = true
+        return report
+    }
+
+    private static func lines(_ count: Int = 4) throws -> [String] {
+        try SavedRun.lines(report(count), profile: Profile())
+    }
+
+    private func judged(_ text: String) throws -> RunReport {
+        try SavedRun(parsing: text).judged(knownFailures: KnownFailures())
+    }
+
+    @Test func `a whole run is not cut, and is judged as it was`() throws {
+        let text = try Self.lines().joined(separator: "\n") + "\n"
+        let saved = try SavedRun(parsing: text)
+        #expect(saved.cut == nil)
+        #expect(saved.head.caseCount == 4)
+        let report = try judged(text)
+        #expect(!report.isInterrupted)
+        #expect(report.cases.map(\.verdict) == [.passed, .failed, .passed, .failed])
+        #expect(report.notes == ["a note"])
+        #expect(report.exitCode == 1)
+    }
+
+    @Test(
+        "line ends and empty lines say nothing",
+        arguments: ["\n", "\r\n", "\n\n", "\r\n\r\n"]
+    )
+    func lineEnds(separator: String) throws {
+        let lines = try Self.lines()
+        for text in [
+            lines.joined(separator: separator), lines.joined(separator: separator) + separator,
+        ] {
+            let saved = try SavedRun(parsing: text)
+            #expect(saved.entries.count == 4 && saved.cut == nil)
+        }
+    }
+
+    /// Wherever a kill or a full disk cuts the file, the cases before it are read.
+    @Test func `cut anywhere behind its head, it is read up to the cut and told as cut`() throws {
+        let lines = try Self.lines(3)
+        let whole = Array((lines.joined(separator: "\n") + "\n").utf8)
+        let ends = whole.indices.filter { whole[$0] == 10 }
+        for end in stride(from: ends[0] + 1, to: whole.count - 1, by: 7) {
+            let text = String(decoding: whole[..<end], as: UTF8.self)
+            let saved = try SavedRun(parsing: text)
+            // A line that lacks but its line feed is whole.
+            let count = ends.dropFirst().count { $0 <= end }
+            #expect(saved.entries.count == count, "cut at \(end)")
+            let report = saved.judged(knownFailures: KnownFailures())
+            #expect(saved.cut != nil && report.isInterrupted, "cut at \(end)")
+            #expect(report.notes.last == saved.cut)
+            #expect(report.exitCode == 130)
+            #expect(report.standing.grade == nil, "a part has no grade")
+        }
+    }
+
+    @Test func `where it was cut and how much is there is said`() throws {
+        let lines = try Self.lines()
+        func cut(_ text: String) throws -> String? { try SavedRun(parsing: text).cut }
+        #expect(
+            try cut(lines[...2].joined(separator: "\n") + "\n" + lines[3].prefix(40))
+                == "the file breaks off in line 4; 2 of 4 cases are there"
+        )
+        #expect(
+            try cut(lines[...2].joined(separator: "\n") + "\n")
+                == "the file breaks off after line 3; 2 of 4 cases are there"
+        )
+        #expect(
+            try cut(lines[0]) == "the file breaks off after line 1; 0 of 4 cases are there"
+        )
+        #expect(try cut(lines.joined(separator: "\n")) == nil)
+    }
+
+    @Test func `a run of before, which counts nothing, is whole unless its last line is broken`()
+        throws
+    {
+        var lines = try Self.lines()
+        #expect(lines[0].contains("\"caseCount\":4,"))
+        lines[0] = lines[0].replacing("\"caseCount\":4,", with: "")
+        #expect(try SavedRun(parsing: lines.joined(separator: "\n")).cut == nil)
+        #expect(try SavedRun(parsing: lines[...2].joined(separator: "\n")).cut == nil)
+        let broken = lines[...1].joined(separator: "\n") + "\n" + lines[2].dropLast(3)
+        let saved = try SavedRun(parsing: broken)
+        #expect(saved.cut == "the file breaks off in line 3; 1 cases are there")
+        #expect(saved.judged(knownFailures: KnownFailures()).isInterrupted)
+    }
+
+    @Test("a line that was changed is no cut", arguments: 1...3)
+    func changed(index: Int) throws {
+        var lines = try Self.lines()
+        let good = lines[index]
+        for bad in [
+            "{\"contract\":1}", "not JSON", good.replacing("\"verdict\":", with: "\"verdict\""),
+        ] {
+            lines[index] = bad
+            let error = #expect(throws: SavedRun.ReadError.self) {
+                try SavedRun(parsing: lines.joined(separator: "\n") + "\n")
+            }
+            #expect(error?.line == index + 1, "\(bad)")
+            #expect(error?.problem.isEmpty == false)
+        }
+    }
+
+    @Test func `a broken line in the middle is never taken for a cut`() throws {
+        var lines = try Self.lines()
+        lines[2] = String(lines[2].dropLast(10))
+        for text in [lines.joined(separator: "\n"), lines.joined(separator: "\n") + "\n"] {
+            let error = #expect(throws: SavedRun.ReadError.self) { try SavedRun(parsing: text) }
+            #expect(error?.line == 3)
+        }
+    }
+
+    @Test func `a head that was cut is no run`() throws {
+        let head = try Self.lines()[0]
+        for count in [0, 1, 20, head.count / 2, head.count - 1] {
+            #expect(throws: SavedRun.ReadError.self) {
+                try SavedRun(parsing: String(head.prefix(count)))
+            }
+        }
+    }
+
+    @Test func `the run of another version is refused by name`() throws {
+        let text = try Self.lines().joined(separator: "\n")
+            .replacing("\"assay\":1,", with: "\"assay\":2,")
+        let error = #expect(throws: SavedRun.ReadError.self) { try SavedRun(parsing: text) }
+        #expect(error?.description == "line 1: it was written by another version of assay")
+    }
+
+    @Test func `parts of which one is cut are a run that was interrupted`() throws {
+        let lines = try Self.lines()
+        let whole = try judged(lines.joined(separator: "\n"))
+        let part = try judged(lines[...2].joined(separator: "\n"))
+        let joined = try #require(RunReport.joined([whole, part]))
+        #expect(joined.isInterrupted)
+        #expect(joined.notes.contains { $0.hasPrefix("the file breaks off") })
+    }
+
+    // MARK: Written and read
+
+    @Test("whatever a run saw is read back", arguments: 0..<UInt64(60))
+    func identity(seed: UInt64) throws {
+        var made = Arbitrary(seed: seed)
+        var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation(.once))
+        let documents = (0..<3).map { _ in JSONValue.object(made.object()) }
+        builder.subject = [
+            EvidenceBuilder.delivery(
+                "purchase",
+                body: ["event": ["id": "E1", "extra": made.json()]]
+            ),
+            EvidenceBuilder.push(to: builder.id(of: "ada"), "Welcome"),
+            EvidenceBuilder.probe(documents[0]),
+        ]
+        builder.twins = [
+            [EvidenceBuilder.delivery(), EvidenceBuilder.probe(documents[1])],
+            [EvidenceBuilder.delivery(), EvidenceBuilder.probe(documents[2])],
+        ]
+        let evidence = builder.evidence
+        let (verdict, findings) = Judge.judge(evidence)
+        var result = CaseResult(
+            contract: evidence.plan.contract,
+            verdict: verdict,
+            findings: findings
+        )
+        result.evidence = evidence
+        var report = Self.report(0)
+        report.cases = [result]
+        let text = try SavedRun.lines(report, profile: builder.profile, key: seed)
+            .joined(separator: "\n")
+        let entry = try #require(try SavedRun(parsing: text).entries.first)
+        let again = try judged(text)
+        #expect(again.cases.map(\.verdict) == [verdict])
+        #expect(again.cases.first?.findings.map(\.code) == findings.map(\.code))
+        // What is read and written once more stays as it is.
+        let read = try #require(entry.evidence(builder.profile))
+        #expect(read.plan == evidence.plan)
+        #expect(read.subject.exchanges.count == evidence.subject.exchanges.count)
+        var second = report
+        second.cases[0].evidence = read
+        let rewritten = try SavedRun.lines(second, profile: builder.profile, key: seed)
+            .joined(separator: "\n")
+        #expect(rewritten == text, "secrets are marked once")
+    }
+}
