@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
+internal import Providers
 
 /// The version that reports and `--version` print.
 let assayVersion = "0.1.0"
@@ -9,8 +10,7 @@ struct Assay: AsyncParsableCommand {
         commandName: "assay",
         abstract: "Proves from outside that a subscription backend keeps its contracts.",
         discussion: """
-            Fakes stand in for RevenueCat, OneSignal, Firebase Auth, Purchasely and the Despia \
-            runtime; contracts say what is delivered to the \
+            Fakes stand in for \(ProviderTable.all.titles); contracts say what is delivered to the \
             backend and what must follow; a runner replays them and judges.
 
             Try it without a backend of your own:   assay demo

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Conformance
 internal import ContractFiles
 internal import Foundation
+internal import Providers
 internal import Recording
 internal import Replay
 
@@ -67,10 +68,9 @@ struct ImportCommand: AsyncParsableCommand {
         }
         let profile = try readProfile()
         var webhooks: [Exchange.Party: String] = [:]
-        for (party, name) in [
-            (Exchange.Party.revenueCat, "revenuecat-webhook"), (.purchasely, "purchasely-webhook"),
-        ] {
-            webhooks[party] = profile.endpoints[name].map { "\($0.method) \($0.path)" }
+        for provider in Services.providers {
+            webhooks[provider.party] = provider.webhookEndpoint.flatMap { profile.endpoints[$0] }
+                .map { "\($0.method) \($0.path)" }
         }
         let now = SuiteRun.now()
         let result: (exchanges: [Exchange], notes: [String])

@@ -74,7 +74,7 @@ struct RecordCommand: AsyncParsableCommand {
                 // What matters is in the file; this is only what the control API can show.
                 journalBytesMax: 16 << 20,
                 seed: seed,
-                others: [.firebase, .purchasely, .despia]
+                others: ProviderTable.all.listed.map(\.party)
             )
         } catch {
             throw Failure(error.kind == .configuration ? .usage : .unreachable, error.description)
@@ -220,8 +220,11 @@ struct RecordCommand: AsyncParsableCommand {
     /// Whose events come to which path.
     private static func webhooks(_ profile: Profile) -> [String: Exchange.Party] {
         var paths: [String: Exchange.Party] = [:]
-        if let path = profile.endpoints["revenuecat-webhook"]?.path { paths[path] = .revenueCat }
-        if let path = profile.endpoints["purchasely-webhook"]?.path { paths[path] = .purchasely }
+        for provider in Services.providers {
+            if let path = provider.webhookEndpoint.flatMap({ profile.endpoints[$0]?.path }) {
+                paths[path] = provider.party
+            }
+        }
         return paths
     }
 
@@ -242,23 +245,20 @@ struct RecordCommand: AsyncParsableCommand {
 
     /// The fakes' webhooks go straight to the backend; the journal has them from the courier.
     private func connect(_ world: FakeWorld, to base: String, _ profile: Profile) {
-        func secret(_ name: Profile.SecretName) -> Secret? {
-            profile.secrets[name].flatMap { $0.isEmpty ? nil : $0 }
-        }
-        let revenueCat = profile.endpoints["revenuecat-webhook"].map {
-            WebhookConfiguration(
-                id: "main",
-                url: base + $0.path,
-                authorization: secret(.revenueCatAuthorization),
-                signingKey: secret(.revenueCatSigning)
-            )
-        }
-        let purchasely = profile.endpoints["purchasely-webhook"].map {
-            PurchaselyWebhook(url: base + $0.path, secret: secret(.purchaselySigning))
+        func secret(_ role: String, _ party: Exchange.Party) -> Secret? {
+            party.secret(role).flatMap { profile.secrets[$0] }
         }
         world.edit("") { services, _ in
-            if let revenueCat { services.revenueCat.webhooks.append(revenueCat) }
-            if let purchasely { services.purchasely.webhook = purchasely }
+            for provider in services.table.entries {
+                let place = provider.webhookEndpoint.flatMap { profile.endpoints[$0] }
+                guard let place else { continue }
+                let target = WebhookTarget(
+                    url: base + place.path,
+                    authorization: secret("authorization", provider.party),
+                    signing: secret("signing", provider.party)
+                )
+                provider.connect(&services, target)
+            }
             // An app that has an API key only signs in to the project that the backend trusts.
             services.firebase.settings.project = profile.firebaseProject
         }

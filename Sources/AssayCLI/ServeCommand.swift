@@ -9,10 +9,9 @@ internal import Reports
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Runs all fakes: RevenueCat, OneSignal, Firebase Auth, Purchasely, Despia.",
+        abstract: "Runs all fakes: \(ProviderTable.all.titles).",
         discussion: """
-            Default addresses on 127.0.0.1: RevenueCat 9310, OneSignal 9320, Firebase Auth 9099, \
-            Purchasely 9340, Despia 9350, control API 9300. Real clients take the fakes for the \
+            Default addresses on 127.0.0.1: \(defaultAddresses), control API \(controlPort). Real clients take the fakes for the \
             services; the control API moves the store, the clock, faults and devices.
 
             Example:  assay serve --webhook http://127.0.0.1:8080/api/webhooks/revenuecat
@@ -21,12 +20,11 @@ struct ServeCommand: AsyncParsableCommand {
             """
     )
 
-    /// What listens where unless told otherwise (architecture, section 7).
-    private static let defaultPorts: [(name: String, party: Exchange.Party?, port: Int)] = [
-        ("control", nil, 9300), ("revenuecat", .revenueCat, 9310),
-        ("onesignal", .oneSignal, 9320), ("firebase", .firebase, 9099),
-        ("purchasely", .purchasely, 9340), ("despia", .despia, 9350),
-    ]
+    private static let controlPort = 9300
+
+    private static var defaultAddresses: String {
+        ProviderTable.all.listed.map { "\($0.title) \($0.defaultPort)" }.joined(separator: ", ")
+    }
 
     @Option(
         name: .long,
@@ -34,8 +32,11 @@ struct ServeCommand: AsyncParsableCommand {
     )
     var listen: [String] = []
 
-    @Option(name: .long, help: "Where RevenueCat sends its events.")
-    var webhook: String?
+    @Option(
+        name: .long,
+        help: "Where RevenueCat sends its events; PROVIDER=URL: where another provider does."
+    )
+    var webhook: [String] = []
 
     @Option(
         name: .long,
@@ -122,17 +123,12 @@ struct ServeCommand: AsyncParsableCommand {
     // MARK: State
 
     private func makeWorld() throws -> FakeWorld {
-        let environment = ProcessInfo.processInfo.environment
-        func secret(_ flag: String?, _ variable: String) -> Secret? {
-            (flag ?? environment[variable]).flatMap { $0.isEmpty ? nil : Secret($0) }
-        }
         guard (1...65_536).contains(journalMax) else {
             throw Failure(.usage, "--journal-max takes 1 to 65536 MiB")
         }
         let world = FakeWorld(
             journalBytesMax: journalMax << 20,
-            revenueCatKey: secret(revenuecatKey, "REVENUECAT_API_KEY"),
-            oneSignalKey: secret(onesignalKey, "ONESIGNAL_API_KEY"),
+            keys: keys,
             seed: seed,
             wallClock: { SuiteRun.now() }
         )
@@ -142,31 +138,72 @@ struct ServeCommand: AsyncParsableCommand {
         if let project, project.isEmpty || project.contains("/") {
             throw Failure(.usage, "--firebase-project '\(project)' is no project id")
         }
-        let hook = try webhook.map {
-            WebhookConfiguration(
-                id: "main",
-                url: try checked($0, "--webhook"),
-                authorization: secret(authorization, "REVENUECAT_WEBHOOK_AUTH"),
-                signingKey: secret(signingSecret, "REVENUECAT_WEBHOOK_SECRET")
-            )
-        }
-        let purchasely = try purchaselyWebhook.map {
-            PurchaselyWebhook(
-                url: try checked($0, "--purchasely-webhook"),
-                secret: secret(purchaselySecret, "PURCHASELY_WEBHOOK_SECRET")
-            )
-        }
+        let hooks = try webhooks()
         world.edit("") { services, _ in
             if isProduction { services.firebase.settings = .production }
             if let project { services.firebase.settings.project = project }
-            if let hook {
-                services.revenueCat.webhooks.removeAll { $0.id == hook.id }
-                services.revenueCat.webhooks.append(hook)
-            }
-            if let purchasely { services.purchasely.webhook = purchasely }
+            for (provider, target) in hooks { provider.connect(&services, target) }
         }
         try applySwitches(to: world)
         return world
+    }
+
+    /// A flag's secret, else that of the variable `PROVIDER_…`.
+    private func secret(_ flag: String?, _ party: Exchange.Party, _ role: String) -> Secret? {
+        let variable = "\(party)_\(role)".uppercased()
+        let text = flag ?? ProcessInfo.processInfo.environment[variable]
+        return text.flatMap { $0.isEmpty ? nil : Secret($0) }
+    }
+
+    private var keys: [Exchange.Party: Secret] {
+        let flags = [Exchange.Party.revenueCat: revenuecatKey, .oneSignal: onesignalKey]
+        var keys: [Exchange.Party: Secret] = [:]
+        for provider in Services.providers {
+            keys[provider.party] = secret(flags[provider.party] ?? nil, provider.party, "API_KEY")
+        }
+        return keys
+    }
+
+    /// Where each provider sends its events.
+    private func webhooks() throws -> [(ProviderEntry, WebhookTarget)] {
+        let senders = ProviderTable.all.listed.filter { $0.webhookEndpoint != nil }
+        let authorizations = [Exchange.Party.revenueCat: authorization]
+        let signings = [
+            Exchange.Party.revenueCat: signingSecret, .purchasely: purchaselySecret,
+        ]
+        var urls = try webhook.map { try Self.named($0, senders) }
+        if let url = purchaselyWebhook { urls.append(("--purchasely-webhook", .purchasely, url)) }
+        return try urls.compactMap { flag, party, url in
+            guard let provider = ProviderTable.all[party] else { return nil }
+            let target = WebhookTarget(
+                url: try checked(url, flag),
+                authorization: secret(authorizations[party] ?? nil, party, "WEBHOOK_AUTH"),
+                signing: secret(signings[party] ?? nil, party, "WEBHOOK_SECRET")
+            )
+            return (provider, target)
+        }
+    }
+
+    /// `PROVIDER=URL`, or a URL of RevenueCat's.
+    private static func named(
+        _ text: String,
+        _ senders: [ProviderEntry]
+    ) throws -> (flag: String, party: Exchange.Party, url: String) {
+        let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+        guard parts.count == 2, !parts[0].contains(where: { ":/?".contains($0) }) else {
+            return ("--webhook", .revenueCat, text)
+        }
+        let names = senders.map(\.party.description)
+        guard let provider = senders.first(where: { $0.party.description == parts[0] }) else {
+            let near = Suggestion.nearest(to: parts[0], among: names)
+            throw Failure(
+                .usage,
+                "--webhook '\(text)': '\(parts[0])' sends no events; "
+                    + (near.map { "did you mean '\($0)'? " } ?? "")
+                    + "there are \(names.joined(separator: ", "))"
+            )
+        }
+        return ("--webhook", provider.party, parts[1])
     }
 
     private func checked(_ url: String, _ flag: String) throws -> String {
@@ -243,17 +280,19 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func openAll(_ world: FakeWorld) async throws -> Open {
-        var places: [String: (host: String, port: Int)] = [:]
-        for entry in Self.defaultPorts { places[entry.name] = ("127.0.0.1", entry.port) }
-        for address in try ListenAddress.all(listen, names: Self.defaultPorts.map(\.name)) {
+        let providers = ProviderTable.all.listed
+        var places = ["control": (host: "127.0.0.1", port: Self.controlPort)]
+        for provider in providers {
+            places[provider.party.description] = ("127.0.0.1", provider.defaultPort)
+        }
+        for address in try ListenAddress.all(listen, names: Array(places.keys)) {
             places[address.name] = (address.host, address.port)
         }
         func place(_ name: String) -> (host: String, port: Int) { places[name] ?? ("127.0.0.1", 0) }
         var servers: [FakeServer] = []
         do throws(StartError) {
-            for entry in Self.defaultPorts {
-                guard let party = entry.party else { continue }
-                let (host, port) = place(entry.name)
+            for party in providers.map(\.party) {
+                let (host, port) = place(party.description)
                 servers.append(try await FakeServer(party, world: world, host: host, port: port))
             }
             let (host, port) = place("control")

@@ -114,14 +114,8 @@ package final class FakeServer: Sendable {
             case .hang: .failed(.closed, "reset after hanging, by plan")
             case .never: .failed(.timedOut, "never answered, by plan")
             }
-        // Firebase's admin calls carry a token and come from a backend, as fetches of its keys do;
-        // its user calls do not.
-        let isApp =
-            party == .despia
-            || (party == .firebase && request.method != "GET"
-                && request[field: "authorization"] == nil)
         var exchange = Exchange(
-            from: isApp ? .app : .backend,
+            from: world.providers[party]?.caller(request) ?? .backend,
             to: party,
             namespace: reply.namespace,
             purpose: .call,

@@ -23,10 +23,35 @@ package final class FakeWorld: Sendable {
     /// What callers of a provider have to show.
     private let keys: [Exchange.Party: Secret]
     private let seed: UInt64
+    /// The providers that there are.
+    package let providers: ProviderTable
     /// Called after a change that may have made something due.
     private let onChange = Locked<@Sendable () -> Void>({})
 
+    /// - Parameters:
+    ///   - journalBytesMax: The bound of the journal, in bytes.
+    ///   - keys: What callers of a provider have to show; a provider without one takes anybody.
+    ///   - seed: What all ids are drawn from.
+    ///   - providers: The providers that there are.
+    ///   - time: Tells the time since any fixed moment; nil is this machine's.
+    ///   - wallClock: Tells real time.
     package init(
+        journalBytesMax: Int,
+        keys: [Exchange.Party: Secret] = [:],
+        seed: UInt64 = 0,
+        providers: ProviderTable = .all,
+        time: (@Sendable () -> Duration)? = nil,
+        wallClock: @escaping @Sendable () -> Instant
+    ) {
+        journal = LiveJournal(bytesMax: journalBytesMax, time: time)
+        self.keys = keys
+        self.seed = seed
+        self.providers = providers
+        self.wallClock = wallClock
+        state = Locked(State(spaces: ["": Services(seed: seed, keys: keys, table: providers)]))
+    }
+
+    package convenience init(
         journalBytesMax: Int,
         revenueCatKey: Secret?,
         oneSignalKey: Secret?,
@@ -34,14 +59,16 @@ package final class FakeWorld: Sendable {
         time: (@Sendable () -> Duration)? = nil,
         wallClock: @escaping @Sendable () -> Instant
     ) {
-        journal = LiveJournal(bytesMax: journalBytesMax, time: time)
         var keys: [Exchange.Party: Secret] = [:]
         keys[.revenueCat] = revenueCatKey
         keys[.oneSignal] = oneSignalKey
-        self.keys = keys
-        self.seed = seed
-        self.wallClock = wallClock
-        state = Locked(State(spaces: ["": Services(seed: seed, keys: keys)]))
+        self.init(
+            journalBytesMax: journalBytesMax,
+            keys: keys,
+            seed: seed,
+            time: time,
+            wallClock: wallClock
+        )
     }
 
     /// Real time.
@@ -57,7 +84,7 @@ package final class FakeWorld: Sendable {
 
     private func made(_ namespace: String) -> Services {
         var generator = SeededGenerator(seed: seed, text: namespace)
-        return Services(seed: generator.next(), keys: keys)
+        return Services(seed: generator.next(), keys: keys, table: providers)
     }
 
     /// Makes a namespace and tells which ids belong to it.
@@ -245,7 +272,7 @@ package final class FakeWorld: Sendable {
             defer { state.spaces[namespace] = services }
             let now = services.clock.now(at: wall)
             var reply = services.respond(party, to: request, at: now)
-            if Services.provider(party)?.setsOffOthers == true {
+            if providers[party]?.setsOffOthers == true {
                 calls = services.settle(at: now)
                 isChange = request.method != "GET"
             }
@@ -334,6 +361,7 @@ package final class FakeWorld: Sendable {
         do {
             for member in namespaces.members {
                 var services = try member.value.decoded(as: Services.self)
+                services.table = providers
                 services.take(keys: keys)
                 services.queue.recoverUnderway()
                 spaces[member.key] = services

@@ -12,6 +12,28 @@ package enum JournalLine {
         )
     }
 
+    /// What a provider calls its secrets is secret in its own messages; elsewhere the same name may
+    /// be harmless.
+    struct ByProvider {
+        private let standard: Redaction
+        private let own: [Exchange.Party: Redaction]
+
+        init(_ declared: SecretDeclaration, _ providers: ProviderTable) {
+            standard = JournalLine.redaction(declared)
+            var own: [Exchange.Party: Redaction] = [:]
+            for provider in providers.entries {
+                var all = declared
+                all.names += provider.secrets.headers + provider.secrets.members
+                own[provider.party] = JournalLine.redaction(all)
+            }
+            self.own = own
+        }
+
+        func value(_ exchange: Exchange) -> JSONValue {
+            JournalLine.value(exchange, own[exchange.to] ?? own[exchange.from] ?? standard)
+        }
+    }
+
     package static func value(_ exchange: Exchange, _ redaction: Redaction) -> JSONValue {
         let clean = redaction.exchange(exchange)
         var line: JSONObject = [

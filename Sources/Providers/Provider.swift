@@ -4,7 +4,7 @@ package import Conformance
 /// asks about it.
 ///
 /// A provider is a value that answers requests, so that a test needs no socket. A new one is a
-/// folder with its type, its `Exchange.Party`, and a field and a line in `Services`.
+/// folder with its type, and a line in `ProviderTable.all` for its field in `Services`.
 package protocol Provider: Hashable, Codable, Sendable {
     /// The switches of the fake: what the documentation leaves open.
     associatedtype Settings: Hashable, Codable, Sendable
@@ -18,6 +18,12 @@ package protocol Provider: Hashable, Codable, Sendable {
     static var secrets: ProviderSecrets { get }
     /// Whether a call to it can set off something at another provider.
     static var setsOffOthers: Bool { get }
+    /// What people and tests can do to it beside calling it.
+    static var controls: [ProviderControl] { get }
+    /// Switches beside `settings`, under names of their own.
+    static var moreSwitches: [SwitchGroup] { get }
+    /// The endpoint of a profile at which a backend takes its events; nil: it sends none.
+    static var webhookEndpoint: String? { get }
 
     var settings: Settings { get set }
 
@@ -39,6 +45,15 @@ package protocol Provider: Hashable, Codable, Sendable {
 
     /// The service's own refusal of that code; nil where it knows none.
     func failure(code: String) -> HTTPMessage.Response?
+
+    /// What it was told in confidence, by the names that a profile gives such secrets.
+    var confided: [(name: String, secret: Secret)] { get }
+
+    /// Who makes a call that came to its port: the backend, or an app.
+    static func caller(of request: HTTPMessage.Request) -> Exchange.Party
+
+    /// The variables that tell a backend of it.
+    static func environment(_ setup: BackendSetup) -> [String: String]
 
     /// What it asked of others, from what a call says; nil when no rule looks at such calls.
     static func call(in exchange: Exchange) -> ProviderCall?
@@ -63,6 +78,9 @@ package protocol Provider: Hashable, Codable, Sendable {
     var nextMoment: Instant? { get }
 
     // MARK: Webhooks
+
+    /// Sends its events there from now on.
+    mutating func connect(_ target: WebhookTarget)
 
     /// Where an attempt goes and what it says; nil when the webhook is gone.
     func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt?
@@ -100,6 +118,17 @@ package struct WebhookAttempt: Sendable {
 extension Provider {
     package static var secrets: ProviderSecrets { ProviderSecrets() }
     package static var setsOffOthers: Bool { false }
+    package static var controls: [ProviderControl] { [] }
+    package static var moreSwitches: [SwitchGroup] { [] }
+    package static var webhookEndpoint: String? { nil }
+    package var confided: [(name: String, secret: Secret)] { [] }
+
+    package static func caller(of _: HTTPMessage.Request) -> Exchange.Party { .backend }
+
+    package static func environment(_: BackendSetup) -> [String: String] { [:] }
+
+    /// Who sends no events has nowhere to send them.
+    package mutating func connect(_: WebhookTarget) {}
 
     /// Answers as the service usually would.
     package mutating func respond(to request: HTTPMessage.Request, at now: Instant) -> Reply {

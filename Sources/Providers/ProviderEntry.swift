@@ -8,6 +8,14 @@ package struct ProviderEntry: Sendable {
     package let defaultPort: Int
     package let secrets: ProviderSecrets
     package let setsOffOthers: Bool
+    package let controls: [ProviderControl]
+    /// Its own switches, under its name, and those beside them.
+    package let switches: [SwitchGroup]
+    package let webhookEndpoint: String?
+    package let caller: @Sendable (HTTPMessage.Request) -> Exchange.Party
+    package let environment: @Sendable (BackendSetup) -> [String: String]
+    package let confided: @Sendable (Services) -> [(name: String, secret: Secret)]
+    package let connect: @Sendable (inout Services, WebhookTarget) -> Void
 
     /// Answers one request.
     let respond:
@@ -22,17 +30,25 @@ package struct ProviderEntry: Sendable {
     let call: @Sendable (Exchange) -> ProviderCall?
     let keep: @Sendable (inout Services, Services) -> Void
     let take: @Sendable (inout Services, Secret?) -> Void
-    /// The switches as JSON, those without a value included.
-    package let settings: @Sendable (Services) throws -> JSONValue
-    /// Takes all switches from JSON.
-    package let change: @Sendable (inout Services, JSONValue) throws -> Void
 
-    init<Kind: Provider>(_ place: any WritableKeyPath<Services, Kind> & Sendable) {
+    package init<Kind: Provider>(_ place: any WritableKeyPath<Services, Kind> & Sendable) {
         party = Kind.party
         title = Kind.title
         defaultPort = Kind.defaultPort
         secrets = Kind.secrets
         setsOffOthers = Kind.setsOffOthers
+        controls = Kind.controls
+        let own = SwitchGroup(Kind.party.description) {
+            $0[keyPath: place].settings
+        } write: {
+            $0[keyPath: place].settings = $1
+        }
+        switches = [own] + Kind.moreSwitches
+        webhookEndpoint = Kind.webhookEndpoint
+        caller = { Kind.caller(of: $0) }
+        environment = { Kind.environment($0) }
+        confided = { $0[keyPath: place].confided }
+        connect = { $0[keyPath: place].connect($1) }
         respond = { $0[keyPath: place].respond(to: $1, at: $2, planned: $3) }
         failure = { $0[keyPath: place].failure($1, of: $2) }
         refusal = { $0[keyPath: place].failure(code: $1) }
@@ -44,44 +60,5 @@ package struct ProviderEntry: Sendable {
         call = { Kind.call(in: $0) }
         keep = { $0[keyPath: place].keep(from: $1[keyPath: place]) }
         take = { $0[keyPath: place].take(key: $1) }
-        settings = { services in
-            let settings = services[keyPath: place].settings
-            var object = try JSONValue(encoding: settings).object ?? JSONObject()
-            for name in Mirror(reflecting: settings).children.compactMap(\.label)
-            where object[name] == nil {
-                object[name] = .null
-            }
-            return .object(object)
-        }
-        change = { $0[keyPath: place].settings = try $1.decoded(as: Kind.Settings.self) }
-    }
-}
-
-extension Services {
-    /// Every provider, in the order in which they settle.
-    package static let providers: [ProviderEntry] = [
-        ProviderEntry(\.despia), ProviderEntry(\.revenueCat), ProviderEntry(\.purchasely),
-        ProviderEntry(\.oneSignal), ProviderEntry(\.firebase),
-    ]
-
-    /// The provider that is that party; nil for parties that are none.
-    package static func provider(_ party: Exchange.Party) -> ProviderEntry? {
-        byParty[party]
-    }
-
-    /// The provider of that name, as flags and the control API write it; nil when there is none.
-    package static func provider(named name: String) -> ProviderEntry? {
-        Exchange.Party(named: name).flatMap { byParty[$0] }
-    }
-
-    private static let byParty = Dictionary(
-        uniqueKeysWithValues: providers.map { ($0.party, $0) }
-    )
-
-    /// The exchange with what the provider that it went to was asked for.
-    package static func understood(_ exchange: Exchange) -> Exchange {
-        var exchange = exchange
-        exchange.call = byParty[exchange.to]?.call(exchange)
-        return exchange
     }
 }

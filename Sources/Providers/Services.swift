@@ -23,17 +23,30 @@ package struct Services: Hashable, Codable, Sendable {
     package var told: [JSONObject] = []
     /// What happens to the next calls, by provider.
     package var plans: [Exchange.Party: ProviderPlan] = [:]
+    /// Whom it asks; not part of what is saved.
+    package var table = ProviderTable.all
+
+    private enum CodingKeys: String, CodingKey {
+        case revenueCat, oneSignal, firebase, purchasely, despia, clock, queue, keepsEvents, told
+        case plans
+    }
 
     /// - Parameters:
     ///   - seed: What all ids are drawn from.
     ///   - keys: What callers of a provider have to show; a provider without one takes anybody.
-    package init(seed: UInt64, keys: [Exchange.Party: Secret] = [:]) {
+    ///   - table: The providers that are asked.
+    package init(
+        seed: UInt64,
+        keys: [Exchange.Party: Secret] = [:],
+        table: ProviderTable = .all
+    ) {
         func made<Kind: Provider>() -> Kind { Kind(seed: seed, key: keys[Kind.party]) }
         revenueCat = made()
         oneSignal = made()
         firebase = made()
         purchasely = made()
         despia = made()
+        self.table = table
     }
 
     package init(seed: UInt64, revenueCatKey: Secret?, oneSignalKey: Secret?) {
@@ -45,12 +58,17 @@ package struct Services: Hashable, Codable, Sendable {
 
     /// Takes over what a reset keeps.
     package mutating func keep(from old: Services) {
-        for provider in Self.providers { provider.keep(&self, old) }
+        for provider in table.entries { provider.keep(&self, old) }
     }
 
     /// Takes the keys again, which are never saved.
     package mutating func take(keys: [Exchange.Party: Secret]) {
-        for provider in Self.providers { provider.take(&self, keys[provider.party]) }
+        for provider in table.entries { provider.take(&self, keys[provider.party]) }
+    }
+
+    /// What they were told in confidence, by name.
+    package var confided: [(name: String, secret: Secret)] {
+        table.entries.flatMap { $0.confided(self) }
     }
 
     // MARK: Calls from outside
@@ -61,7 +79,7 @@ package struct Services: Hashable, Codable, Sendable {
         to request: HTTPMessage.Request,
         at now: Instant
     ) -> Reply {
-        guard let provider = Self.provider(party) else {
+        guard let provider = table[party] else {
             return Reply(HTTPMessage.Response(404), .inferred, of: party.description)
         }
         let planned = planned(party, request)
@@ -120,21 +138,21 @@ package struct Services: Hashable, Codable, Sendable {
     /// Carries what the providers want to tell to where it belongs; to be called after every change.
     package mutating func settle(at now: Instant) -> [InternalCall] {
         var calls: [InternalCall] = []
-        for provider in Self.providers { calls += provider.settle(&self, now) }
+        for provider in table.entries { calls += provider.settle(&self, now) }
         return calls
     }
 
     /// When something next happens by itself: a delivery, a renewal, the end of a period.
     package var nextMoment: Instant? {
-        ([queue.nextDue] + Self.providers.map { $0.nextMoment(self) }).compactMap { $0 }.min()
+        ([queue.nextDue] + table.entries.map { $0.nextMoment(self) }).compactMap { $0 }.min()
     }
 
     /// Where one attempt goes and what it says; nil when the webhook is gone.
     package func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt? {
-        Self.provider(delivery.provider)?.attempt(self, delivery, now)
+        table[delivery.provider]?.attempt(self, delivery, now)
     }
 
     package func schedule(of delivery: WebhookDelivery) -> RetrySchedule {
-        Self.provider(delivery.provider)?.schedule(self, delivery) ?? .never
+        table[delivery.provider]?.schedule(self, delivery) ?? .never
     }
 }

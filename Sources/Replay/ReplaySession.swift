@@ -32,13 +32,11 @@ package final class ReplaySession: Sendable {
     }
 
     /// The fixed addresses for a backend that is already running (architecture, section 7).
-    package static let fixedAddresses: [Exchange.Party: Address] = [
-        .revenueCat: Address(host: "127.0.0.1", port: 9310),
-        .oneSignal: Address(host: "127.0.0.1", port: 9320),
-        .firebase: Address(host: "127.0.0.1", port: 9099),
-        .purchasely: Address(host: "127.0.0.1", port: 9340),
-        .despia: Address(host: "127.0.0.1", port: 9350),
-    ]
+    package static let fixedAddresses = Dictionary(
+        uniqueKeysWithValues: Services.providers.map {
+            ($0.party, Address(host: "127.0.0.1", port: $0.defaultPort))
+        }
+    )
 
     package let world: FakeWorld
     package let servers: [FakeServer]
@@ -69,8 +67,7 @@ package final class ReplaySession: Sendable {
     ) async throws(OpenError) {
         world = FakeWorld(
             journalBytesMax: journalBytesMax,
-            revenueCatKey: profile.secrets[.revenueCatKey],
-            oneSignalKey: profile.secrets[.oneSignalKey],
+            keys: Self.keys(profile),
             seed: seed,
             wallClock: { RealClock().wall }
         )
@@ -110,8 +107,14 @@ package final class ReplaySession: Sendable {
             if let start = profile.start {
                 var environment = Self.standardEnvironment(
                     values,
-                    project: profile.firebaseProject,
-                    isSigned: isSigned
+                    BackendSetup(
+                        addresses: Dictionary(
+                            uniqueKeysWithValues: servers.map { ($0.party, $0.baseURL) }
+                        ),
+                        secrets: profile.secrets,
+                        project: profile.firebaseProject,
+                        isSigned: isSigned
+                    )
                 )
                 for (name, text) in start.environment {
                     environment[name] = try known.filled(text)
@@ -176,45 +179,27 @@ package final class ReplaySession: Sendable {
         return values
     }
 
+    /// What callers of the fakes have to show, by the profile.
+    private static func keys(_ profile: Profile) -> [Exchange.Party: Secret] {
+        var keys: [Exchange.Party: Secret] = [:]
+        for provider in Services.providers {
+            keys[provider.party] = provider.party.secret("key").flatMap { profile.secrets[$0] }
+        }
+        return keys
+    }
+
     /// The usual names, offered even when a profile names none.
     private static func standardEnvironment(
         _ values: [String: String],
-        project: String,
-        isSigned: Bool
+        _ setup: BackendSetup
     ) -> [String: String] {
-        let firebase = values["fake.firebase"]
-        let host = firebase.map { String($0.drop { $0 != "/" }.dropFirst(2)) }
-        let account = "securetoken@system.gserviceaccount.com"
-        let keys: [(String, String?)] =
-            isSigned
-            ? [
-                ("FIREBASE_JWKS_URL", firebase.map { "\($0)/service_accounts/v1/jwk/\(account)" }),
-                (
-                    "FIREBASE_CERTS_URL",
-                    firebase.map { "\($0)/robot/v1/metadata/x509/\(account)" }
-                ),
-                ("FIREBASE_AUTH_BASE", firebase),
-            ] : [("FIREBASE_AUTH_EMULATOR_HOST", host)]
-        let pairs: [(String, String?)] =
-            [
-                ("PORT", values["port"]),
-                ("DATA_DIR", values["data"]),
-                ("ONESIGNAL_API_BASE", values["fake.onesignal"]),
-                ("ONESIGNAL_APP_ID", "a55a4000-0000-4000-8000-000000000000"),
-                ("ONESIGNAL_API_KEY", values["secret.onesignal-key"]),
-                ("REVENUECAT_API_BASE", values["fake.revenuecat"]),
-                ("REVENUECAT_API_KEY", values["secret.revenuecat-key"]),
-                ("REVENUECAT_WEBHOOK_AUTH", values["secret.revenuecat-authorization"]),
-                ("REVENUECAT_WEBHOOK_SECRET", values["secret.revenuecat-signing"]),
-                ("PURCHASELY_WEBHOOK_SECRET", values["secret.purchasely-signing"]),
-                ("FIREBASE_PROJECT_ID", firebase == nil ? nil : project),
-                ("GCLOUD_PROJECT", firebase == nil ? nil : project),
-            ] + keys
-        return Dictionary(
-            uniqueKeysWithValues: pairs.compactMap { name, value in
-                value.flatMap { $0.isEmpty ? nil : (name, $0) }
-            }
-        )
+        var environment: [String: String] = [:]
+        environment["PORT"] = values["port"]
+        environment["DATA_DIR"] = values["data"]
+        for provider in Services.providers {
+            environment.merge(provider.environment(setup)) { first, _ in first }
+        }
+        return environment
     }
 
     /// A port that was free a moment ago.

@@ -54,10 +54,13 @@ struct ProviderTests {
     func switches(provider: ProviderEntry) throws {
         var services = Services(seed: 1)
         let before = services
-        let settings = try provider.settings(services)
-        #expect(settings.object?.members.isEmpty == false)
-        try provider.change(&services, settings)
-        #expect(services == before)
+        #expect(provider.switches.first?.name == provider.party.description)
+        for group in provider.switches {
+            let settings = group.shown(services)
+            #expect(settings.object?.members.isEmpty == false)
+            try group.change(&services, settings)
+            #expect(services == before)
+        }
     }
 
     @Test func `a reset keeps switches and webhooks and nothing else`() throws {

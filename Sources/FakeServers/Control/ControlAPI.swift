@@ -4,29 +4,20 @@ internal import Providers
 /// The control API below `/assay/v1`: whatever a person, a test or the command line does to the
 /// fakes.
 package final class ControlAPI: Sendable {
-    /// A call that cannot be carried out: what is wrong, and what to type next.
-    struct Refusal: Error {
-        let status: Int
-        let text: String
-        var hint: String?
+    typealias Refusal = ControlRefusal
 
-        init(_ status: Int = 400, _ text: String, hint: String? = nil) {
-            self.status = status
-            self.text = text
-            self.hint = hint
-        }
-    }
-
-    /// One request, read.
-    struct Call {
+    /// One request, read and checked.
+    struct Call: Sendable {
         let request: HTTPMessage.Request
-        let values: [String]
+        /// What stands in the place of the path's brace; empty when it has none.
+        let value: String
         let namespace: String
         let body: JSONObject
 
-        var value: String { values.first ?? "" }
-
         func query(_ name: String) -> String? { request.query(name) }
+
+        /// Whether the body gives something of that name; null is nothing.
+        func gives(_ name: String) -> Bool { body[name].map { !$0.isNull } ?? false }
     }
 
     let world: FakeWorld
@@ -34,6 +25,7 @@ package final class ControlAPI: Sendable {
     let version: String
     let allowedHosts: Set<String>
     let servers: [FakeServer]
+    let routes: [ControlRoute]
     /// What is secret beside the tables and what the fakes were told.
     let profiled: SecretDeclaration
 
@@ -50,6 +42,7 @@ package final class ControlAPI: Sendable {
         self.version = version
         self.servers = servers
         self.allowedHosts = allowedHosts
+        routes = ControlRoute.all(world.providers)
         profiled = declared
     }
 
@@ -129,32 +122,21 @@ package final class ControlAPI: Sendable {
         guard segments.starts(with: ["assay", "v1"]) else {
             throw Refusal(404, "the control API lies below /assay/v1")
         }
-        let path = Array(segments.dropFirst(2))
-        let (route, values) = try Self.route(request, path)
-        let (object, problem) = request.jsonObject()
-        guard let object else { throw Refusal(400, "the body is no JSON object: \(problem)") }
-        let namespace =
-            request.query("namespace") ?? request[field: "x-assay-namespace"] ?? ""
-        if route.takesNamespace, !world.namespaces.contains(namespace) {
-            throw Refusal(
-                404,
-                "there is no namespace '\(namespace)'",
-                hint: "PUT /assay/v1/namespaces/\(namespace) makes it"
-            )
+        let (route, value) = try route(request, Array(segments.dropFirst(2)))
+        let call = try read(request, route, value)
+        switch route.work {
+        case .lines(let lines): return .lines(try lines(self, call))
+        case .answer(let answer):
+            return .whole(HTTPMessage.Response(200, json: try await answer(self, call)))
         }
-        let call = Call(request: request, values: values, namespace: namespace, body: object)
-        if route == .journalStream { return .lines(try stream(call)) }
-        return .whole(HTTPMessage.Response(200, json: try await carryOut(route, call)))
     }
 
-    private static func route(
+    private func route(
         _ request: HTTPMessage.Request,
         _ path: [String]
-    ) throws(Refusal) -> (route: ControlRoute, values: [String]) {
-        if let found = ControlRoute.match(request.method, path) { return found }
-        let methods = ["GET", "POST", "PUT", "PATCH", "DELETE"].filter {
-            ControlRoute.match($0, path) != nil
-        }
+    ) throws(Refusal) -> (route: ControlRoute, value: String) {
+        if let found = routes.match(request.method, path) { return found }
+        let methods = routes.methods(of: path)
         guard methods.isEmpty else {
             throw Refusal(405, "\(request.path) takes \(methods.joined(separator: ", "))")
         }
@@ -165,51 +147,83 @@ package final class ControlAPI: Sendable {
         )
     }
 
-    private func carryOut(_ route: ControlRoute, _ call: Call) async throws(Refusal) -> JSONValue {
-        switch route {
-        case .root: return root
-        case .health: return ["ok": true]
-        case .openapi: return ControlRoute.document(version: version)
-        case .namespaces, .putNamespace, .deleteNamespace, .reset:
-            return try namespace(route, call)
-        case .journal: return try journal(call)
-        case .journalStream: return .null
-        case .clock, .setClock, .advance: return try await clock(route, call)
-        case .faults, .putFault, .deleteFaults: return try await faults(route, call)
-        case .settings, .patchSettings: return try settings(route, call)
-        case .webhooks, .putWebhook, .deleteWebhook, .purchaselyWebhook:
-            return try webhooks(route, call)
-        case .products, .putProduct: return try products(route, call)
-        case .storeActions: return Self.storeActions
-        case .storeAction: return try await storeAction(call)
-        case .customer: return try customer(call)
-        case .send: return try await send(call)
-        case .deliveries, .flush, .resend: return try await deliveries(route, call)
-        case .purchaselyAction: return try await purchaselyAction(call)
-        case .device, .deviceAction: return try await device(route, call)
-        case .rotateKeys: return rotateKeys(call)
-        case .snapshots, .takeSnapshot, .restoreSnapshot, .fork:
-            return try snapshots(route, call)
-        case .export, .importState: return try state(route, call)
+    /// Nothing that was sent is left aside: what a route does not know, it refuses.
+    private func read(
+        _ request: HTTPMessage.Request,
+        _ route: ControlRoute,
+        _ value: String
+    ) throws(Refusal) -> Call {
+        let known = route.parameters.map(\.name) + ["namespace"]
+        if let other = request.query.first(where: { !known.contains($0.name) }) {
+            throw .unknown(other.name, "parameter", of: route.place, among: known)
         }
+        let (object, problem) = request.jsonObject()
+        guard var body = object else {
+            throw Refusal(400, "the body is no JSON object: \(problem)")
+        }
+        let namespace = try namespace(request, route, &body)
+        try route.members.check(body, of: route.place) {
+            WebhookURL($0, allowedHosts: allowedHosts) != nil
+        }
+        if route.takesNamespace, !world.namespaces.contains(namespace) {
+            throw Refusal(
+                404,
+                "there is no namespace '\(namespace)'",
+                hint: "PUT /assay/v1/namespaces/\(namespace) makes it"
+            )
+        }
+        return Call(request: request, value: value, namespace: namespace, body: body)
     }
 
-    private var root: JSONValue {
-        let fakes = servers.map {
-            JSONObject.Member(key: $0.party.description, value: .string($0.baseURL))
+    /// The namespace that the query, a header or the body names; they may not name two.
+    private func namespace(
+        _ request: HTTPMessage.Request,
+        _ route: ControlRoute,
+        _ body: inout JSONObject
+    ) throws(Refusal) -> String {
+        var names = [request.query("namespace"), request[field: "x-assay-namespace"]]
+        if route.takesNamespace, let member = body["namespace"], !member.isNull {
+            guard let name = member.string else {
+                throw Refusal(400, "'namespace' takes a text, not \(member.kind)")
+            }
+            names.append(name)
         }
-        return [
-            "assay": .string(version), "fakes": .object(JSONObject(members: fakes)),
-            "namespaces": .strings(world.namespaces),
-        ]
+        if route.takesNamespace { body["namespace"] = nil }
+        let given = names.compactMap { $0 }
+        if let first = given.first, let other = given.first(where: { $0 != first }) {
+            throw Refusal(400, "the call names two namespaces, '\(first)' and '\(other)'")
+        }
+        return given.first ?? ""
     }
 
-    private func rotateKeys(_ call: Call) -> JSONValue {
-        let keys = world.edit(call.namespace) { services, now in
-            services.firebase.rotateKeys(at: now)
-            return services.firebase.keyIDs
+    // MARK: Providers
+
+    /// What a provider offers; the answer shows the deliveries that it set off.
+    func carryOut(
+        _ control: ProviderControl,
+        _ call: Call
+    ) async throws(Refusal) -> JSONValue {
+        let first = nextDelivery(call.namespace)
+        let query = call.request.query
+        let asked = ProviderControl.Call(value: call.value, body: call.body, query: query)
+        // Who only looks wakes nobody.
+        let isLook = control.method == "GET"
+        let result = world.edit(call.namespace, notifies: !isLook) {
+            services,
+            now -> Result<JSONObject, Refusal> in
+            do throws(Refusal) {
+                return .success(try control.work(&services, asked, now))
+            } catch {
+                return .failure(error)
+            }
         }
-        return ["keys": .strings(keys ?? [])]
+        switch result {
+        case .success(let answer):
+            guard control.tells else { return .object(answer) }
+            return await settled(call, from: first, answer)
+        case .failure(let refusal): throw refusal
+        case nil: throw Refusal(404, "there is no namespace '\(call.namespace)'")
+        }
     }
 
     func text(_ text: String, _ what: String) throws(Refusal) -> String {
@@ -218,4 +232,43 @@ package final class ControlAPI: Sendable {
         }
         return text
     }
+}
+
+// MARK: - What it is
+
+extension ControlRoute {
+    static let root = ControlRoute(
+        "root",
+        "GET",
+        "",
+        "Version, addresses of the fakes, namespaces.",
+        takesNamespace: false,
+        work: .answer { api, _ in
+            let fakes = api.servers.map {
+                JSONObject.Member(key: $0.party.description, value: .string($0.baseURL))
+            }
+            return [
+                "assay": .string(api.version), "fakes": .object(JSONObject(members: fakes)),
+                "namespaces": .strings(api.world.namespaces),
+            ]
+        }
+    )
+
+    static let health = ControlRoute(
+        "health",
+        "GET",
+        "/health",
+        "Whether the process answers.",
+        takesNamespace: false,
+        work: .answer { _, _ in ["ok": true] }
+    )
+
+    static let openapi = ControlRoute(
+        "openapi",
+        "GET",
+        "/openapi.json",
+        "This document.",
+        takesNamespace: false,
+        work: .answer { api, _ in api.routes.document(version: api.version) }
+    )
 }

@@ -2,23 +2,49 @@ internal import Conformance
 internal import Providers
 
 /// A namespace's time.
-extension ControlAPI {
-    func instant(_ value: JSONValue?, _ name: String) throws(Refusal) -> Instant? {
-        switch value {
-        case nil, .null: return nil
-        case .number:
-            if let time = value?.int64 { return Instant(milliseconds: time) }
-        case .string(let text):
-            if let time = Instant(iso8601: text) { return time }
-        default: break
-        }
-        throw Refusal(
-            400,
-            "'\(name)' takes a time such as 2026-09-24T12:00:00Z, or milliseconds"
-        )
-    }
+extension ControlRoute {
+    static let clockRoutes = [
+        ControlRoute(
+            "clock",
+            "GET",
+            "/clock",
+            "The namespace's time.",
+            work: .answer { api, call in api.shownClock(call.namespace) }
+        ),
+        ControlRoute(
+            "setClock",
+            "PUT",
+            "/clock",
+            "Moves the clock to a time, or lets it stand still or run.",
+            members: [
+                ControlMember("now", .moment, "ISO 8601, or milliseconds as a number."),
+                ControlMember("frozen", .flag, "Whether time stands still."),
+            ],
+            work: .answer { (api, call) async throws(ControlRefusal) in try api.setClock(call) }
+        ),
+        ControlRoute(
+            "advance",
+            "POST",
+            "/clock/advance",
+            "Moves the clock forward, delivering and renewing on the way.",
+            members: [
+                ControlMember("by", .text, "A duration such as 5m or 30d."),
+                ControlMember("to", .moment, "ISO 8601, or milliseconds as a number."),
+                ControlMember(
+                    "until",
+                    .choice(["settled"]),
+                    "settled: until no delivery waits any more."
+                ),
+            ],
+            work: .answer { (api, call) async throws(ControlRefusal) in
+                try await api.advance(call)
+            }
+        ),
+    ]
+}
 
-    func shownClock(_ namespace: String) -> JSONValue {
+extension ControlAPI {
+    fileprivate func shownClock(_ namespace: String) -> JSONValue {
         let wall = world.now
         let clock = world.read(namespace) { services, _ in services.clock } ?? VirtualClock()
         let now = clock.now(at: wall)
@@ -29,45 +55,50 @@ extension ControlAPI {
         ]
     }
 
-    func clock(_ route: ControlRoute, _ call: Call) async throws(Refusal) -> JSONValue {
+    fileprivate func setClock(_ call: Call) throws(Refusal) -> JSONValue {
         let wall = world.now
-        switch route {
-        case .setClock:
-            let time = try instant(call.body["now"], "now")
-            let frozen = call.body["frozen"]?.bool
-            guard time != nil || frozen != nil else {
-                throw Refusal(400, "give 'now', 'frozen' or both")
-            }
-            world.edit(call.namespace) { services, _ in
-                if let frozen { services.clock.freeze(frozen, at: wall) }
-                if let time { services.clock.set(to: time, at: wall) }
-            }
-        case .advance: return try await advance(call)
-        default: break
+        let time = ControlMember.moment(call.body["now"])
+        let frozen = call.body["frozen"]?.bool
+        guard time != nil || frozen != nil else {
+            throw Refusal(400, "give 'now', 'frozen' or both")
+        }
+        world.edit(call.namespace) { services, _ in
+            if let frozen { services.clock.freeze(frozen, at: wall) }
+            if let time { services.clock.set(to: time, at: wall) }
         }
         return shownClock(call.namespace)
     }
 
-    private func advance(_ call: Call) async throws(Refusal) -> JSONValue {
+    fileprivate func advance(_ call: Call) async throws(Refusal) -> JSONValue {
         let now = world.read(call.namespace) { $1 } ?? world.now
-        var target = try instant(call.body["to"], "to")
-        if let text = call.body["by"]?.string {
-            guard let span = Duration(contractText: text), span > .zero else {
-                throw Refusal(400, "'by' is '\(text)', which is no duration such as 5m or 30d")
-            }
-            target = now + span
-        }
-        let isSettling = call.body["until"] == "settled"
-        guard isSettling || target != nil else {
-            throw Refusal(400, "give 'by', 'to' or 'until': 'settled'")
-        }
-        if let target, target < now {
-            throw Refusal(400, "the clock does not go back; use PUT /assay/v1/clock")
-        }
-        let done = await courier.advance(call.namespace, to: isSettling ? nil : target)
+        let target = try target(call, now)
+        let done = await courier.advance(call.namespace, to: target)
         var shown = shownClock(call.namespace).object ?? JSONObject()
         shown["attempts"] = .integer(Int64(done.attemptCount))
         shown["settled"] = .bool(done.isSettled)
         return .object(shown)
+    }
+
+    /// The time to move to; nil: until no delivery waits any more.
+    private func target(_ call: Call, _ now: Instant) throws(Refusal) -> Instant? {
+        let given = ["by", "to", "until"].filter(call.gives)
+        guard let way = given.first else {
+            throw Refusal(400, "give 'by', 'to' or 'until': 'settled'")
+        }
+        guard given.count == 1 else {
+            throw Refusal(400, "give one of \(given.joined(separator: " and ")), not both")
+        }
+        if way == "until" { return nil }
+        if way == "to" {
+            guard let target = ControlMember.moment(call.body["to"]), target >= now else {
+                throw Refusal(400, "the clock does not go back; use PUT /assay/v1/clock")
+            }
+            return target
+        }
+        let text = call.body["by"]?.string ?? ""
+        guard let span = Duration(contractText: text), span > .zero else {
+            throw Refusal(400, "'by' is '\(text)', which is no duration such as 5m or 30d")
+        }
+        return now + span
     }
 }

@@ -2,7 +2,53 @@ internal import Conformance
 internal import Providers
 
 /// Events on their way to the backend.
+extension ControlRoute {
+    static let deliveryRoutes = [
+        ControlRoute(
+            "deliveries",
+            "GET",
+            "/deliveries",
+            "Events on their way and delivered, with every attempt.",
+            parameters: [
+                ControlParameter("state", "waiting, underway, delivered or failed.")
+            ],
+            work: .answer { (api, call) async throws(ControlRefusal) in
+                try api.shownDeliveries(call)
+            }
+        ),
+        ControlRoute(
+            "flush",
+            "POST",
+            "/deliveries/flush",
+            "Delivers what is due and waits for it.",
+            work: .answer { api, call in
+                ["attempts": .integer(Int64(await api.courier.flush(call.namespace)))]
+            }
+        ),
+        ControlRoute(
+            "resend",
+            "POST",
+            "/deliveries/{event}/resend",
+            "Sends an event again, at once.",
+            members: [ControlMember("configuration", .text, "Only to this webhook.")],
+            work: .answer { (api, call) async throws(ControlRefusal) in
+                try await api.resend(call)
+            }
+        ),
+    ]
+}
+
 extension ControlAPI {
+    fileprivate func shownDeliveries(_ call: Call) throws(Refusal) -> JSONValue {
+        let wanted = call.query("state")
+        if let wanted, WebhookDelivery.State(rawValue: wanted) == nil {
+            throw Refusal(400, "'state' is waiting, underway, delivered or failed")
+        }
+        let all = world.read(call.namespace) { services, _ in services.queue.all } ?? []
+        let found = all.filter { wanted == nil || $0.state.rawValue == wanted }
+        return ["deliveries": .array(found.suffix(1000).map(Self.shown))]
+    }
+
     /// Waits for the deliveries of an action when the caller asked for it, and shows them.
     func settled(
         _ call: Call,
@@ -46,50 +92,7 @@ extension ControlAPI {
         )
     }
 
-    func send(_ call: Call) async throws(Refusal) -> JSONValue {
-        guard var event = call.body["event"]?.object, event["type"]?.string != nil else {
-            throw Refusal(400, "'event' is an object with a 'type'")
-        }
-        let first = nextDelivery(call.namespace)
-        let hooks = world.edit(call.namespace) { services, now -> Int in
-            if event["id"] == nil, event["event_id"] == nil {
-                event["id"] = .string(services.revenueCat.newEventID())
-            }
-            if event["event_timestamp_ms"] == nil {
-                event["event_timestamp_ms"] = .integer(now.milliseconds)
-            }
-            services.revenueCat.apply(RevenueCatState.body(event))
-            services.revenueCat.announce(event)
-            return services.revenueCat.webhooks.count
-        }
-        guard hooks != 0 else {
-            throw Refusal(
-                409,
-                "no webhook is configured",
-                hint: "PUT /assay/v1/webhooks/main with {\"url\": \"http://127.0.0.1:…\"}"
-            )
-        }
-        return await settled(call, from: first, ["event": .object(event)])
-    }
-
-    func deliveries(_ route: ControlRoute, _ call: Call) async throws(Refusal) -> JSONValue {
-        switch route {
-        case .flush:
-            let count = await courier.flush(call.namespace)
-            return ["attempts": .integer(Int64(count))]
-        case .resend: return try await resend(call)
-        default:
-            let wanted = call.query("state")
-            if let wanted, WebhookDelivery.State(rawValue: wanted) == nil {
-                throw Refusal(400, "'state' is waiting, underway, delivered or failed")
-            }
-            let all = world.read(call.namespace) { services, _ in services.queue.all } ?? []
-            let found = all.filter { wanted == nil || $0.state.rawValue == wanted }
-            return ["deliveries": .array(found.suffix(1000).map(Self.shown))]
-        }
-    }
-
-    private func resend(_ call: Call) async throws(Refusal) -> JSONValue {
+    fileprivate func resend(_ call: Call) async throws(Refusal) -> JSONValue {
         let first = nextDelivery(call.namespace)
         let count = world.edit(call.namespace) { services, now in
             services.queue.resend(call.value, to: call.body["configuration"]?.string, at: now)

@@ -2,8 +2,43 @@ internal import Conformance
 internal import Providers
 
 /// Exchanges, a page at a time and as they end.
+extension ControlRoute {
+    static let journalRoutes = [
+        ControlRoute(
+            "journal",
+            "GET",
+            "/journal",
+            "Exchanges in order, a page at a time.",
+            parameters: filters,
+            work: .answer { (api, call) async throws(ControlRefusal) in try api.journal(call) }
+        ),
+        ControlRoute(
+            "journalStream",
+            "GET",
+            "/journal/stream",
+            "Exchanges as they end, one JSON object a line.",
+            parameters: filters,
+            work: .lines { (api, call) throws(ControlRefusal) in try api.stream(call) }
+        ),
+    ]
+
+    private static let filters = [
+        ControlParameter("after", "Only entries with a higher number."),
+        ControlParameter(
+            "limit",
+            "How many entries at most, 1 to 1000 (default 100; a stream goes on without one)."
+        ),
+        ControlParameter(
+            "party",
+            "Only exchanges from or to this party, for example onesignal."
+        ),
+        ControlParameter("effects", "true: only exchanges with an effect."),
+        ControlParameter("all", "true: of all namespaces."),
+    ]
+}
+
 extension ControlAPI {
-    struct JournalFilter: Sendable {
+    fileprivate struct JournalFilter: Sendable {
         let namespace: String?
         let party: Exchange.Party?
         let hasEffects: Bool
@@ -15,43 +50,60 @@ extension ControlAPI {
         }
     }
 
-    func filter(_ call: Call) throws(Refusal) -> (JournalFilter, after: Int, limit: Int) {
+    private func filter(_ call: Call) throws(Refusal) -> (JournalFilter, after: Int, limit: Int?) {
         var party: Exchange.Party?
         if let name = call.query("party") {
             party = Exchange.Party.allCases.first { $0.description == name }
             guard party != nil else {
-                let names = Exchange.Party.allCases.map(\.description).joined(separator: ", ")
-                throw Refusal(400, "'party' is '\(name)', which is none of \(names)")
+                let names = Exchange.Party.allCases.map(\.description)
+                throw Refusal(
+                    400,
+                    "'party' is '\(name)', which is none of " + names.joined(separator: ", "),
+                    hint: Suggestion.nearest(to: name, among: names).map {
+                        "did you mean '\($0)'?"
+                    }
+                )
             }
         }
-        let after = try number(call, "after", -1)
-        let limit = try number(call, "limit", 100)
-        guard (1...1000).contains(limit) else { throw Refusal(400, "'limit' takes 1 to 1000") }
+        let after = try number(call, "after") ?? -1
+        let limit = try number(call, "limit")
+        guard limit.map((1...1000).contains) ?? true else {
+            throw Refusal(400, "'limit' takes 1 to 1000")
+        }
         let filter = JournalFilter(
-            namespace: call.query("all") == "true" ? nil : call.namespace,
+            namespace: try flag(call, "all") ? nil : call.namespace,
             party: party,
-            hasEffects: call.query("effects") == "true"
+            hasEffects: try flag(call, "effects")
         )
         return (filter, after, limit)
     }
 
-    func number(_ call: Call, _ name: String, _ normal: Int) throws(Refusal) -> Int {
-        guard let text = call.query(name) else { return normal }
+    private func flag(_ call: Call, _ name: String) throws(Refusal) -> Bool {
+        switch call.query(name) {
+        case "true", "": true
+        case "false", nil: false
+        case let text?:
+            throw Refusal(400, "'\(name)' is '\(text)', which is neither true nor false")
+        }
+    }
+
+    private func number(_ call: Call, _ name: String) throws(Refusal) -> Int? {
+        guard let text = call.query(name) else { return nil }
         guard let number = Int(text) else {
             throw Refusal(400, "'\(name)' is '\(text)', which is no number")
         }
         return number
     }
 
-    func journal(_ call: Call) throws(Refusal) -> JSONValue {
+    fileprivate func journal(_ call: Call) throws(Refusal) -> JSONValue {
         let (filter, after, limit) = try filter(call)
         let (page, last, forgotten, next) = world.journal.read { journal in
-            let page = journal.page(after: after, limit: limit, where: filter.passes)
+            let page = journal.page(after: after, limit: limit ?? 100, where: filter.passes)
             return (page.exchanges, page.last, journal.forgottenCount, journal.nextSequence)
         }
-        let redaction = JournalLine.redaction(declared)
+        let lines = JournalLine.ByProvider(declared, world.providers)
         return [
-            "entries": .array(page.map { JournalLine.value($0, redaction) }),
+            "entries": .array(page.map(lines.value)),
             "after": .integer(Int64(last)),
             "more": .bool(last + 1 < next),
             // A full journal cannot prove that something did not happen.
@@ -59,43 +111,81 @@ extension ControlAPI {
         ]
     }
 
-    func stream(_ call: Call) throws(Refusal) -> AsyncStream<String> {
-        let (filter, after, _) = try filter(call)
-        let journal = world.journal
-        let numbers = journal.follow()
+    fileprivate func stream(_ call: Call) throws(Refusal) -> AsyncStream<String> {
+        let (filter, after, limit) = try filter(call)
+        let numbers = world.journal.follow()
         let (lines, continuation) = AsyncStream.makeStream(of: String.self)
         let task = Task {
-            var seen = after
-            // Entries that were there and had not ended; they come later, with a lower number.
-            var unfinished: Set<Int> = []
+            var follower = Follower(
+                journal: world.journal,
+                filter: filter,
+                seen: after,
+                left: limit ?? .max
+            )
             // First what is there, then what comes.
-            while true {
-                let page = journal.read {
-                    $0.page(after: seen, limit: 500, where: filter.passes)
+            for exchange in follower.past() { continuation.yield(line(exchange)) }
+            if follower.left > 0 {
+                for await number in numbers {
+                    if let exchange = follower.next(number) { continuation.yield(line(exchange)) }
+                    if follower.left == 0 { break }
                 }
-                for exchange in page.exchanges {
-                    if exchange.completed == nil {
-                        unfinished.insert(exchange.sequence)
-                    } else {
-                        continuation.yield(
-                            JournalLine.value(exchange, JournalLine.redaction(declared)).text
-                        )
-                    }
-                }
-                guard page.last > seen else { break }
-                seen = page.last
-            }
-            for await number in numbers {
-                let exchange = journal.read { $0.exchange(number) }
-                let isNew = number > seen || unfinished.remove(number) != nil
-                guard let exchange, isNew, filter.passes(exchange) else { continue }
-                continuation.yield(
-                    JournalLine.value(exchange, JournalLine.redaction(declared)).text
-                )
             }
             continuation.finish()
         }
         continuation.onTermination = { _ in task.cancel() }
         return lines
+    }
+
+    /// Which entries a stream shows, each once, when it has ended.
+    private struct Follower {
+        let journal: LiveJournal
+        let filter: JournalFilter
+        var seen: Int
+        /// How many are still to be shown.
+        var left: Int
+        /// Entries that were there and had not ended; they come later, with a lower number.
+        private var unfinished: Set<Int> = []
+
+        init(journal: LiveJournal, filter: JournalFilter, seen: Int, left: Int) {
+            self.journal = journal
+            self.filter = filter
+            self.seen = seen
+            self.left = left
+        }
+
+        mutating func past() -> [Exchange] {
+            var found: [Exchange] = []
+            while left > 0 {
+                let page = journal.read { [seen, filter] in
+                    $0.page(after: seen, limit: 500, where: filter.passes)
+                }
+                for exchange in page.exchanges where left > 0 {
+                    if exchange.completed == nil {
+                        unfinished.insert(exchange.sequence)
+                    } else {
+                        found.append(exchange)
+                        left -= 1
+                    }
+                }
+                guard page.last > seen else { break }
+                seen = page.last
+            }
+            return found
+        }
+
+        /// The entry of that number, which has just ended, when it is one to show.
+        mutating func next(_ number: Int) -> Exchange? {
+            let isNew = number > seen || unfinished.remove(number) != nil
+            guard isNew, let exchange = journal.read({ $0.exchange(number) }),
+                filter.passes(exchange)
+            else { return nil }
+            left -= 1
+            return exchange
+        }
+    }
+
+    /// What is secret may have been told since the line before.
+    private func line(_ exchange: Exchange) -> String {
+        JournalLine.ByProvider(declared, world.providers).value(exchange).text
     }
 }

@@ -1,74 +1,62 @@
 internal import Conformance
 internal import Providers
 
-/// Namespaces, and copies of them.
-extension ControlAPI {
-    func namespace(_ route: ControlRoute, _ call: Call) throws(Refusal) -> JSONValue {
-        switch route {
-        case .putNamespace:
-            let name = try text(call.value, "the name of the namespace")
-            let ids = (call.body["ids"]?.array ?? []).compactMap(\.string)
-            world.know(ids, namespace: name)
-            return ["namespace": .string(name), "ids": .strings(world.ids(of: name))]
-        case .deleteNamespace:
-            guard world.namespaces.contains(call.value) else {
-                throw Refusal(404, "there is no namespace '\(call.value)'")
-            }
-            world.remove(call.value)
-            return ["namespaces": .strings(world.namespaces)]
-        case .reset:
-            world.reset(call.namespace)
-            return [
-                "namespace": .string(call.namespace),
-                "journal": .integer(Int64(world.journal.read { $0.nextSequence })),
-            ]
-        default:
-            return [
-                "namespaces": .array(
-                    world.namespaces.map {
-                        ["namespace": .string($0), "ids": .strings(world.ids(of: $0))]
-                    }
-                )
-            ]
-        }
-    }
-
-    func snapshots(_ route: ControlRoute, _ call: Call) throws(Refusal) -> JSONValue {
-        switch route {
-        case .takeSnapshot:
-            world.snapshot(call.namespace, as: try text(call.value, "a snapshot's name"))
-        case .restoreSnapshot, .fork:
-            var target = call.namespace
-            if route == .fork {
-                target = try text(call.body["to"]?.string ?? "", "'to', the namespace of the copy,")
-                guard target != call.namespace else {
-                    throw Refusal(400, "a fork goes into another namespace; restore puts back")
+/// Namespaces and their ids.
+extension ControlRoute {
+    static let namespaceRoutes = [
+        ControlRoute(
+            "namespaces",
+            "GET",
+            "/namespaces",
+            "Names and their ids.",
+            takesNamespace: false,
+            work: .answer { api, _ in
+                let all = api.world.namespaces.map { name -> JSONValue in
+                    ["namespace": .string(name), "ids": .strings(api.world.ids(of: name))]
                 }
-                world.know([], namespace: target)
+                return ["namespaces": .array(all)]
             }
-            guard world.restore(call.value, into: target) else {
-                throw Refusal(
-                    404,
-                    "there is no snapshot '\(call.value)'",
-                    hint: "POST /assay/v1/snapshots/\(call.value) takes one"
-                )
+        ),
+        ControlRoute(
+            "putNamespace",
+            "PUT",
+            "/namespaces/{name}",
+            "Makes a namespace and tells which ids belong to it.",
+            members: [ControlMember("ids", .texts, "Ids whose calls belong to it.")],
+            takesNamespace: false,
+            work: .answer { (api, call) async throws(ControlRefusal) in
+                let name = try api.text(call.value, "the name of the namespace")
+                let ids = (call.body["ids"]?.array ?? []).compactMap(\.string)
+                api.world.know(ids, namespace: name)
+                return ["namespace": .string(name), "ids": .strings(api.world.ids(of: name))]
             }
-        default: break
-        }
-        return ["snapshots": .strings(world.snapshots)]
-    }
-
-    /// The state of all namespaces, as one value.
-    func state(_ route: ControlRoute, _ call: Call) throws(Refusal) -> JSONValue {
-        if route == .export {
-            guard let saved = try? world.save() else { throw Refusal(500, "cannot be written") }
-            return saved
-        }
-        do throws(FakeWorld.LoadError) {
-            try world.load(.object(call.body))
-        } catch {
-            throw Refusal(400, error.description)
-        }
-        return ["namespaces": .strings(world.namespaces)]
-    }
+        ),
+        ControlRoute(
+            "deleteNamespace",
+            "DELETE",
+            "/namespaces/{name}",
+            "Removes a namespace and everything in it.",
+            takesNamespace: false,
+            work: .answer { (api, call) async throws(ControlRefusal) in
+                guard api.world.namespaces.contains(call.value) else {
+                    throw ControlRefusal(404, "there is no namespace '\(call.value)'")
+                }
+                api.world.remove(call.value)
+                return ["namespaces": .strings(api.world.namespaces)]
+            }
+        ),
+        ControlRoute(
+            "reset",
+            "POST",
+            "/reset",
+            "Forgets a namespace's state; webhooks and switches stay.",
+            work: .answer { api, call in
+                api.world.reset(call.namespace)
+                return [
+                    "namespace": .string(call.namespace),
+                    "journal": .integer(Int64(api.world.journal.read { $0.nextSequence })),
+                ]
+            }
+        ),
+    ]
 }

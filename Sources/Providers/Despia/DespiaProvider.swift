@@ -9,6 +9,17 @@ extension DespiaState: Provider {
         members: ["receipt", "installUuid", "playerId", "value"]
     )
 
+    package static let moreSwitches = [
+        SwitchGroup("despia-faults") {
+            $0.despia.faults
+        } write: {
+            $0.despia.faults = $1
+        }
+    ]
+
+    /// Only the page of an app speaks to the bridge.
+    package static func caller(of _: HTTPMessage.Request) -> Exchange.Party { .app }
+
     /// A page on the device shows no key.
     package init(seed: UInt64, key _: Secret?) {
         self.init(seed: seed)

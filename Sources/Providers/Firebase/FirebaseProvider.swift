@@ -13,6 +13,38 @@ extension FirebaseState: Provider {
         ]
     )
 
+    package static let controls = [
+        ProviderControl(
+            "rotateKeys",
+            "POST",
+            "/firebase/rotate-keys",
+            "Firebase signs with a new key; the one before stays published."
+        ) { services, _, now in
+            services.firebase.rotateKeys(at: now)
+            return ["keys": .strings(services.firebase.keyIDs)]
+        }
+    ]
+
+    /// Admin calls carry a token and come from a backend, as fetches of the keys do; calls of a
+    /// user do not.
+    package static func caller(of request: HTTPMessage.Request) -> Exchange.Party {
+        request.method != "GET" && request[field: "authorization"] == nil ? .app : .backend
+    }
+
+    package static func environment(_ setup: BackendSetup) -> [String: String] {
+        guard let address = setup.addresses[party] else { return [:] }
+        let account = "securetoken@system.gserviceaccount.com"
+        let project = ["FIREBASE_PROJECT_ID": setup.project, "GCLOUD_PROJECT": setup.project]
+        let keys =
+            setup.isSigned
+            ? [
+                "FIREBASE_JWKS_URL": "\(address)/service_accounts/v1/jwk/\(account)",
+                "FIREBASE_CERTS_URL": "\(address)/robot/v1/metadata/x509/\(account)",
+                "FIREBASE_AUTH_BASE": address,
+            ] : ["FIREBASE_AUTH_EMULATOR_HOST": String(address.drop { $0 != "/" }.dropFirst(2))]
+        return project.merging(keys) { first, _ in first }
+    }
+
     /// It demands no key of its own: a caller brings the project's, or a user's token.
     package init(seed: UInt64, key _: Secret?) {
         self.init(seed: seed)

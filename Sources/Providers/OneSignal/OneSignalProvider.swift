@@ -9,8 +9,26 @@ extension OneSignalState: Provider {
         members: ["token", "identifier", "email", "phone_number", "identifier_auth_hash", "ip"]
     )
 
+    /// The app that a backend under test is told of.
+    package static let standardApp = "a55a4000-0000-4000-8000-000000000000"
+
     package init(seed: UInt64, key: Secret?) {
         self.init(key: key, seed: seed)
+    }
+
+    package var confided: [(name: String, secret: Secret)] {
+        key.map { [("onesignal-key", $0)] } ?? []
+    }
+
+    package static func environment(_ setup: BackendSetup) -> [String: String] {
+        let pairs: [(String, String?)] = [
+            ("ONESIGNAL_API_BASE", setup.addresses[party]),
+            ("ONESIGNAL_APP_ID", standardApp),
+            ("ONESIGNAL_API_KEY", setup.text(.oneSignalKey)),
+        ]
+        return .init(
+            uniqueKeysWithValues: pairs.compactMap { name, text in text.map { (name, $0) } }
+        )
     }
 
     package mutating func take(key: Secret?) { self.key = key.flatMap { $0.isEmpty ? nil : $0 } }

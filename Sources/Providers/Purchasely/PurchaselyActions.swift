@@ -15,12 +15,6 @@ extension PurchaselyState {
         case transfer
     }
 
-    /// What an action takes.
-    package static let fields: Set<String> = [
-        "user", "anonymous", "from", "plan", "product", "storeProduct", "store", "type", "offer",
-        "environment", "way", "settle", "namespace",
-    ]
-
     /// Carries out an action.
     ///
     /// - Throws: A refusal that says what is missing; nothing has changed then.
@@ -32,10 +26,12 @@ extension PurchaselyState {
         func text(_ name: String) -> String? {
             body[name]?.string.flatMap { $0.isEmpty ? nil : $0 }
         }
-        if let unknown = body.keys.first(where: { !Self.fields.contains($0) }) {
+        if let unknown = body.keys.first(where: { name in
+            !Self.members.contains { $0.name == name }
+        }) {
             throw StoreAction.Refusal(
                 "'\(unknown)' is no field of an action; there are "
-                    + Self.fields.sorted().joined(separator: ", ")
+                    + Self.members.map(\.name).sorted().joined(separator: ", ")
             )
         }
         advance(to: now)

@@ -11,6 +11,16 @@ extension PurchaselyState: Provider {
         ]
     )
 
+    package static let webhookEndpoint: String? = "purchasely-webhook"
+
+    package var confided: [(name: String, secret: Secret)] {
+        (webhook?.secret).map { [("purchasely-signing", $0)] } ?? []
+    }
+
+    package static func environment(_ setup: BackendSetup) -> [String: String] {
+        setup.text(.purchaselySigning).map { ["PURCHASELY_WEBHOOK_SECRET": $0] } ?? [:]
+    }
+
     /// It has no API, and so no key.
     package init(seed: UInt64, key _: Secret?) {
         self.init(seed: seed)
@@ -52,6 +62,10 @@ extension PurchaselyState: Provider {
     }
 
     // MARK: Webhooks
+
+    package mutating func connect(_ target: WebhookTarget) {
+        webhook = PurchaselyWebhook(url: target.url, secret: target.signing)
+    }
 
     package static func settle(
         _ services: inout Services,

@@ -13,6 +13,9 @@ extension RevenueCatState: Provider {
         ]
     )
 
+    package static let webhookEndpoint: String? = "revenuecat-webhook"
+    package static let controls = webhookControls + productControls + storeControls
+
     package init(seed: UInt64, key: Secret?) {
         self.init(key: key, settings: RevenueCatSettings(), seed: seed)
     }
@@ -29,7 +32,41 @@ extension RevenueCatState: Provider {
         failure(status, path: request.path)
     }
 
+    package var confided: [(name: String, secret: Secret)] {
+        var found: [(name: String, secret: Secret?)] = [("revenuecat-key", key)]
+        for webhook in webhooks {
+            found.append(("revenuecat-authorization", webhook.authorization))
+            found.append(("revenuecat-signing", webhook.signingKey))
+        }
+        return found.compactMap { name, secret in secret.map { (name, $0) } }
+    }
+
+    package static func environment(_ setup: BackendSetup) -> [String: String] {
+        let pairs: [(String, String?)] = [
+            ("REVENUECAT_API_BASE", setup.addresses[party]),
+            ("REVENUECAT_API_KEY", setup.text(.revenueCatKey)),
+            ("REVENUECAT_WEBHOOK_AUTH", setup.text(.revenueCatAuthorization)),
+            ("REVENUECAT_WEBHOOK_SECRET", setup.text(.revenueCatSigning)),
+        ]
+        return .init(
+            uniqueKeysWithValues: pairs.compactMap { name, text in text.map { (name, $0) } }
+        )
+    }
+
     // MARK: Webhooks
+
+    /// The dashboard's first configuration; the others stay.
+    package mutating func connect(_ target: WebhookTarget) {
+        webhooks.removeAll { $0.id == "main" }
+        webhooks.append(
+            WebhookConfiguration(
+                id: "main",
+                url: target.url,
+                authorization: target.authorization,
+                signingKey: target.signing
+            )
+        )
+    }
 
     /// Events go to the webhooks that take them, and to OneSignal as tags.
     package static func settle(

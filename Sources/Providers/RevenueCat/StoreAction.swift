@@ -99,11 +99,7 @@ package struct StoreAction: Hashable, Codable, Sendable {
         self.user = user
     }
 
-    private static let fields: Set<String> = [
-        "user", "from", "product", "newProduct", "store", "environment", "period", "reason",
-        "offering", "offerCode", "entitlement", "duration", "grace", "by", "when", "approved",
-        "amount", "variant", "type", "attributes", "price", "currency", "namespace", "settle",
-    ]
+    private static let fields = Set(members.map(\.name) + ["namespace", "settle"])
 
     /// Reads what the control API takes.
     ///

@@ -1,4 +1,5 @@
 package import Conformance
+internal import Providers
 
 /// Turns a recording into golden contracts: one for each group of people who have to do with each
 /// other, every request with the answer it must get, and what the providers must be told.
@@ -37,7 +38,8 @@ package enum Distiller {
         let users = SessionUsers(recording.exchanges)
         var notes: [String] = []
         let inbound = recording.exchanges.filter {
-            $0.to == .backend && [.app, .revenueCat, .purchasely].contains($0.from)
+            $0.to == .backend
+                && ($0.from == .app || Services.provider($0.from)?.webhookEndpoint != nil)
         }
         var groups: [(key: String, exchanges: [Exchange])] = []
         var places: [String: Int] = [:]

@@ -1,0 +1,103 @@
+internal import Conformance
+internal import Providers
+
+/// The OpenAPI 3.1 description of the whole API.
+extension [ControlRoute] {
+    func document(version: String) -> JSONValue {
+        var paths: [(path: String, operations: JSONObject)] = []
+        for route in self {
+            let path = "/assay/v1" + route.shownPath
+            let method = route.method.lowercased()
+            if let index = paths.firstIndex(where: { $0.path == path }) {
+                paths[index].operations[method] = route.operation
+            } else {
+                paths.append((path, [method: route.operation]))
+            }
+        }
+        return [
+            "openapi": "3.1.0",
+            "info": [
+                "title": "Assay control API", "version": .string(version),
+                "description": .string(
+                    "Moves the fakes of `assay serve`: the store, the clock, faults, "
+                        + "devices, and shows what happened."
+                ),
+            ],
+            "paths": .object(
+                JSONObject(
+                    members: paths.map { .init(key: $0.path, value: .object($0.operations)) }
+                )
+            ),
+            "components": [
+                "schemas": [
+                    "Error": [
+                        "type": "object", "required": ["error"],
+                        "properties": [
+                            "error": ["type": "string"], "hint": ["type": "string"],
+                        ],
+                    ]
+                ]
+            ],
+        ]
+    }
+}
+
+extension ControlRoute {
+    fileprivate var operation: JSONValue {
+        var operation: JSONObject = [
+            "operationId": .string(id), "summary": .string(summary),
+            "parameters": .array(pathParameters + queryParameters),
+        ]
+        if !members.isEmpty { operation["requestBody"] = requestBody }
+        let isStream =
+            switch work {
+            case .lines: true
+            case .answer: false
+            }
+        let media = isStream ? "application/x-ndjson" : "application/json"
+        let content = JSONValue.object([media: ["schema": ["type": "object"]]])
+        let error: JSONValue = [
+            "description": "What is wrong, and what to type next.",
+            "content": [
+                "application/json": ["schema": ["$ref": "#/components/schemas/Error"]]
+            ],
+        ]
+        operation["responses"] = [
+            "200": ["description": .string(summary), "content": content], "400": error,
+            "403": error, "404": error,
+        ]
+        return .object(operation)
+    }
+
+    private var pathParameters: [JSONValue] {
+        shownPath.split(separator: "/").filter { $0.hasPrefix("{") }.map { part in
+            [
+                "name": .string(String(part.dropFirst().dropLast())), "in": "path",
+                "required": true, "schema": ["type": "string"],
+            ]
+        }
+    }
+
+    private var queryParameters: [JSONValue] {
+        let namespace = ControlParameter("namespace", "Which namespace (default: the default).")
+        return (takesNamespace ? parameters + [namespace] : parameters).map { parameter in
+            [
+                "name": .string(parameter.name), "in": "query",
+                "description": .string(parameter.summary), "schema": ["type": "string"],
+            ]
+        }
+    }
+
+    private var requestBody: JSONValue {
+        let properties = JSONObject(
+            members: members.map { .init(key: $0.name, value: $0.schema) }
+        )
+        return [
+            "content": [
+                "application/json": [
+                    "schema": ["type": "object", "properties": .object(properties)]
+                ]
+            ]
+        ]
+    }
+}

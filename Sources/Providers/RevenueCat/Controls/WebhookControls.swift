@@ -1,0 +1,103 @@
+internal import Conformance
+
+/// The webhook configurations of RevenueCat's dashboard.
+extension RevenueCatState {
+    static let webhookControls = [
+        ProviderControl(
+            "webhooks",
+            "GET",
+            "/webhooks",
+            "Where RevenueCat sends events."
+        ) { services, _, _ in
+            shownWebhooks(services)
+        },
+        ProviderControl(
+            "putWebhook",
+            "PUT",
+            "/webhooks/{id}",
+            "Adds or changes a webhook configuration.",
+            members: [
+                ControlMember("url", .address, "Where events go."),
+                ControlMember("authorization", .text, "The whole Authorization value."),
+                ControlMember("signing-secret", .text, "The HMAC secret."),
+                ControlMember(
+                    "environment",
+                    .choice(["PRODUCTION", "SANDBOX"]),
+                    "PRODUCTION or SANDBOX; none: both."
+                ),
+                ControlMember("app", .text, "Only events of this app."),
+                ControlMember("types", .texts, "Only these event types."),
+                ControlMember("paywall-events", .flag, "Paywall events are sent (default true)."),
+                ControlMember(
+                    "temporary-grants",
+                    .flag,
+                    "Temporary grants are sent (default true)."
+                ),
+            ],
+            work: putWebhook
+        ),
+        ProviderControl(
+            "deleteWebhook",
+            "DELETE",
+            "/webhooks/{id}",
+            "Removes a webhook configuration.",
+            work: deleteWebhook
+        ),
+    ]
+
+    private static func putWebhook(
+        _ services: inout Services,
+        _ call: ProviderControl.Call,
+        _ now: Instant
+    ) throws(ControlRefusal) -> JSONObject {
+        guard !call.value.isEmpty, call.value.utf8.count <= 200 else {
+            throw ControlRefusal(400, "a webhook's id has 1 to 200 characters")
+        }
+        guard let url = call.text("url") else { throw ControlRefusal(400, "'url' is missing") }
+        let made = WebhookConfiguration(
+            id: call.value,
+            url: url,
+            authorization: call.body["authorization"]?.string.map(Secret.init),
+            signingKey: call.body["signing-secret"]?.string.map(Secret.init),
+            environment: call.body["environment"]?.string,
+            app: call.body["app"]?.string,
+            types: (call.body["types"]?.array ?? []).compactMap(\.string),
+            sendsPaywallEvents: call.body["paywall-events"]?.bool ?? true,
+            sendsTemporaryGrants: call.body["temporary-grants"]?.bool ?? true
+        )
+        services.revenueCat.webhooks.removeAll { $0.id == made.id }
+        services.revenueCat.webhooks.append(made)
+        return shownWebhooks(services)
+    }
+
+    private static func deleteWebhook(
+        _ services: inout Services,
+        _ call: ProviderControl.Call,
+        _ now: Instant
+    ) throws(ControlRefusal) -> JSONObject {
+        guard services.revenueCat.webhooks.contains(where: { $0.id == call.value }) else {
+            throw ControlRefusal(404, "there is no webhook '\(call.value)'")
+        }
+        services.revenueCat.webhooks.removeAll { $0.id == call.value }
+        return shownWebhooks(services)
+    }
+
+    /// Of secrets only that there are any.
+    private static func shownWebhooks(_ services: Services) -> JSONObject {
+        let all = services.revenueCat.webhooks.map { webhook in
+            JSONValue.object(
+                .present([
+                    ("id", .string(webhook.id)), ("url", .string(webhook.url)),
+                    ("authorized", .bool(webhook.authorization != nil)),
+                    ("signed", .bool(webhook.signingKey != nil)),
+                    ("environment", webhook.environment.map(JSONValue.string)),
+                    ("app", webhook.app.map(JSONValue.string)),
+                    ("types", .strings(webhook.types)),
+                    ("paywall-events", .bool(webhook.sendsPaywallEvents)),
+                    ("temporary-grants", .bool(webhook.sendsTemporaryGrants)),
+                ])
+            )
+        }
+        return ["webhooks": .array(all)]
+    }
+}
