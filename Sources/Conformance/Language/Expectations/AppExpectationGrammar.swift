@@ -152,28 +152,46 @@ extension AppExpectation.Screen {
                 }
             return KeyShape(
                 element.rawValue,
-                .templated(.either([.json, .construct(not)]), .contract(.phone)),
+                .templated(.either([shown, .construct(not)]), .contract(.phone)),
                 doc
             )
         }
     )
 
+    private static let shown = Shape.either([.flag, .text("a text")])
+
     private static let not = ConstructShape(
         name: "not",
         owner: "'not'",
         doc: "Anything but this.",
-        keys: [KeyShape("not", .json, "What it must not show.")]
+        keys: [KeyShape("not", shown, "What it must not show.")]
     ).requiring("not")
 
     fileprivate init(_ element: Element, _ node: LocatedNode, _ reader: inout NodeReader) {
-        self.init(element: element, wanted: node.json, location: node.location)
-        guard case .mapping = node.content else { return }
+        self.init(element: element, wanted: .null, location: node.location)
+        guard case .mapping = node.content else {
+            wanted = Self.shown(node, &reader)
+            return
+        }
         let parts = reader.mapping(node, allowed: ["not"])
         if parts["not"] == nil {
             reader.fail(.missingKey("not", of: "a screen"), at: node.location)
         }
         isNot = true
-        wanted = parts["not"]?.json ?? .null
+        wanted = parts["not"].map { Self.shown($0, &reader) } ?? .null
+    }
+
+    /// Whether it is visible, or the text that it shows; null after an error.
+    private static func shown(_ node: LocatedNode, _ reader: inout NodeReader) -> JSONValue {
+        if case .bool = node.json { return node.json }
+        guard case .scalar(let text, _) = node.content, !node.json.isNull else {
+            reader.fail(
+                .wrongKind(expected: "true, false or a text", found: node.kind),
+                at: node.location
+            )
+            return .null
+        }
+        return .string(text)
     }
 }
 
