@@ -43,16 +43,16 @@ extension PhonePlay {
     /// A step of a scenario in which nothing but phones takes part; any other is the run's trouble,
     /// in case a cast let it pass.
     package static func carryOut(_ step: Step, by performer: inout some PhonePerformer) async {
-        switch step {
-        case .name(let user, let id): performer.assign(id, to: user)
-        case .phone(let step): await carryOut(step, by: &performer)
-        case .register, .createAccount, .deliver, .call, .request, .provider, .restart,
-            .rotateKeys, .killAtCall, .account:
+        if case .name(let user, let id) = step {
+            performer.assign(id, to: user)
+        } else if case .phone(let step) = step {
+            await carryOut(step, by: &performer)
+        } else {
             performer.fail("a scenario of an app alone has nobody for '\(step.kindText)'")
         }
     }
 }
 
 extension Step {
-    fileprivate var kindText: String { backendStep.map(\.rawValue) ?? "phone" }
+    fileprivate var kindText: String { traits.kind.map(\.rawValue) ?? "phone" }
 }

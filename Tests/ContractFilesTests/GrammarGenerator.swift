@@ -100,7 +100,7 @@ struct GrammarGenerator {
     /// Nil when nothing can stand there: a delivery is repeated, and there is none.
     private mutating func node(_ shape: Shape) -> LocatedNode? {
         switch shape {
-        case .text: quoted(text(mayBeEmpty: false))
+        case .text, .scalar: quoted(text(mayBeEmpty: false))
         case .verbatim, .secret: quoted(text(mayBeEmpty: true))
         case .templated(let shape, let place): templated(shape, place)
         case .pattern(let pattern, _):

@@ -104,7 +104,7 @@ struct CastTests {
         let contract = Self.contract([Self.app(.launch), step])
         #expect(Cast.live.refusals(of: contract).isEmpty)
         let refusals = Cast.scripted.refusals(of: contract)
-        let isName = step.backendStep == .name
+        let isName = step.traits.kind == .name
         #expect(refusals.isEmpty == isName)
         #expect(refusals.allSatisfy { $0.location.line == 8 })
         let record = await Self.run([Self.app(.launch), step])
@@ -112,7 +112,7 @@ struct CastTests {
     }
 
     @Test func `every kind of step is tried`() {
-        let kinds = Set(Self.steps.compactMap(\.backendStep))
+        let kinds = Set(Self.steps.compactMap(\.traits.kind))
         #expect(kinds == Set(Demand.BackendStep.allCases))
     }
 

@@ -69,39 +69,9 @@ package struct Contract: Hashable, Codable, Sendable {
         let fields = expectation.states.flatMap(\.fields).map(\.name)
         var all = needs
         for step in given + steps {
-            switch step {
-            case .deliver(let delivery) where delivery.provider == .purchasely:
-                all.append(.purchasely)
-            case .call(let calls):
-                for call in calls {
-                    switch call.route {
-                    case .register: all.append(.register)
-                    case .login: all.append(.login)
-                    case .protected: all.append(.firebase)
-                    case .reconcile: all.append(.reconcile)
-                    }
-                }
-            case .request(let request)
-            where request.fields.contains {
-                Template($0.value).names.contains {
-                    TemplateWord.member(of: $0, after: TemplateWord.idToken.word) != nil
-                }
-            }:
-                all.append(.firebase)
-            case .restart, .killAtCall: all.append(.restart)
-            case .deliver(let delivery) where delivery.crash != nil: all.append(.restart)
-            case .provider(let plan) where plan.provider == .revenueCat:
-                all.append(.subscriberReads)
-            case .createAccount: all.append(.login)
-            case .phone(let step) where !isDeviceScenario:
-                all += [.accountApp, .register]
-                if case .app(let action) = step, action.name == .deleteAccount {
-                    all.append(.deletion)
-                }
-                if case .app(let action) = step, action.name == .login { all.append(.login) }
-            case .register, .name, .provider, .deliver, .request, .rotateKeys, .account, .phone:
-                break
-            }
+            // A scenario of an app alone asks nothing of a backend.
+            if case .phone = step, isDeviceScenario { continue }
+            all += step.traits.needs
         }
         if fields.contains("exists") || !expectation.forgotten.isEmpty { all.append(.users) }
         let comparesState =
@@ -121,16 +91,7 @@ package struct Contract: Hashable, Codable, Sendable {
         func add(_ name: String) {
             if !names.contains(name) { names.append(name) }
         }
-        for step in given + steps {
-            switch step {
-            case .register(let user), .account(let user, _), .name(let user, _): add(user)
-            case .deliver(let delivery): for user in delivery.users { add(user) }
-            case .call(let calls): for call in calls { call.user.map(add) }
-            case .request(let request): for user in request.users { add(user) }
-            case .phone(let step): for user in step.users { add(user) }
-            case .provider, .restart, .rotateKeys, .killAtCall, .createAccount: break
-            }
-        }
+        for step in given + steps { for user in step.traits.users { add(user) } }
         for identity in expectation.app?.identities ?? [] {
             switch identity.wanted {
             case .user(let user), .notUser(let user): add(user)

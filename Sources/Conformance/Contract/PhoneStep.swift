@@ -13,20 +13,23 @@ package enum PhoneStep: Hashable, Codable, Sendable {
     /// The store does something with what a user has bought.
     case store(StoreAct)
 
+    package var traits: StepTraits {
+        var traits = StepTraits(nil)
+        traits.users = users
+        traits.needs = [.accountApp, .register]
+        if case .app(let action) = self { traits.needs += action.needs }
+        traits.calm = .phone(self)
+        return traits
+    }
+
     /// The users whose ids it names.
     package var users: [String] {
         switch self {
         case .bridge: []
-        case .app(let action):
-            [action.anonymous, action.name.needsAccounts ? action.account : nil].compactMap { $0 }
+        case .app(let action): action.users
         case .store(let act): [act.user]
-        case .phone(let change):
-            TemplateValues.users(in: change.vault.values.sorted())
-                + (change.history ?? []).compactMap(\.user)
-        case .backend(let plan):
-            plan.answers.values.flatMap { $0 }.compactMap {
-                if case .recovered(let user) = $0 { user } else { nil }
-            }
+        case .phone(let change): change.users
+        case .backend(let plan): plan.users
         }
     }
 }

@@ -146,7 +146,7 @@ extension Field where Owner == Contract {
                 "variants",
                 .map(
                     key: .text("an axis"),
-                    value: .list(.text("a value"), countMin: 1),
+                    value: .list(.scalar("a value"), countMin: 1),
                     countRange: 1...10
                 ),
                 "Axes with their values: one case for each combination, with the values in place "
@@ -252,16 +252,8 @@ extension Contract {
     /// A request says itself what must come back.
     private func checkExpectation(_ keys: ReadKeys, _ reader: inout NodeReader) {
         guard let node = keys["expect"], case .mapping(let entries) = node.content else { return }
-        let saying = ["answers", "like", "effects", "state", "ids", "race", "app", "forgets"]
-        let hasAnswers = (given + steps).contains { step in
-            switch step {
-            case .request(let request): request.answer != nil
-            case .deliver(let delivery): delivery.answerPattern != nil
-            case .register, .name, .createAccount, .call, .provider, .restart, .rotateKeys,
-                .killAtCall, .account, .phone:
-                false
-            }
-        }
+        let saying = Expectation.grammar.shape.keys.filter(\.isSufficient).map(\.key)
+        let hasAnswers = (given + steps).contains(where: \.traits.hasOwnAnswer)
         guard !hasAnswers, !entries.contains(where: { saying.contains($0.key) }) else { return }
         reader.fail(
             .conflict("this contract expects nothing", remedy: "Add 'answers: 200'."),

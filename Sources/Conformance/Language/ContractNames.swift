@@ -43,7 +43,8 @@ struct ContractNames {
         case .name(.call, .introduces): add(texts, to: \.calls)
         // Templates name no phones, and what only refers to a delivery or a call makes none.
         case .name(.phone, _), .name(.delivery, _), .name(.call, _), .anyOf: break
-        case .text, .verbatim, .secret, .pattern, .flag, .count, .duration, .words, .openWords,
+        case .text, .scalar, .verbatim, .secret, .pattern, .flag, .count, .duration, .words,
+            .openWords,
             .json, .null, .pointer, .list, .map, .construct, .either, .templated:
             break
         }

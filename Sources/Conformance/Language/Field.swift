@@ -133,6 +133,13 @@ package struct Field<Owner: Sendable>: Sendable {
         return field
     }
 
+    /// It says something alone.
+    package var sufficient: Field {
+        var field = self
+        field.shape.isSufficient = true
+        return field
+    }
+
     /// Known since that version.
     package func since(_ version: String) -> Field {
         var field = self

@@ -81,6 +81,7 @@ package struct GrammarSchema {
 
     private func schema(_ shape: Shape) -> JSONValue {
         switch shape {
+        case .scalar: ["type": ["string", "number", "boolean"]]
         case .text, .verbatim, .secret: ["type": "string"]
         case .json: [:]
         case .templated(let shape, _): schema(shape)
@@ -124,7 +125,7 @@ package struct GrammarSchema {
     private func map(_ key: Shape, _ value: Shape, _ range: ClosedRange<Int>) -> JSONValue {
         var members: [JSONObject.Member] = [.init(key: "type", value: "object")]
         switch key {
-        case .text, .verbatim, .secret, .json, .templated: break
+        case .text, .scalar, .verbatim, .secret, .json, .templated: break
         case .words, .pattern, .name, .anyOf, .flag, .count, .duration, .openWords, .null,
             .pointer, .list, .map, .construct, .either:
             members.append(.init(key: "propertyNames", value: schema(key)))

@@ -28,7 +28,7 @@ package struct GrammarWalk {
         case .templated(let shape, let place): return visit(node, shape, place)
         case .either(let shapes): return visit(node, Self.choice(of: shapes, for: node), place)
         case .secret: return
-        case .text, .verbatim, .pattern, .name, .anyOf, .flag, .count, .duration, .words,
+        case .text, .scalar, .verbatim, .pattern, .name, .anyOf, .flag, .count, .duration, .words,
             .openWords, .json, .null, .pointer, .list, .map, .construct:
             break
         }
@@ -56,7 +56,8 @@ package struct GrammarWalk {
             case .construct(let construct):
                 visit(entry.keyNode, Self.unknown, nil)
                 visit(entry.value, construct[entry.key]?.shape ?? Self.unknown, place)
-            case .text, .verbatim, .secret, .pattern, .name, .anyOf, .flag, .count, .duration,
+            case .text, .scalar, .verbatim, .secret, .pattern, .name, .anyOf, .flag, .count,
+                .duration,
                 .words, .openWords, .null, .pointer, .list, .either, .templated:
                 visit(entry.keyNode, Self.unknown, nil)
                 visit(entry.value, Self.unknown, nil)
@@ -69,7 +70,8 @@ package struct GrammarWalk {
         switch shape {
         case .list(let element, _): element
         case .json: .json
-        case .text, .verbatim, .secret, .pattern, .name, .anyOf, .flag, .count, .duration, .words,
+        case .text, .scalar, .verbatim, .secret, .pattern, .name, .anyOf, .flag, .count, .duration,
+            .words,
             .openWords, .null, .pointer, .map, .construct, .either, .templated:
             unknown
         }
@@ -102,7 +104,8 @@ extension Shape {
             } else {
                 false
             }
-        case .text, .verbatim, .secret, .pattern, .name, .anyOf, .flag, .count, .duration, .words,
+        case .text, .scalar, .verbatim, .secret, .pattern, .name, .anyOf, .flag, .count, .duration,
+            .words,
             .openWords, .null, .pointer:
             node.scalar != nil
         }

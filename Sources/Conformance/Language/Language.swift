@@ -23,7 +23,7 @@ package enum Language {
                 introduction: """
                     Every key of a contract file. `assay explain KEY` says the same at the prompt.
 
-                    This page is generated from the grammar, which also reads and writes contracts \\
+                    This page is generated from the grammar, which also reads and writes contracts \
                     and makes `contracts/contract.schema.json`: it is changed there.
                     """
             )
@@ -33,7 +33,7 @@ package enum Language {
                 introduction: """
                     Every key of `assay.yaml`. `assay explain KEY` says the same at the prompt.
 
-                    This page is generated from the grammar, which also reads profiles and makes \\
+                    This page is generated from the grammar, which also reads profiles and makes \
                     `contracts/profile.schema.json`: it is changed there.
                     """
             )

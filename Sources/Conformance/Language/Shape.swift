@@ -3,6 +3,8 @@
 package indirect enum Shape: Hashable, Sendable {
     /// Any text; what it says, for people.
     case text(String)
+    /// A text, a number, or true or false, as YAML has them; what it says, for people.
+    case scalar(String)
     /// A text that may be empty; what it says, for people.
     case verbatim(String)
     /// A text that nobody looks into: it may be a secret.
@@ -90,6 +92,8 @@ package struct KeyShape: Hashable, Sendable {
     package let shape: Shape
     package let doc: String
     package var isRequired = false
+    /// It says something alone, so that whatever it stands in is not empty.
+    package var isSufficient = false
     /// What holds where the key is left out, for people; nil: nothing.
     package var fallback: String?
     /// The version of Assay that knows it first.
@@ -108,7 +112,7 @@ extension Shape {
     /// What stands there, in a few words.
     package var kind: String {
         switch self {
-        case .text(let what), .verbatim(let what), .pattern(_, let what): what
+        case .text(let what), .scalar(let what), .verbatim(let what), .pattern(_, let what): what
         case .secret: "a text; `${NAME}` and `${NAME:-default}` come from the environment"
         case .name(let kind, _): "the name of a \(kind.rawValue)"
         case .anyOf(let kind): "a \(kind.rawValue), or several: `ada|bob`"
@@ -122,12 +126,16 @@ extension Shape {
         case .json: "any value"
         case .null: "`null`"
         case .pointer: "a JSON pointer"
-        case .list(let element, _): "a list: \(element.kind)"
+        case .list: isSteps ? "a list of steps" : "a list: \(elementKind)"
         case .map(let key, let value, _): "a mapping, from \(key.kind) to \(value.kind)"
         case .construct(let construct): construct.owner
         case .either(let shapes): shapes.map(\.kind).joined(separator: "; or ")
         case .templated(let shape, _): shape.kind
         }
+    }
+
+    private var elementKind: String {
+        if case .list(let element, _) = self { element.kind } else { kind }
     }
 
     /// The constructs that stand there or below, each before those that it holds.
@@ -139,7 +147,8 @@ extension Shape {
         case .map(let key, let value, _): key.constructs + value.constructs
         case .either(let shapes): shapes.flatMap(\.constructs)
         case .templated(let shape, _): shape.constructs
-        case .text, .verbatim, .secret, .pattern, .name, .anyOf, .flag, .count, .duration, .words,
+        case .text, .scalar, .verbatim, .secret, .pattern, .name, .anyOf, .flag, .count, .duration,
+            .words,
             .openWords, .json, .null, .pointer:
             []
         }
@@ -153,7 +162,8 @@ extension Shape {
         case .map(_, let value, _): value.direct
         case .either(let shapes): shapes.flatMap(\.direct)
         case .templated(let shape, _): shape.direct
-        case .text, .verbatim, .secret, .pattern, .name, .anyOf, .flag, .count, .duration, .words,
+        case .text, .scalar, .verbatim, .secret, .pattern, .name, .anyOf, .flag, .count, .duration,
+            .words,
             .openWords, .json, .null, .pointer:
             []
         }

@@ -99,9 +99,9 @@ private struct Reading {
     }
 
     mutating func read(_ step: Step, at location: SourceLocation) {
-        if let kind = step.backendStep {
-            let isNamed = kind == .name && cast.apps.values.contains { $0.supports(.step(.name)) }
-            if !isNamed { ask(cast.backend, .step(kind), at: location) }
+        if let kind = step.traits.kind {
+            let isForApps = cast.apps.values.contains { $0.supports(.step(kind)) }
+            if !(kind.isForEverybody && isForApps) { ask(cast.backend, .step(kind), at: location) }
         }
         guard case .phone(let step) = step else { return }
         switch step {
@@ -229,14 +229,13 @@ extension Contract {
     package var isDeviceScenario: Bool {
         guard expectation.app != nil, backendDemands.isEmpty else { return false }
         return (given + steps).allSatisfy { step in
-            switch step {
-            case .name: true
-            case .phone(.store): false
-            case .phone(.app(let action)): !action.name.needsAccounts
-            case .phone: true
-            case .register, .createAccount, .deliver, .call, .request, .provider, .restart,
-                .rotateKeys, .killAtCall, .account:
-                false
+            guard case .phone(let step) = step else {
+                return step.traits.kind?.isForEverybody ?? false
+            }
+            return switch step {
+            case .store: false
+            case .app(let action): !action.name.needsAccounts
+            case .phone, .bridge, .backend: true
             }
         }
     }

@@ -26,12 +26,6 @@ package enum Demand: Hashable, Sendable {
     /// What must follow at the backend.
     case backend(BackendDemand)
 
-    /// The kinds of steps that no phone takes part in.
-    package enum BackendStep: String, Hashable, Sendable, CaseIterable {
-        case register, name, createAccount = "account", deliver, told, call, request, provider
-        case restart, rotateKeys = "rotate-keys", killAtCall = "crash-points", accountChange
-    }
-
     /// How an act is done, by the contract's key for it.
     package enum Manner: String, Hashable, Sendable, CaseIterable {
         case account, anonymous = "as", wrongPassword = "password", product, agrees
@@ -124,74 +118,6 @@ extension Demand: CustomStringConvertible {
         case .promise(let promise): "the promise '\(promise.rawValue)'"
         case .backend(let demand): "'\(demand.rawValue)' of a backend"
         }
-    }
-}
-
-extension Step {
-    /// What the step asks for, apart from what happens on phones.
-    package var backendStep: Demand.BackendStep? {
-        switch self {
-        case .register: .register
-        case .name: .name
-        case .createAccount: .createAccount
-        case .deliver(let delivery):
-            if case .told = delivery.subject { .told } else { .deliver }
-        case .call: .call
-        case .request: .request
-        case .provider: .provider
-        case .restart: .restart
-        case .rotateKeys: .rotateKeys
-        case .killAtCall: .killAtCall
-        case .account: .accountChange
-        case .phone: nil
-        }
-    }
-}
-
-extension AppAction {
-    var demands: [Demand] {
-        let manners: [(Demand.Manner, Bool)] = [
-            (.account, account != nil), (.anonymous, anonymous != nil),
-            (.wrongPassword, hasWrongPassword), (.product, product != nil), (.agrees, agrees),
-            (.atOnce, isAtOnce), (.argument, argument != nil), (.time, time != nil),
-            (.killedAt, killedAt != nil), (.despia, app == .despia),
-        ]
-        return [.gesture(name)] + manners.filter(\.1).map { .manner($0.0, name) }
-    }
-}
-
-extension PhoneChange {
-    var demands: [Demand] {
-        var demands: [Demand] = []
-        if let act { demands.append(.change(act)) }
-        if let kind { demands.append(.kind(kind)) }
-        if !vault.isEmpty { demands.append(.property(.vault)) }
-        if history != nil { demands.append(.property(.history)) }
-        if installID != nil { demands.append(.property(.installID)) }
-        return demands
-    }
-}
-
-extension AppBackendPlan {
-    var demands: [Demand] {
-        let answers = answers.sorted { $0.key < $1.key }.flatMap(\.value)
-        return answers.map { .answer(Demand.BackendAnswer($0)) }
-            + (learnsPurchases ? [] : [.untoldPurchases])
-    }
-}
-
-extension AppExpectation {
-    /// What is expected, each where it stands.
-    var demands: [(demand: Demand, location: SourceLocation)] {
-        var demands = promises.map { (demand: Demand.promise($0.name), location: $0.location) }
-        demands += commands.map { (.app(.commands), $0.location) }
-        demands += identities.map { (.app(.id), $0.location) }
-        demands += screens.map { (.app(.screen), $0.location) }
-        if isBounded { demands.append((.app(.start), location)) }
-        if registeredMin != nil || registeredMax != nil {
-            demands.append((.app(.registered), location))
-        }
-        return demands
     }
 }
 

@@ -48,13 +48,7 @@ package enum Performer: Hashable, Sendable {
     }
 
     private func supports(_ kind: Demand.BackendStep) -> Bool {
-        switch kind {
-        // A name stands for an id from then on, whoever plays.
-        case .name: self == .backend || isOnDespia
-        case .register, .createAccount, .deliver, .told, .call, .request, .provider, .restart,
-            .rotateKeys, .killAtCall, .accountChange:
-            self == .backend
-        }
+        self == .backend || kind.isForEverybody && isOnDespia
     }
 
     private func supports(_ act: AppAction.Name) -> Bool {

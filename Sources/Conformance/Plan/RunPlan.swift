@@ -44,15 +44,7 @@ package struct RunPlan: Hashable, Codable, Sendable {
     }
 
     package var hasRestart: Bool {
-        steps.contains { step in
-            switch step {
-            case .restart, .killAtCall: true
-            case .deliver(let delivery): delivery.crash != nil
-            case .register, .name, .createAccount, .provider, .call, .request, .rotateKeys,
-                .account, .phone:
-                false
-            }
-        }
+        steps.contains(where: \.traits.restarts)
     }
 
     /// Whether copies are held back, which starves everybody else of a backend that takes one
@@ -66,15 +58,6 @@ package struct RunPlan: Hashable, Codable, Sendable {
     /// Whether it touches what other runs share: the backend's process, Firebase's keys.
     package var needsSolitude: Bool {
         hasRestart || countsFetches || touchesEverybody
-            || steps.contains { step in
-                switch step {
-                case .rotateKeys: true
-                case .provider(let plan): plan.provider == .firebase
-                case .restart, .killAtCall, .deliver, .call, .request, .register, .name,
-                    .createAccount,
-                    .account, .phone:
-                    false
-                }
-            }
+            || steps.contains(where: \.traits.isShared)
     }
 }

@@ -40,10 +40,10 @@ package enum Twin {
     /// stands before it: it stays behind the latest of those events, and before all others when it
     /// stands before any.
     private static func inOrder(_ steps: [Step]) -> [Step] {
-        let registrations = steps.filter(makesSomebody)
+        let registrations = steps.filter(\.traits.makesSomebody)
         var latest: Duration?
         var others: [(time: Duration?, step: Step)] = []
-        for step in steps where !makesSomebody(step) {
+        for step in steps where !step.traits.makesSomebody {
             let time = time(step)
             if let time { latest = latest.map { max($0, time) } ?? time }
             others.append((time ?? latest, step))
@@ -59,15 +59,6 @@ package enum Twin {
         return registrations + sorted.map(\.element.step)
     }
 
-    private static func makesSomebody(_ step: Step) -> Bool {
-        switch step {
-        case .register, .name, .createAccount: true
-        case .provider, .deliver, .restart, .rotateKeys, .killAtCall, .call, .request, .account,
-            .phone:
-            false
-        }
-    }
-
     /// When an event happened; nil for what happens where it stands, and for events whose time the
     /// contract does not know.
     private static func time(_ step: Step) -> Duration? {
@@ -80,22 +71,7 @@ package enum Twin {
 
     /// The steps without failures, losses, restarts and waits.
     private static func calm(_ steps: [Step]) -> [Step] {
-        steps.compactMap { step in
-            switch step {
-            case .register, .name, .createAccount, .call, .request, .account, .phone: return step
-            case .provider, .restart, .rotateKeys, .killAtCall: return nil
-            case .deliver(var delivery):
-                delivery.isAlongLadder = false
-                delivery.answersLost = 0
-                delivery.requestsCut = 0
-                delivery.hangUps = 0
-                delivery.crash = nil
-                delivery.delay = .zero
-                delivery.answers = nil
-                delivery.isDropped = false
-                return .deliver(delivery)
-            }
-        }
+        steps.compactMap(\.traits.calm)
     }
 
     /// Each event once: no repeats, no copies.

@@ -343,3 +343,18 @@ extension Field where Owner == Expectation {
         )
     }
 }
+
+extension AppExpectation {
+    /// What is expected, each where it stands.
+    var demands: [(demand: Demand, location: SourceLocation)] {
+        var demands = promises.map { (demand: Demand.promise($0.name), location: $0.location) }
+        demands += commands.map { (.app(.commands), $0.location) }
+        demands += identities.map { (.app(.id), $0.location) }
+        demands += screens.map { (.app(.screen), $0.location) }
+        if isBounded { demands.append((.app(.start), location)) }
+        if registeredMin != nil || registeredMax != nil {
+            demands.append((.app(.registered), location))
+        }
+        return demands
+    }
+}

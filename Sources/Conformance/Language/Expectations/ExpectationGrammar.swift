@@ -5,20 +5,20 @@ extension Expectation {
         "What must follow: absolutes where a protocol fixes the value, relations everywhere else.",
         blank: { _ in Expectation(answers: .statuses([200])) }
     ) {
-        Field<Expectation>.answers
+        Field<Expectation>.answers.sufficient
         Field<Expectation>.within
-        Field<Expectation>.like
+        Field<Expectation>.like.sufficient
         Field<Expectation>.compare
-        Field<Expectation>.ids
+        Field<Expectation>.ids.sufficient
         Field<Expectation>.alike
-        Field<Expectation>.race
+        Field<Expectation>.race.sufficient
         Field<Expectation>.overlap
         Field<Expectation>.watch
         Field<Expectation>.secrets
         Field<Expectation>.keyFetches
-        Field<Expectation>.effects
-        Field<Expectation>.state
-        Field<Expectation>.forgets
-        Field<Expectation>.app
+        Field<Expectation>.effects.sufficient
+        Field<Expectation>.state.sufficient
+        Field<Expectation>.forgets.sufficient
+        Field<Expectation>.app.sufficient
     }.beside("compare", ["like"])
 }

@@ -116,3 +116,32 @@ extension StepForm {
         extract: { if case .phone(.app(let action)) = $0 { action } else { nil } }
     )
 }
+
+extension AppAction {
+    var demands: [Demand] {
+        let manners: [(Demand.Manner, Bool)] = [
+            (.account, account != nil), (.anonymous, anonymous != nil),
+            (.wrongPassword, hasWrongPassword), (.product, product != nil), (.agrees, agrees),
+            (.atOnce, isAtOnce), (.argument, argument != nil), (.time, time != nil),
+            (.killedAt, killedAt != nil), (.despia, app == .despia),
+        ]
+        return [.gesture(name)] + manners.filter(\.1).map { .manner($0.0, name) }
+    }
+
+    /// The users whose ids it names.
+    var users: [String] {
+        [anonymous, name.needsAccounts ? account : nil].compactMap { $0 }
+    }
+
+    /// What a backend must have for it, beside its users.
+    var needs: [Feature] {
+        switch name {
+        case .deleteAccount: [.deletion]
+        case .login: [.login]
+        case .launch, .launchTwice, .reload, .kill, .upgrade, .upgradeTwice, .purchase, .restore,
+            .logout, .status, .callback, .wait, .signUp, .signIn, .google, .forgotPassword,
+            .refresh:
+            []
+        }
+    }
+}

@@ -136,3 +136,18 @@ extension StepForm {
         extract: { if case .phone(.backend(let plan)) = $0 { plan } else { nil } }
     )
 }
+
+extension AppBackendPlan {
+    var demands: [Demand] {
+        let answers = answers.sorted { $0.key < $1.key }.flatMap(\.value)
+        return answers.map { .answer(Demand.BackendAnswer($0)) }
+            + (learnsPurchases ? [] : [.untoldPurchases])
+    }
+
+    /// The users whose ids it names.
+    var users: [String] {
+        answers.values.flatMap { $0 }.compactMap {
+            if case .recovered(let user) = $0 { user } else { nil }
+        }
+    }
+}

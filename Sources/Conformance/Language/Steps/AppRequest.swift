@@ -180,3 +180,18 @@ extension StepForm {
         extract: { if case .request(let request) = $0 { request } else { nil } }
     )
 }
+
+extension AppRequest {
+    var traits: StepTraits {
+        var traits = StepTraits(.request)
+        traits.users = users
+        let names = fields.flatMap { Template($0.value).names }
+        let hasToken = names.contains {
+            TemplateWord.member(of: $0, after: TemplateWord.idToken.word) != nil
+        }
+        if hasToken { traits.needs = [.firebase] }
+        traits.calm = .request(self)
+        traits.hasOwnAnswer = answer != nil
+        return traits
+    }
+}

@@ -140,3 +140,21 @@ extension Call {
         return call
     }
 }
+
+extension Call {
+    /// Of calls that are released at the same moment.
+    static func traits(of calls: [Call]) -> StepTraits {
+        var traits = StepTraits(.call)
+        traits.users = calls.compactMap(\.user)
+        traits.needs = calls.map { call in
+            switch call.route {
+            case .register: .register
+            case .login: .login
+            case .protected: .firebase
+            case .reconcile: .reconcile
+            }
+        }
+        traits.calm = .call(calls)
+        return traits
+    }
+}

@@ -130,3 +130,32 @@ package struct Delivery: Hashable, Codable, Sendable {
         }
     }
 }
+
+extension Delivery {
+    var traits: StepTraits {
+        var traits = StepTraits(.deliver)
+        if case .told = subject { traits.kind = .told }
+        traits.users = users
+        if provider == .purchasely { traits.needs.append(.purchasely) }
+        if crash != nil { traits.needs.append(.restart) }
+        traits.calm = .deliver(calm)
+        traits.hasOwnAnswer = answerPattern != nil
+        traits.restarts = crash != nil
+        traits.isDisturbance = disturbedCount > 0
+        return traits
+    }
+
+    /// It arrives at the first attempt, at once.
+    private var calm: Delivery {
+        var delivery = self
+        delivery.isAlongLadder = false
+        delivery.answersLost = 0
+        delivery.requestsCut = 0
+        delivery.hangUps = 0
+        delivery.crash = nil
+        delivery.delay = .zero
+        delivery.answers = nil
+        delivery.isDropped = false
+        return delivery
+    }
+}

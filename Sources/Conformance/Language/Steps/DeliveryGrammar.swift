@@ -479,3 +479,11 @@ extension Delivery.Edit {
     .beside("to", ["set"])
     .beside("set", ["to"])
 }
+
+extension StepForm {
+    static let deliver = StepForm(
+        Delivery.grammar,
+        embed: { .deliver($0) },
+        extract: { if case .deliver(let delivery) = $0 { delivery } else { nil } }
+    )
+}

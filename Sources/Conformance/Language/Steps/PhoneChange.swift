@@ -224,3 +224,20 @@ extension StepForm {
         extract: { if case .phone(.phone(let change)) = $0 { change } else { nil } }
     )
 }
+
+extension PhoneChange {
+    var demands: [Demand] {
+        var demands: [Demand] = []
+        if let act { demands.append(.change(act)) }
+        if let kind { demands.append(.kind(kind)) }
+        if !vault.isEmpty { demands.append(.property(.vault)) }
+        if history != nil { demands.append(.property(.history)) }
+        if installID != nil { demands.append(.property(.installID)) }
+        return demands
+    }
+
+    /// The users whose ids it names.
+    var users: [String] {
+        TemplateValues.users(in: vault.values.sorted()) + (history ?? []).compactMap(\.user)
+    }
+}

@@ -140,13 +140,28 @@ extension StepForm {
             + "new key from now on.",
         embed: { plan in plan.map { .provider($0) } ?? .rotateKeys },
         extract: { step in
-            switch step {
-            case .provider(let plan) where plan.provider == .firebase: .some(plan)
-            case .rotateKeys: .some(nil)
-            case .register, .name, .createAccount, .deliver, .call, .request, .provider, .restart,
-                .killAtCall, .account, .phone:
-                nil
-            }
+            if case .rotateKeys = step { return .some(nil) }
+            guard case .provider(let plan) = step, plan.provider == .firebase else { return nil }
+            return .some(plan)
         }
     )
+}
+
+extension ProviderPlan {
+    var traits: StepTraits {
+        var traits = StepTraits(.provider)
+        if provider == .revenueCat { traits.needs = [.subscriberReads] }
+        traits.isShared = provider == .firebase
+        traits.isDisturbance = true
+        return traits
+    }
+}
+
+extension StepTraits {
+    /// Firebase signs with a new key from now on.
+    static var rotation: StepTraits {
+        var traits = StepTraits(.rotateKeys)
+        traits.isShared = true
+        return traits
+    }
 }

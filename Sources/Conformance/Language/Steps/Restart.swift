@@ -168,23 +168,36 @@ extension StepForm {
         },
         write: { step in
             var form = RestartForm()
-            switch step {
-            case .restart(let restart):
+            if case .restart(let restart) = step {
                 form.signal = restart.signal
                 form.timeZone = restart.timeZone
-            case .killAtCall(let party, let position):
+            } else if case .killAtCall(let party, let position) = step {
                 form.party = party
                 form.position = position
-            case .deliver(let delivery):
-                guard let crash = delivery.crash else { return nil }
+            } else if case .deliver(let delivery) = step, let crash = delivery.crash {
                 form.signal = crash.signal
                 form.moment = crash.moment
                 form.during = delivery.name
-            case .register, .name, .createAccount, .call, .request, .provider, .rotateKeys,
-                .account, .phone:
+            } else {
                 return nil
             }
             return form
         }
     )
+}
+
+extension Restart {
+    var traits: StepTraits { .restart(.restart) }
+}
+
+extension StepTraits {
+    static var killAtCall: StepTraits { .restart(.killAtCall) }
+
+    fileprivate static func restart(_ kind: Demand.BackendStep) -> StepTraits {
+        var traits = StepTraits(kind)
+        traits.needs = [.restart]
+        traits.restarts = true
+        traits.isDisturbance = true
+        return traits
+    }
 }

@@ -1,0 +1,41 @@
+/// Somebody makes an account by which people sign in; Firebase revokes or disables a user.
+extension StepForm {
+    static let createAccount = StepForm(
+        "account",
+        .name(.account, .introduces),
+        "Somebody made this account, by which people sign in.",
+        embed: { .createAccount($0) },
+        extract: { if case .createAccount(let account) = $0 { account } else { nil } }
+    )
+
+    static func account(_ change: Step.AccountChange) -> StepForm {
+        StepForm(
+            change.rawValue,
+            .name(.user, .mentions),
+            change == .revoke
+                ? "Firebase revokes the user's sessions." : "Firebase disables the user.",
+            embed: { .account(user: $0, change) },
+            extract: { step in
+                guard case .account(let user, change) = step else { return nil }
+                return user
+            }
+        )
+    }
+}
+
+extension StepTraits {
+    static func creation(of account: String) -> StepTraits {
+        var traits = StepTraits(.createAccount)
+        traits.needs = [.login]
+        traits.calm = .createAccount(account)
+        traits.makesSomebody = true
+        return traits
+    }
+
+    static func change(of user: String, _ change: Step.AccountChange) -> StepTraits {
+        var traits = StepTraits(.accountChange)
+        traits.users = [user]
+        traits.calm = .account(user: user, change)
+        return traits
+    }
+}
