@@ -179,7 +179,9 @@ let package = Package(
         ),
         .testTarget(
             name: "PhoneTests",
-            dependencies: ["Conformance", "ContractFiles", "FakeServers", "Phone", "Providers"],
+            dependencies: [
+                "Conformance", "ContractFiles", "FakeServers", "Phone", "Providers", "Replay",
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -218,14 +218,26 @@ struct DeviceRun: Sendable {
     ) async throws -> RunReport {
         let began = SuiteRun.now()
         let base = Instant(milliseconds: (began.milliseconds / 1000 - 3600) * 1000)
-        var suite = DeviceSuite(profile: profile, cast: performer.cast(profile))
-        suite.jobs = jobs
-        suite.nonce = seed
-        suite.knownFailures = knownFailures
-        suite.keepsEvidence = keepsEvidence
-        if let progress {
-            suite.started = { progress.report(.started($0)) }
-            suite.finished = { progress.report(.finished($0, done: $1, of: $2)) }
+        var generator = SeededGenerator(seed: 0, text: seed)
+        var options = SuiteRunner.Options(
+            seed: generator.next(),
+            jobs: jobs,
+            nonce: seed,
+            knownFailures: knownFailures
+        )
+        options.keepsEvidence = keepsEvidence
+        let chosen = options
+        let cast = performer.cast(profile)
+        func run(_ play: @escaping DeviceStage.Play) async -> [CaseResult] {
+            let stage = DeviceStage(
+                profile: profile,
+                cast: cast,
+                options: chosen,
+                clock: RealClock(),
+                play: play
+            )
+            let runner = SuiteRunner(on: stage, options: chosen) { progress?.report($0) }
+            return await runner.run(contracts)
         }
         let start = ContinuousClock().now
         let cases: [CaseResult]
@@ -235,9 +247,9 @@ struct DeviceRun: Sendable {
         case .scripted(let defects):
             target = "the built-in app"
             let profile = profile
-            cases = await suite.run(contracts) { plan, name, _ in
+            cases = await run { plan, name, _ in
                 await Simulation.run(
-                    plan,
+                    plan.subject,
                     name: name,
                     profile: profile,
                     base: base,
@@ -259,22 +271,20 @@ struct DeviceRun: Sendable {
                 url: url,
                 profile: profile,
                 base: base,
-                allowedHosts: allowedHosts
+                allowedHosts: allowedHosts,
+                clock: RealClock()
             )
             if let text = await BrowserScenario.check(setting) {
                 throw Failure(.unreachable, "cannot open the app: \(text)")
             }
             let pictures = pictures
-            let names = contracts.map(\.caseID)
-            cases = await suite.run(contracts) { plan, name, mayImprove in
-                // The suite numbers its runs in the order of the cases.
-                let number = Int(String(name.split(separator: "-").last ?? "")) ?? 0
-                return await BrowserScenario.run(
-                    plan,
+            cases = await run { plan, name, mayImprove in
+                await BrowserScenario.run(
+                    plan.subject,
                     name: name,
                     setting: setting,
                     mayImprove: mayImprove,
-                    pictured: pictures.map { Self.writer(of: names[number], in: $0) }
+                    pictured: pictures.map { Self.writer(of: plan.contract.caseID, in: $0) }
                 )
             }
             blocked = setting.blockedHosts.withLock { $0 }

@@ -19,7 +19,7 @@ package final class BackendUnderTest: Sendable {
     package init(
         client: any Transport,
         process: (any BackendProgram)?,
-        clock: any RunClock = RealClock(),
+        clock: any RunClock,
         ready: Profile.Endpoint,
         startMax: Duration = .seconds(30),
         takesAnyAnswer: Bool = false

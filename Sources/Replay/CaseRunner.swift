@@ -107,7 +107,6 @@ final class CaseRunner: Sendable {
 
     func runOnce(_ plan: CasePlan) async -> CaseResult {
         let start = executor.clock.now
-        report(.started(plan.contract.caseID))
         if let result = givenUp(plan) { return result }
         let outputStart = executor.backend.process?.outputSize ?? 0
         var evidence = await evidence(plan)

@@ -56,7 +56,7 @@ struct Deliveries {
             }
             if let killer = progress.killer {
                 // The next attempt is minutes away; by then the backend is up again.
-                if await killer.value == false { return }
+                if await killer.joined() == false { return }
             } else if await isGone(outcome, &progress) {
                 return
             }

@@ -120,6 +120,11 @@ struct Patience: Sendable {
     /// Whether it ended although most of the time was lost.
     var isCut: Bool { clock.now >= hardEnd }
 
+    /// Waits until it is over, or the task is cancelled.
+    func elapse() async {
+        while !isOver, !Task.isCancelled { await pause(hardEnd - start) }
+    }
+
     /// Waits, but for no longer than the limit.
     func pause(_ time: Duration) async {
         await clock.pause(max(.microseconds(1), min(time, end - heartbeat.counted)))

@@ -17,8 +17,7 @@ struct LateLook {
     func revise(_ results: inout [CaseResult?]) async {
         let passed = cases.passed
         guard !passed.isEmpty else { return }
-        let patience = executor.patience(max(Self.straggleMin, cases.sight.latency * 10))
-        while !patience.isOver, !Task.isCancelled { await patience.pause(.milliseconds(20)) }
+        await executor.patience(max(Self.straggleMin, cases.sight.latency * 10)).elapse()
         let last = executor.world.journal.read { $0.lastCalls() }
         for case let item in passed where results.contains(where: { $0?.isPassed(item) == true }) {
             guard var result = await revised(item, last),

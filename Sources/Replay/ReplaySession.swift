@@ -65,11 +65,12 @@ package final class ReplaySession: Sendable {
         appDefects: Set<AccountApp.Defect> = [],
         clientDefects: Set<ClientDefect> = []
     ) async throws(OpenError) {
+        let clock = RealClock()
         world = FakeWorld(
             journalBytesMax: journalBytesMax,
             keys: Self.keys(profile),
             seed: seed,
-            wallClock: { RealClock().wall }
+            wallClock: { clock.wall }
         )
         var servers: [FakeServer] = []
         let isSigned = profile.obstacle(to: .signedTokens) == nil
@@ -128,6 +129,7 @@ package final class ReplaySession: Sendable {
             backend = BackendUnderTest(
                 client: BackendClient(base: target),
                 process: process,
+                clock: clock,
                 ready: profile.start?.ready ?? Profile.Endpoint(method: "GET", path: "/"),
                 takesAnyAnswer: profile.start?.takesAnyAnswer ?? false
             )
@@ -140,6 +142,7 @@ package final class ReplaySession: Sendable {
             world: world,
             profile: profile,
             base: base,
+            clock: clock,
             appDefects: appDefects,
             clientDefects: clientDefects
         )

@@ -38,6 +38,17 @@ extension RunClock {
     }
 }
 
+extension Task where Failure == Never {
+    /// Its value; a cancellation of whoever waits for it reaches it too.
+    func joined() async -> Success {
+        await withTaskCancellationHandler {
+            await value
+        } onCancel: {
+            cancel()
+        }
+    }
+}
+
 /// The time of this machine, which passes while the machine sleeps too.
 package struct RealClock: RunClock {
     private static let origin = ContinuousClock.now

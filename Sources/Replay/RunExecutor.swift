@@ -31,7 +31,7 @@ package final class RunExecutor: Sendable {
         world: FakeWorld,
         profile: Profile,
         base: Instant,
-        clock: any RunClock = RealClock(),
+        clock: any RunClock,
         appDefects: Set<AccountApp.Defect> = [],
         clientDefects: Set<ClientDefect> = []
     ) {
@@ -108,7 +108,9 @@ package final class RunExecutor: Sendable {
             await carryOut(step, plan, within: within, &progress)
             if progress.trouble != nil || Task.isCancelled { break }
         }
+        // It must not stop the backend of whoever comes next.
         progress.killer?.cancel()
+        _ = await progress.killer?.value
         await observePhones(progress)
         let final = progress
         func record(_ settling: RunRecord.Settling) -> RunRecord {
@@ -236,7 +238,7 @@ package final class RunExecutor: Sendable {
         case .account(let user, let change): self.change(user, change, progress)
         case .phone(let step): await carryOut(step, plan, &progress)
         case .killAtCall:
-            if await progress.killer?.value != true, !Task.isCancelled {
+            if await progress.killer?.joined() != true, !Task.isCancelled {
                 progress.trouble = .disturbanceMissed("the backend did not make that call")
             }
             progress.killer = nil

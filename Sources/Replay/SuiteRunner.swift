@@ -1,10 +1,8 @@
 package import Conformance
-internal import FakeServers
 
-/// Runs a selection of cases, side by side, and judges each.
+/// Runs a selection of cases, side by side or alone, and tells what came of each.
 ///
-/// Cases are planned here and carried out by `RunExecutor`; device scenarios, which no backend plays
-/// in, run by `DeviceSuite`.
+/// The only one: how a case is played and judged is the stage's, before a backend or on phones alone.
 package final class SuiteRunner: Sendable {
     package struct Options: Sendable {
         package var seed: UInt64
@@ -33,30 +31,45 @@ package final class SuiteRunner: Sendable {
         case backendRestarted(String)
     }
 
-    private let executor: RunExecutor
+    private let stage: any SuiteStage
     private let options: Options
     private let report: @Sendable (Event) -> Void
-    private let doneCount = Locked(0)
 
     package init(
+        on stage: any SuiteStage,
+        options: Options,
+        report: @escaping @Sendable (Event) -> Void
+    ) {
+        self.stage = stage
+        self.options = options
+        self.report = report
+    }
+
+    /// Before a backend under test.
+    package convenience init(
         executor: RunExecutor,
         options: Options,
         report: @escaping @Sendable (Event) -> Void
     ) {
-        self.executor = executor
-        self.options = options
-        self.report = report
+        self.init(
+            on: BackendStage(executor: executor, options: options, report: report),
+            options: options,
+            report: report
+        )
     }
+
+    /// The result of a case that cannot be run here; nil when it can.
+    package func obstacle(_ plan: CasePlan) -> CaseResult? { stage.obstacle(plan) }
 
     /// Runs all cases and returns their results in the order given; after a cancellation, the
     /// cases that did not finish are `notRun`.
     package func run(_ contracts: [Contract]) async -> [CaseResult] {
         await withTaskGroup(of: [CaseResult]?.self) { group in
             group.addTask {
-                await self.executor.heartbeat.beat()
+                await self.stage.accompany()
                 return nil
             }
-            group.addTask { await self.judged(contracts) }
+            group.addTask { await self.results(of: contracts) }
             var results: [CaseResult] = []
             for await part in group {
                 guard let part else { continue }
@@ -67,122 +80,152 @@ package final class SuiteRunner: Sendable {
         }
     }
 
-    private func judged(_ contracts: [Contract]) async -> [CaseResult] {
-        let calibration = Calibration(executor: executor, nonce: options.nonce)
-        let runnable = contracts.map { CasePlan($0) }.filter { obstacle($0) == nil }
-        var sight = Calibration.blind
-        if runnable.contains(where: { $0.subject.observes }) {
-            sight = await calibration.sight()
-            report(.calibrated(sight))
-        }
-        let cases = CaseRunner(executor: executor, options: options, sight: sight, report: report)
-        let plans = await expanded(contracts, cases)
-        var results = [CaseResult?](repeating: nil, count: plans.count)
-        let queue = await queue(plans) { index, result in results[index] = result }
-        var alone = queue.alone
-        await withTaskGroup(of: (Int, CaseResult?).self) { group in
-            var waiting = queue.shared[...]
-            func add() {
-                guard let index = waiting.popFirst() else { return }
-                group.addTask { (index, await cases.runShared(plans[index])) }
-            }
-            for _ in 0..<options.jobs { add() }
-            for await (index, result) in group {
-                // What a cancellation cut short says nothing.
-                if Task.isCancelled { continue }
-                if let result {
-                    results[index] = finished(result, plans.count)
-                } else {
-                    alone.append(index)
-                }
-                add()
-            }
-        }
-        let last = alone.filter { plans[$0].subject.touchesEverybody }
-        for index in alone where !last.contains(index) && !Task.isCancelled {
-            guard let result = await cases.runAlone(plans[index]) else { continue }
-            results[index] = finished(result, plans.count)
-        }
-        if !Task.isCancelled {
-            let look = LateLook(executor: executor, calibration: calibration, cases: cases)
-            await look.revise(&results)
-        }
-        // After these, what is in the journal of another case is not of its own making.
-        for index in last where !Task.isCancelled {
-            guard let result = await cases.runAlone(plans[index]) else { continue }
-            results[index] = finished(result, plans.count)
-        }
-        return zip(results, plans).map { result, plan in
-            guard let result else {
-                return CaseResult(contract: plan.contract, verdict: .notRun, note: "interrupted")
-            }
-            return withKnownFailures(result)
-        }
-    }
+    // MARK: The order of things
 
-    /// Who runs beside others and who alone; cases that cannot be run are finished at once.
-    private func queue(
-        _ plans: [CasePlan],
-        _ finish: (Int, CaseResult) -> Void
-    ) async -> (shared: [Int], alone: [Int]) {
-        let isSerialised =
-            plans.contains { obstacle($0) == nil && $0.subject.hasHeldCopies }
-            ? await HeldCopies(run: executor).isSerialised() : false
-        var shared: [Int] = []
-        var alone: [Int] = []
+    private func results(of contracts: [Contract]) async -> [CaseResult] {
+        let given = contracts.map { CasePlan($0) }
+        let open = await stage.open(for: given.filter { stage.obstacle($0) == nil })
+        let plans = await expanded(given, on: open)
+        var tally = Tally(plans, options.knownFailures, report)
         for (index, plan) in plans.enumerated() {
-            if let result = obstacle(plan) {
-                finish(index, finished(result, plans.count))
-            } else if plan.subject.needsSolitude || isSerialised && plan.subject.hasHeldCopies {
-                alone.append(index)
-            } else {
-                shared.append(index)
-            }
+            if let result = stage.obstacle(plan) { tally.finish(index, result) }
         }
-        var generator = SeededGenerator(seed: options.seed)
-        shared.shuffle(using: &generator)
-        return (shared, alone)
+        let (together, alone, last) = await queue(plans, open)
+        let again = await play(together, on: open, &tally)
+        await play(alone + again, aloneOn: open, &tally)
+        if !Task.isCancelled { await open.revise(&tally.results) }
+        // After these, what is in the journal of another case is not of its own making.
+        await play(last, aloneOn: open, &tally)
+        return tally.final
     }
 
-    private func finished(_ result: CaseResult, _ total: Int) -> CaseResult {
-        let done = doneCount.withLock { count in
-            count += 1
-            return count
-        }
-        report(.finished(withKnownFailures(result), done: done, of: total))
-        return result
-    }
-
-    /// The plans in the order of the contracts, with one for each crash point of those that ask for
-    /// crash points.
-    private func expanded(_ contracts: [Contract], _ cases: CaseRunner) async -> [CasePlan] {
+    /// The cases in the order of the contracts, those that stand for several spread out.
+    private func expanded(_ given: [CasePlan], on open: any OpenStage) async -> [CasePlan] {
         var plans: [CasePlan] = []
-        for contract in contracts {
-            let plan = CasePlan(contract)
-            guard case .crashPoints(let faults) = contract.search, obstacle(plan) == nil,
-                !Task.isCancelled, let golden = await cases.twins(plan).first,
-                // A golden run that failed knows only some of the calls; the case says so itself.
-                golden.trouble == nil
-            else {
-                plans.append(plan)
-                continue
-            }
-            let points = CasePlan.crashPoints(in: golden, faults: faults)
-            // Without a single call there is one case, and the disturbance rule says why.
-            plans += points.isEmpty ? [plan] : points.map { plan.disturbed(at: $0) }
+        for plan in given {
+            plans += stage.obstacle(plan) == nil ? await open.expanded(plan) : [plan]
         }
         guard let isWanted = options.isWanted else { return plans }
         return plans.filter { isWanted($0.contract) }
     }
 
-    /// The result of a case that cannot be run here; nil when it can.
-    package func obstacle(_ plan: CasePlan) -> CaseResult? {
-        Obstacle(profile: executor.profile, isStarted: executor.backend.process != nil)
-            .result(plan)
+    /// The places of those that can be played, by their turns; who plays beside others does so in
+    /// an order that the seed chose.
+    private func queue(
+        _ plans: [CasePlan],
+        _ open: any OpenStage
+    ) async -> (together: [Int], alone: [Int], last: [Int]) {
+        let playable = plans.indices.filter { stage.obstacle(plans[$0]) == nil }
+        let turns = await open.turns(of: playable.map { plans[$0] })
+        func places(_ turn: Turn) -> [Int] {
+            zip(playable, turns).filter { $0.1 == turn }.map(\.0)
+        }
+        var generator = SeededGenerator(seed: options.seed)
+        return (places(.together).shuffled(using: &generator), places(.alone), places(.last))
     }
 
-    private func withKnownFailures(_ result: CaseResult) -> CaseResult {
-        options.knownFailures.applied(to: result)
+    // MARK: Playing
+
+    /// What came of one turn.
+    private enum Outcome: Sendable {
+        case earned(CaseResult)
+        /// Others disturbed it.
+        case again
+        /// What a cancellation cut short says nothing.
+        case cutShort
+    }
+
+    /// Plays so many at once as there are jobs.
+    ///
+    /// - Returns: Those that have to be played again, alone.
+    private func play(
+        _ queue: [Int],
+        on open: any OpenStage,
+        _ tally: inout Tally
+    ) async -> [Int] {
+        let plans = tally.plans
+        var again: [Int] = []
+        await withTaskGroup(of: (Int, Outcome).self) { group in
+            var waiting = queue[...]
+            func add() {
+                guard let index = waiting.popFirst() else { return }
+                group.addTask {
+                    (index, await self.outcome(of: plans[index], index, on: open, isAlone: false))
+                }
+            }
+            for _ in 0..<options.jobs { add() }
+            for await (index, outcome) in group {
+                switch outcome {
+                case .earned(let result): tally.finish(index, result)
+                case .again: again.append(index)
+                case .cutShort: break
+                }
+                add()
+            }
+        }
+        return again
+    }
+
+    private func play(
+        _ queue: [Int],
+        aloneOn open: any OpenStage,
+        _ tally: inout Tally
+    ) async {
+        for index in queue {
+            let plan = tally.plans[index]
+            if case .earned(let result) = await outcome(of: plan, index, on: open, isAlone: true) {
+                tally.finish(index, result)
+            }
+        }
+    }
+
+    private func outcome(
+        of plan: CasePlan,
+        _ number: Int,
+        on open: any OpenStage,
+        isAlone: Bool
+    ) async -> Outcome {
+        if Task.isCancelled { return .cutShort }
+        report(.started(plan.contract.caseID))
+        let result = await open.result(of: plan, number: number, isAlone: isAlone)
+        if Task.isCancelled { return .cutShort }
+        return result.map { .earned($0) } ?? .again
+    }
+}
+
+/// What has come of the cases of a suite so far.
+private struct Tally {
+    let plans: [CasePlan]
+    /// Before the list of known failures is looked at.
+    var results: [CaseResult?]
+    private let knownFailures: KnownFailures
+    private let report: @Sendable (SuiteRunner.Event) -> Void
+    private var doneCount = 0
+
+    init(
+        _ plans: [CasePlan],
+        _ knownFailures: KnownFailures,
+        _ report: @escaping @Sendable (SuiteRunner.Event) -> Void
+    ) {
+        self.plans = plans
+        self.knownFailures = knownFailures
+        self.report = report
+        results = [CaseResult?](repeating: nil, count: plans.count)
+    }
+
+    mutating func finish(_ index: Int, _ result: CaseResult) {
+        results[index] = result
+        doneCount += 1
+        let told = knownFailures.applied(to: result)
+        report(.finished(told, done: doneCount, of: plans.count))
+    }
+
+    /// All results; a case that did not finish was interrupted.
+    var final: [CaseResult] {
+        zip(results, plans).map { result, plan in
+            result.map(knownFailures.applied)
+                ?? CaseResult(contract: plan.contract, verdict: .notRun, note: "interrupted")
+        }
     }
 }
 

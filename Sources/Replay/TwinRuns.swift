@@ -51,21 +51,17 @@ final class TwinRuns: Sendable {
             state.tasks[twin] = task
             return task
         }
-        return await withTaskCancellationHandler {
-            await task.value.map(\.record)
-        } onCancel: {
-            task.cancel()
-        }
+        return await task.joined().map(\.record)
     }
 
     /// The twins as they look once they have had as much time as a case has.
     func matured(of plan: CasePlan) async -> [RunRecord] {
         guard let twin = plan.twin, let task = state.withLock({ $0.tasks[twin] }) else { return [] }
-        let runs = await task.value
+        let runs = await task.joined()
         guard let youngest = runs.map(\.ended).max() else { return [] }
         let age = executor.heartbeat.counted - youngest
         let rest = executor.shortPatience(sight.latency) - age
-        if rest > .zero { await wait(rest) }
+        if rest > .zero { await executor.patience(rest).elapse() }
         return await looked(runs).map(\.record)
     }
 
@@ -139,11 +135,6 @@ final class TwinRuns: Sendable {
             later[index].record = await executor.lookAgain(later[index].record, probes: isSameLife)
         }
         return later
-    }
-
-    private func wait(_ time: Duration) async {
-        let patience = executor.patience(time)
-        while !patience.isOver, !Task.isCancelled { await patience.pause(time) }
     }
 }
 

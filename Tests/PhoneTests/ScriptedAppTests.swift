@@ -1,6 +1,7 @@
 import Conformance
 import ContractFiles
 import Phone
+import Replay
 import Testing
 
 /// The scripted app keeps every promise, and each defect breaks what it was made for.
@@ -14,12 +15,27 @@ struct ScriptedAppTests {
         _ defects: Set<ClientDefect> = []
     ) async -> [CaseResult] {
         let profile = Profile()
-        return await DeviceSuite(profile: profile, cast: .scripted).run(contracts) {
-            plan,
-            name,
-            _ in
-            await Simulation.run(plan, name: name, profile: profile, base: base, defects: defects)
+        let options = SuiteRunner.Options(
+            seed: 0,
+            jobs: 1,
+            nonce: "app",
+            knownFailures: KnownFailures()
+        )
+        let stage = DeviceStage(
+            profile: profile,
+            cast: .scripted,
+            options: options,
+            clock: RealClock()
+        ) { plan, name, _ in
+            await Simulation.run(
+                plan.subject,
+                name: name,
+                profile: profile,
+                base: base,
+                defects: defects
+            )
         }
+        return await SuiteRunner(on: stage, options: options) { _ in }.run(contracts)
     }
 
     @Test func `it satisfies every scenario`() async {

@@ -108,7 +108,7 @@ extension BrowserScenario: PhonePerformer {
             }
             let page = try await BrowserPage(devTools, context: context, ref: launch.page)
             let events = page.events
-            let task = Task { [weak self] in
+            let task = clock.task { [weak self] in
                 for await event in events {
                     guard let self else { return }
                     await self.take(event, page)

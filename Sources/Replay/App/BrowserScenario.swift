@@ -15,6 +15,7 @@ package final class BrowserScenario: Sendable {
         package let base: Instant
         /// Hosts other than loopback that a page may call.
         package let allowedHosts: Set<String>
+        package let clock: any RunClock
         /// Hosts that pages wanted to call and were not allowed to.
         package let blockedHosts = Locked<Set<String>>([])
 
@@ -23,13 +24,15 @@ package final class BrowserScenario: Sendable {
             url: String,
             profile: Profile,
             base: Instant,
-            allowedHosts: Set<String>
+            allowedHosts: Set<String>,
+            clock: any RunClock
         ) {
             self.chromium = chromium
             self.url = url
             self.profile = profile
             self.base = base
             self.allowedHosts = allowedHosts
+            self.clock = clock
         }
     }
 
@@ -54,7 +57,7 @@ package final class BrowserScenario: Sendable {
 
     let setting: Setting
     let state: Locked<State>
-    private let start = ContinuousClock().now
+    private let start: Duration
 
     /// So long the page has to keep silent before it counts as done.
     static let quiet: Int64 = 250_000
@@ -64,6 +67,7 @@ package final class BrowserScenario: Sendable {
 
     private init(_ name: String, _ setting: Setting) {
         self.setting = setting
+        start = setting.clock.now
         var generator = SeededGenerator(seed: 0, text: name)
         state = Locked(
             State(
@@ -121,13 +125,11 @@ package final class BrowserScenario: Sendable {
     }
 
     var profile: Profile { setting.profile }
+    var clock: any RunClock { setting.clock }
     var devTools: DevTools { setting.chromium.devTools }
 
     /// Microseconds since the scenario began.
-    var now: Int64 {
-        let time = (ContinuousClock().now - start).components
-        return time.seconds * 1_000_000 + time.attoseconds / 1_000_000_000_000
-    }
+    var now: Int64 { (clock.now - start).microseconds }
 
     func edit<Result>(_ body: (inout State, Int64) -> Result) -> Result {
         let time = now
@@ -155,7 +157,7 @@ package final class BrowserScenario: Sendable {
         var record = await look(plan)
         let deadline = now + profile.app.startup.microseconds
         while record.trouble == nil, mayImprove(record), now < deadline, !Task.isCancelled {
-            try? await ContinuousClock().sleep(for: .milliseconds(60))
+            await clock.pause(.milliseconds(60))
             record = await look(plan)
         }
         return record
@@ -219,7 +221,7 @@ package final class BrowserScenario: Sendable {
                 return state.trouble != nil || now >= end || isQuiet && isMet(state, now)
             }
             if isOver { return }
-            try? await ContinuousClock().sleep(for: .milliseconds(15))
+            await clock.pause(.milliseconds(15))
         }
     }
 }

@@ -142,8 +142,9 @@ extension BrowserScenario {
         case .answered(let response, let delay)?:
             if delay > .zero {
                 // The plan says how long this answer takes.
-                let task = Task { [weak self] in
-                    try? await ContinuousClock().sleep(for: delay)
+                let clock = clock
+                let task = clock.task { [weak self] in
+                    await clock.pause(delay)
                     self?.answer(request, response, sequence, route, page)
                 }
                 state.withLock { $0.tasks.append(task) }

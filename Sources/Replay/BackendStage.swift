@@ -1,0 +1,82 @@
+package import Conformance
+internal import FakeServers
+
+/// A backend under test: cases are planned, carried out and compared with their twins by
+/// `CaseRunner`.
+package struct BackendStage: SuiteStage {
+    private let executor: RunExecutor
+    private let options: SuiteRunner.Options
+    private let report: @Sendable (SuiteRunner.Event) -> Void
+
+    package init(
+        executor: RunExecutor,
+        options: SuiteRunner.Options,
+        report: @escaping @Sendable (SuiteRunner.Event) -> Void
+    ) {
+        self.executor = executor
+        self.options = options
+        self.report = report
+    }
+
+    package func obstacle(_ plan: CasePlan) -> CaseResult? {
+        Obstacle(profile: executor.profile, isStarted: executor.backend.process != nil)
+            .result(plan)
+    }
+
+    /// Learns what of this backend can be seen, when any case looks behind the answers.
+    package func open(for plans: [CasePlan]) async -> any OpenStage {
+        let calibration = Calibration(executor: executor, nonce: options.nonce)
+        var sight = Calibration.blind
+        if plans.contains(where: { $0.subject.observes }) {
+            sight = await calibration.sight()
+            report(.calibrated(sight))
+        }
+        return CalibratedStage(
+            cases: CaseRunner(executor: executor, options: options, sight: sight, report: report),
+            calibration: calibration
+        )
+    }
+
+    /// Tells how much of the time that passes this process really has.
+    package func accompany() async { await executor.heartbeat.beat() }
+}
+
+/// A backend under test, and what is known about looking at it.
+struct CalibratedStage: OpenStage {
+    let cases: CaseRunner
+    let calibration: Calibration
+
+    private var executor: RunExecutor { cases.executor }
+
+    /// One case for each crash point of one that asks for crash points.
+    func expanded(_ plan: CasePlan) async -> [CasePlan] {
+        guard case .crashPoints(let faults) = plan.contract.search, !Task.isCancelled,
+            let golden = await cases.twins(plan).first,
+            // A golden run that failed knows only some of the calls; the case says so itself.
+            golden.trouble == nil
+        else { return [plan] }
+        let points = CasePlan.crashPoints(in: golden, faults: faults)
+        // Without a single call there is one case, and the disturbance rule says why.
+        return points.isEmpty ? [plan] : points.map { plan.disturbed(at: $0) }
+    }
+
+    func turns(of plans: [CasePlan]) async -> [Turn] {
+        let isSerialised =
+            plans.contains { $0.subject.hasHeldCopies }
+            ? await HeldCopies(run: executor).isSerialised() : false
+        return plans.map { plan in
+            if plan.subject.touchesEverybody { return .last }
+            let starvesOthers = isSerialised && plan.subject.hasHeldCopies
+            return plan.subject.needsSolitude || starvesOthers ? .alone : .together
+        }
+    }
+
+    func result(of plan: CasePlan, number: Int, isAlone: Bool) async -> CaseResult? {
+        isAlone ? await cases.runAlone(plan) : await cases.runShared(plan)
+    }
+
+    func revise(_ results: inout [CaseResult?]) async {
+        await LateLook(executor: executor, calibration: calibration, cases: cases)
+            .revise(&results)
+    }
+}

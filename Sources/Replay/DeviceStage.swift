@@ -1,0 +1,81 @@
+package import Conformance
+
+/// Phones alone, before no backend that is judged: how a scenario is carried out is the caller's, by
+/// the scripted app in virtual time or by a page in a browser.
+package struct DeviceStage: SuiteStage, OpenStage {
+    /// Carries one scenario out in the namespace of that name; the last parameter tells whether
+    /// waiting longer could change the verdict.
+    package typealias Play =
+        @Sendable (
+            _ plan: CasePlan, _ name: String, _ mayImprove: @Sendable (RunRecord) -> Bool
+        ) async -> RunRecord
+
+    private let profile: Profile
+    private let cast: Cast
+    private let options: SuiteRunner.Options
+    private let clock: any RunClock
+    private let play: Play
+
+    /// - Parameters:
+    ///   - profile: Endpoints, keys and budgets.
+    ///   - cast: Who plays; a scenario that it does not play in full does not run.
+    ///   - options: The suite's.
+    ///   - clock: By which it is told how long a scenario took.
+    ///   - play: Carries a scenario out.
+    package init(
+        profile: Profile,
+        cast: Cast,
+        options: SuiteRunner.Options,
+        clock: any RunClock,
+        play: @escaping Play
+    ) {
+        self.profile = profile
+        self.cast = cast
+        self.options = options
+        self.clock = clock
+        self.play = play
+    }
+
+    package func obstacle(_ plan: CasePlan) -> CaseResult? {
+        cast.refusals(of: plan.contract).first.map {
+            CaseResult(contract: plan.contract, verdict: .notRun, note: $0.note)
+        }
+    }
+
+    package func open(for plans: [CasePlan]) async -> any OpenStage { self }
+
+    package func accompany() async {}
+
+    package func expanded(_ plan: CasePlan) async -> [CasePlan] { [plan] }
+
+    /// No two scenarios share a phone.
+    package func turns(of plans: [CasePlan]) async -> [Turn] { plans.map { _ in .together } }
+
+    package func result(of plan: CasePlan, number: Int, isAlone: Bool) async -> CaseResult? {
+        let start = clock.now
+        let profile = profile
+        let sight = RunRecord.Sight(seesEffects: false, seesState: false, latency: .zero)
+        @Sendable func evidence(_ record: RunRecord) -> CaseEvidence {
+            CaseEvidence(plan: plan, subject: record, twins: [], profile: profile, sight: sight)
+        }
+        let record = await play(plan, "\(options.nonce)-\(number)") { record in
+            Judge.mayImprove(Judge.judge(evidence(record)).findings)
+        }
+        let (verdict, findings) = Judge.judge(evidence(record))
+        var result = CaseResult(
+            contract: plan.contract,
+            verdict: verdict,
+            findings: findings,
+            seconds: Double((clock.now - start).milliseconds) / 1000,
+            note: verdict == .inconclusive ? findings.first?.actual : nil,
+            settling: record.settling,
+            timeline: verdict == .passed ? [] : record.exchanges.map(\.shortened),
+            base: record.base
+        )
+        if options.keepsEvidence { result.evidence = evidence(record) }
+        return result
+    }
+
+    /// A scenario is over when its record is there.
+    package func revise(_ results: inout [CaseResult?]) async {}
+}

@@ -1,0 +1,41 @@
+package import Conformance
+
+/// Where the cases of a suite are played: before a backend under test, or on phones alone.
+///
+/// A stage knows what a case is; `SuiteRunner` knows who plays beside whom, and what is told of it.
+package protocol SuiteStage: Sendable {
+    /// Why a case cannot be played here; nil when it can.
+    func obstacle(_ plan: CasePlan) -> CaseResult?
+    /// Gets ready for these cases, none of which has an obstacle.
+    func open(for plans: [CasePlan]) async -> any OpenStage
+    /// Goes on beside all cases until it is cancelled.
+    func accompany() async
+}
+
+/// A stage that is ready for cases.
+package protocol OpenStage: Sendable {
+    /// The cases that one without an obstacle stands for, in their order; usually itself.
+    func expanded(_ plan: CasePlan) async -> [CasePlan]
+    /// When each of these cases is played, none of which has an obstacle.
+    func turns(of plans: [CasePlan]) async -> [Turn]
+    /// Plays a case and judges it.
+    ///
+    /// - Parameters:
+    ///   - plan: The case.
+    ///   - number: Its place in the suite, from 0: the same however many play at once.
+    ///   - isAlone: Whether nobody else plays meanwhile.
+    /// - Returns: Nil when others disturbed it, so that it has to be played again, alone.
+    func result(of plan: CasePlan, number: Int, isAlone: Bool) async -> CaseResult?
+    /// Corrects results by what has become known since; called when nobody plays.
+    func revise(_ results: inout [CaseResult?]) async
+}
+
+/// When a case is played.
+package enum Turn: Hashable, Sendable {
+    /// Beside others.
+    case together
+    /// While nobody else plays.
+    case alone
+    /// Alone, and after all others were judged for good: it acts upon what they left behind.
+    case last
+}
