@@ -23,14 +23,14 @@ struct Sentinel {
         let start = run.clock.now
         guard await purchase(progress) else { return nil }
         var sight = RunRecord.Sight(seesEffects: false, seesState: false, latency: .zero)
-        sight.readsSubscribers = exchanges(progress).contains {
-            $0.from == .backend && $0.to == .revenueCat
-        }
+        sight.readsSubscribers = exchanges(progress, by: .backend).contains { $0.to == .revenueCat }
         let patience = run.patience(wait)
         var pause: Duration = .milliseconds(1)
         while true {
             if expected.seesEffects, !sight.seesEffects {
-                sight.seesEffects = exchanges(progress).contains { !$0.effects.isEmpty }
+                sight.seesEffects = exchanges(progress, by: .backend).contains {
+                    !$0.effects.isEmpty
+                }
             }
             if expected.seesState, !sight.seesState {
                 sight.seesState = await states(progress) != before
@@ -54,7 +54,7 @@ struct Sentinel {
                 ($0, Set<JSONPointer>())
             }
         )
-        for exchange in exchanges(progress) {
+        for exchange in exchanges(progress, by: .assay) {
             guard case .probe(let probe, _) = exchange.purpose, exchange.completed != nil,
                 case .document(let document) = ObservedState(exchange)
             else { continue }
@@ -92,15 +92,21 @@ struct Sentinel {
         return (200..<300).contains(response.status)
     }
 
-    private func exchanges(_ progress: RunExecutor.Progress) -> [Exchange] {
+    private func exchanges(
+        _ progress: RunExecutor.Progress,
+        by party: Exchange.Party
+    ) -> [Exchange] {
         world.journal.read {
-            $0.exchanges(in: progress.namespace.name, from: progress.firstSequence)
+            $0.exchanges(in: progress.namespace.name, from: progress.firstSequence, by: party)
         }
     }
 
     private func states(_ progress: RunExecutor.Progress) async -> [ObservedState] {
+        let first = world.journal.read { $0.nextSequence }
         await Observation(run: run).probe([Self.user], progress)
-        let exchanges = exchanges(progress)
+        let exchanges = world.journal.read {
+            $0.exchanges(in: progress.namespace.name, from: first, by: .assay)
+        }
         return run.profile.probes.compactMap { probe in
             exchanges.last {
                 if case .probe(probe.name, Self.user) = $0.purpose { true } else { false }

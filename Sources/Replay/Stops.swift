@@ -14,36 +14,30 @@ struct Stops {
     func awaitDisturbance(_ plan: RunPlan, _ progress: RunExecutor.Progress) async {
         for case .provider(let failing) in plan.steps
         where failing.provider == .oneSignal && failing.answers.first != .asUsual {
-            let patience = run.patience(run.profile.patience)
-            while !patience.isOver, !Task.isCancelled {
-                let isHit = world.journal.read {
-                    $0.exchanges(in: progress.namespace.name, from: progress.firstSequence)
-                }.contains { $0.from == .backend && $0.to == failing.provider }
-                if isHit { return }
-                await patience.pause(.milliseconds(2))
-            }
+            let calls = BackendCalls(
+                party: failing.provider,
+                namespace: progress.namespace.name,
+                first: progress.firstSequence
+            )
+            _ = await run.hasMade(1, of: calls)
         }
     }
 
     /// Waits beside the steps for the call at which the backend is to die.
     func startKiller(_ plan: RunPlan, _ progress: inout RunExecutor.Progress) {
         for case .killAtCall(let party, let position) in plan.steps {
-            let (name, first) = (progress.namespace.name, progress.firstSequence)
+            let calls = BackendCalls(
+                party: party,
+                namespace: progress.namespace.name,
+                first: progress.firstSequence
+            )
             let snapshot = progress
             progress.killer = run.clock.task {
-                let patience = run.patience(run.profile.patience)
-                while !patience.isOver, !Task.isCancelled {
-                    let calls = world.journal.read { $0.exchanges(in: name, from: first) }
-                        .filter { $0.from == .backend && $0.to == party }
-                    if calls.count >= position {
-                        world.heal(namespace: name)
-                        var progress = snapshot
-                        await restart(Restart(signal: .kill), &progress)
-                        return progress.trouble == nil
-                    }
-                    await patience.pause(.milliseconds(1))
-                }
-                return false
+                guard await run.hasMade(position, of: calls) else { return false }
+                world.heal(namespace: calls.namespace)
+                var progress = snapshot
+                await restart(Restart(signal: .kill), &progress)
+                return progress.trouble == nil
             }
         }
     }

@@ -70,12 +70,18 @@ package struct Journal: Sendable {
         trim()
     }
 
-    /// The exchanges of one namespace, in order, from a sequence number on.
-    package func exchanges(in namespace: String, from sequence: Int = 0) -> [Exchange] {
+    /// The exchanges of one namespace, in order, from a sequence number on; only those that one
+    /// party began, when it is named.
+    package func exchanges(
+        in namespace: String,
+        from sequence: Int = 0,
+        by party: Exchange.Party? = nil
+    ) -> [Exchange] {
         let start = head + max(0, sequence - first)
         guard start < entries.count else { return [] }
         return entries[start...].compactMap {
-            $0.namespace == namespace ? $0.exchange : nil
+            let isWanted = $0.namespace == namespace && (party.map(\.rawValue) ?? $0.from) == $0.from
+            return isWanted ? $0.exchange : nil
         }
     }
 
