@@ -65,10 +65,15 @@ struct CaseSearch {
             guard result.verdict != .passed else { continue }
             let names = order.map { events[$0] }.joined(separator: ", ")
             let exchanges = Order.inversions(order)
+            let told =
+                "\(names) (\(exchanges) exchange\(exchanges == 1 ? "" : "s") of neighbours; "
+                + "\(index + 1) of \(orders.count) orders tried)"
+            // What could not be decided broke nothing.
             result.note =
-                "smallest reordering that breaks it: \(names) (\(exchanges) "
-                + "exchange\(exchanges == 1 ? "" : "s") of neighbours; \(index + 1) of "
-                + "\(orders.count) orders tried)"
+                result.verdict == .failed
+                ? "smallest reordering that breaks it: \(told)"
+                : [result.note, "when the order was \(told)"].compactMap { $0 }
+                    .joined(separator: ", ")
             return result
         }
         return last
