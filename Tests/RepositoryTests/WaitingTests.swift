@@ -51,7 +51,7 @@ struct WaitingTests {
         "Sources/Replay/BackendUnderTest.swift": "asks a starting backend again, up to a limit",
         "Sources/Replay/RunClock.swift": "the one clock of the runner",
         "Tests/ReplayTests/Simulation/SimulatedMachine.swift": "the clock of a simulated machine",
-        "Sources/Replay/App/BrowserScenario.swift": "looks again at a page, up to a limit",
+        "Tests/ReplayTests/HeartbeatTests.swift": "a clock whose time the test says",
         "Sources/AssayCLI/RecordCommand.swift": "how often a person is told how far it is",
         "Tests/FakeServersTests/RawConnection.swift": "the hang guard of a bare socket",
     ]

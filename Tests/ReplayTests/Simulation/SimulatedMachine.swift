@@ -132,8 +132,10 @@ final class SimulatedMachine: @unchecked Sendable {
     func run<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) -> Value? {
         nonisolated(unsafe) var result: Value?
         Task(executorPreference: core(.assay)) { result = await work() }
-        for _ in 0..<Self.stepCountMax where result == nil {
+        var stepCount = 0
+        while result == nil, stepCount < Self.stepCountMax {
             guard step() else { return nil }
+            stepCount += 1
         }
         return result
     }

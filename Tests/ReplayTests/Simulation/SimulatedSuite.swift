@@ -113,7 +113,7 @@ enum SimulatedContracts {
         ),
     ]
 
-    private static func contract(
+    static func contract(
         _ id: String,
         _ steps: [Step],
         given: [Step] = [],
@@ -160,7 +160,7 @@ enum SimulatedContracts {
         )
     }
 
-    private static func deliver(
+    static func deliver(
         _ name: String,
         _ type: String = "INITIAL_PURCHASE",
         at time: Duration = .zero,
@@ -175,11 +175,11 @@ enum SimulatedContracts {
         return .deliver(delivery)
     }
 
-    private static func again(_ name: String) -> Delivery {
+    static func again(_ name: String) -> Delivery {
         Delivery(name: name + "Again", subject: .repeats(name))
     }
 
-    private static func fail(_ answers: [ProviderPlan.Answer]) -> Step {
+    static func fail(_ answers: [ProviderPlan.Answer]) -> Step {
         .provider(ProviderPlan(provider: .oneSignal, answers: answers))
     }
 }
@@ -200,6 +200,30 @@ struct SimulatedSuite: Sendable {
         /// How long it took on the machine's clock.
         let time: Duration
         let stallCount: Int
+        private let world: FakeWorld
+
+        init(
+            results: [CaseResult]?,
+            time: Duration,
+            stallCount: Int,
+            world: FakeWorld
+        ) {
+            self.results = results
+            self.time = time
+            self.stallCount = stallCount
+            self.world = world
+        }
+
+        /// All that was said, in order.
+        var journal: [Exchange] { world.journal.read { $0.exchanges } }
+
+        /// How many runs the cases took, their twins among them; without calibration and sentinels.
+        var runCount: Int {
+            world.namespaces.count { name in
+                let parts = name.split(separator: "-")
+                return parts.count == 2 && parts[0] == "n" && Int(parts[1]) != nil
+            }
+        }
 
         /// The verdicts by case, in words that a failing test prints.
         var text: String {
@@ -282,6 +306,11 @@ struct SimulatedSuite: Sendable {
             try? await backend.start()
             return await runner.run(contracts)
         }
-        return Outcome(results: results, time: machine.now, stallCount: machine.stallCount)
+        return Outcome(
+            results: results,
+            time: machine.now,
+            stallCount: machine.stallCount,
+            world: world
+        )
     }
 }

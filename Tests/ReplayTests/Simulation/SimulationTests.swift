@@ -5,7 +5,8 @@ import Testing
 /// The runner proves itself: before a backend that is correct by construction it is never red, and
 /// before one that is broken never green, whatever the seed lets happen when.
 ///
-/// `ASSAY_SIMULATIONS=N` tries N times as many seeds; a failure names the seed that shows it.
+/// `ASSAY_SIMULATIONS=N` tries N times as many seeds; a failure names the seed that shows it. How fast
+/// that goes says `SimulationSpeedTests`.
 @Suite("Simulated runner")
 struct SimulationTests {
     private static let factor = UInt64(
@@ -61,6 +62,8 @@ struct SimulationTests {
             let (first, second) = (suite.run(), suite.run())
             #expect(first.time == second.time)
             #expect(first.stallCount == second.stallCount)
+            #expect(first.journal == second.journal)
+            #expect(first.journal.count > 200)
             let pairs = zip(try #require(first.results), try #require(second.results))
             for (left, right) in pairs {
                 #expect(left.verdict == right.verdict)
@@ -68,7 +71,9 @@ struct SimulationTests {
                 #expect(left.evidence == right.evidence, "\(left.contract.caseID)")
             }
             suite.seed = 8
-            #expect(suite.run().time != first.time)
+            let other = suite.run()
+            #expect(other.time != first.time)
+            #expect(other.journal != first.journal)
         }
     }
 

@@ -1,0 +1,166 @@
+import Conformance
+import Testing
+
+@testable import Replay
+
+/// Starting a backend and waiting until it answers, and telling why it does not.
+@Suite("Backend under test")
+struct BackendUnderTestTests {
+    private static func start(_ bench: Bench) throws -> String? {
+        try bench.run { bench in
+            do throws(BackendUnderTest.UnreachableError) {
+                try await bench.executor.backend.start()
+                return nil
+            } catch {
+                return error.description
+            }
+        }
+    }
+
+    /// Answers the ready path with each of these in turn, and with the last one from then on.
+    private static func answers(_ bench: Bench, _ outcomes: [Exchange.Outcome]) {
+        bench.backend.answer = { backend, arrival in
+            guard arrival.request.path == "/ready" else { return nil }
+            return outcomes[min(backend.arrivals.count, outcomes.count) - 1]
+        }
+    }
+
+    private static func status(_ status: Int) -> Exchange.Outcome {
+        .answered(HTTPMessage.Response(status))
+    }
+
+    private static let refused = Exchange.Outcome.failed(.refused, "the connection was refused")
+
+    @Test func `it is launched, and asked until it answers`() throws {
+        let bench = Bench()
+        Self.answers(bench, [Self.refused, Self.refused, Self.status(503), Self.status(200)])
+        #expect(try Self.start(bench) == nil)
+        #expect(bench.backend.acts == ["launch"])
+        #expect(bench.backend.arrivals.count == 4)
+        #expect(bench.clock.now == .milliseconds(15), "five milliseconds between two questions")
+        #expect(bench.executor.backend.life == 1)
+    }
+
+    @Test(
+        "a backend that Assay started has to be ready",
+        arguments: [
+            (200, true), (204, true), (302, true), (399, true), (400, false), (404, false),
+            (500, false), (503, false),
+        ]
+    )
+    func ready(status: Int, isReady: Bool) throws {
+        let bench = Bench()
+        Self.answers(bench, [Self.status(status)])
+        let error = try Self.start(bench)
+        #expect((error == nil) == isReady)
+        guard !isReady else { return }
+        #expect(error?.hasPrefix("played was not ready after 30 s: GET /ready") == true)
+        #expect(error?.contains("answered \(status)") == true)
+        #expect(bench.clock.now >= .seconds(30))
+    }
+
+    @Test("a backend that runs already need not know the path", arguments: [200, 404, 405, 500])
+    func runsAlready(status: Int) throws {
+        let bench = Bench(isStarted: false)
+        Self.answers(bench, [Self.status(status)])
+        #expect(try Self.start(bench) == nil)
+        #expect(bench.backend.acts.isEmpty)
+    }
+
+    @Test func `one that runs nowhere is told of at once`() throws {
+        let bench = Bench(isStarted: false)
+        Self.answers(bench, [Self.refused])
+        #expect(try Self.start(bench) == "played: the connection was refused")
+        #expect(bench.clock.now == .zero)
+    }
+
+    @Test func `one that is silent is given five seconds, and more if Assay started it`() throws {
+        let mute = Exchange.Outcome.failed(.closed, "the connection was reset")
+        for (isStarted, seconds) in [(false, 5), (true, 30)] {
+            let bench = Bench(isStarted: isStarted)
+            Self.answers(bench, [mute])
+            let error = try #require(try Self.start(bench))
+            #expect(error.contains("after \(seconds) s: the connection was reset"))
+            #expect(bench.clock.now >= .seconds(seconds))
+            #expect(bench.clock.now < .seconds(seconds) + .milliseconds(10))
+        }
+    }
+
+    @Test func `one that ends is not waited for, and its last words are shown`() throws {
+        let bench = Bench()
+        bench.backend.outputText = "no such table: users"
+        bench.backend.answer = { backend, _ in
+            backend.exitText = "it ended with 1"
+            return Self.refused
+        }
+        let error = try Self.start(bench)
+        #expect(error == "the backend did not start: it ended with 1\nno such table: users")
+        #expect(bench.clock.now == .zero)
+    }
+
+    @Test func `one that cannot be launched is not asked`() throws {
+        let bench = Bench()
+        bench.backend.launchError = "cannot start 'nodee': no such file"
+        #expect(try Self.start(bench) == "cannot start 'nodee': no such file")
+        #expect(bench.backend.arrivals.isEmpty)
+    }
+
+    @Test func `a cancellation ends the waiting`() throws {
+        let bench = Bench()
+        Self.answers(bench, [Self.status(503)])
+        let error = try bench.run { bench in
+            let starting = bench.clock.task { () -> String? in
+                do throws(BackendUnderTest.UnreachableError) {
+                    try await bench.executor.backend.start()
+                    return nil
+                } catch {
+                    return error.description
+                }
+            }
+            await bench.clock.pause(.milliseconds(52))
+            starting.cancel()
+            return await starting.value
+        }
+        #expect(error == "interrupted while waiting for the backend")
+        #expect(bench.clock.now == .milliseconds(52))
+    }
+
+    @Test func `a restart is a stop and a start, and one life more`() throws {
+        let bench = Bench()
+        let lives = try bench.run { bench in
+            let backend = bench.executor.backend
+            var lives = [backend.life]
+            for signal in [Restart.Signal.kill, .terminate] {
+                try? await backend.restart(signal)
+                lives.append(backend.life)
+            }
+            return lives
+        }
+        #expect(lives == [0, 1, 2])
+        #expect(bench.backend.acts == ["stop KILL", "launch", "stop TERM", "launch"])
+    }
+
+    @Test func `the last thing is an end, a sweep and a farewell`() throws {
+        let bench = Bench()
+        _ = try bench.run { bench in
+            await bench.executor.backend.stop()
+            return true
+        }
+        #expect(bench.backend.acts == ["stop TERM", "sweep", "close"])
+    }
+
+    @Test func `only a refused connection says that nobody is there`() throws {
+        let outcomes: [(Exchange.Outcome, Bool)] = [
+            (Self.refused, false), (.failed(.closed, ""), true), (.failed(.timedOut, ""), true),
+            (.failed(.malformed, ""), true), (Self.status(500), true), (Self.status(200), true),
+        ]
+        for (outcome, isThere) in outcomes {
+            let bench = Bench()
+            Self.answers(bench, [outcome])
+            #expect(
+                try bench.run { await $0.executor.backend.isReachable() } == isThere,
+                "\(outcome)"
+            )
+        }
+    }
+}

@@ -1,0 +1,567 @@
+import Conformance
+import FakeServers
+import Testing
+
+@testable import Replay
+
+/// Cases before a backend that the test plays itself, by the real runner.
+struct PlayedCases: Sendable {
+    let bench: Bench
+    var contracts: [Contract]
+    var jobs = 1
+    var seed: UInt64 = 0
+    var keepsEvidence = false
+
+    struct Outcome: Sendable {
+        let results: [CaseResult]
+        let events: [String]
+
+        subscript(id: String) -> CaseResult? { results.first { $0.contract.id == id } }
+        var verdicts: [Verdict] { results.map(\.verdict) }
+        func count(_ event: String) -> Int { events.count { $0.hasPrefix(event) } }
+    }
+
+    func run() throws -> Outcome {
+        let log = Locked<[String]>([])
+        var options = SuiteRunner.Options(
+            seed: seed,
+            jobs: jobs,
+            nonce: "n",
+            knownFailures: KnownFailures()
+        )
+        options.keepsEvidence = keepsEvidence
+        let runner = SuiteRunner(executor: bench.executor, options: options) { event in
+            let text =
+                switch event {
+                case .calibrated: "calibrated"
+                case .started(let id): "started \(id)"
+                case .finished(let result, _, _): "finished \(result.contract.id)"
+                case .backendRestarted(let text): "restarted \(text)"
+                }
+            log.withLock { $0.append(text) }
+        }
+        let contracts = contracts
+        let results = try bench.run { _ in await runner.run(contracts) }
+        return Outcome(results: results, events: log.withLock { $0 })
+    }
+}
+
+/// What becomes of a case when its backend fails, ends, keeps silent or is late.
+@Suite("Case runner")
+struct CaseRunnerTests {
+    private static func purchase(
+        _ id: String = "purchase",
+        pushes: Int? = 1,
+        like relation: Expectation.Relation? = nil,
+        search: Search? = nil,
+        _ steps: [Step] = [SimulatedContracts.deliver("a")]
+    ) -> Contract {
+        SimulatedContracts.contract(
+            id,
+            steps,
+            like: relation,
+            states: [("access", true)],
+            pushes: pushes,
+            search: search
+        )
+    }
+
+    private static func answersOnly(_ id: String, _ steps: [Step] = []) -> Contract {
+        SimulatedContracts.contract(
+            id,
+            steps.isEmpty ? [SimulatedContracts.deliver("a")] : steps
+        )
+    }
+
+    // MARK: Plain cases
+
+    @Test func `a backend that keeps its word passes, and its result says why`() throws {
+        let outcome = try PlayedCases(bench: Bench(), contracts: [Self.purchase()]).run()
+        let result = try #require(outcome["purchase"])
+        #expect(result.verdict == .passed)
+        #expect(result.settling == .sentinel(quiet: .milliseconds(15)))
+        #expect(result.timeline.isEmpty, "nobody reads what passed")
+        #expect(result.evidence == nil)
+        #expect(result.seconds > 0)
+        #expect(result.seconds < 1)
+        #expect(outcome.events == ["calibrated", "started purchase", "finished purchase"])
+    }
+
+    @Test func `a case that looks at answers alone needs no calibration`() throws {
+        let bench = Bench()
+        let outcome = try PlayedCases(bench: bench, contracts: [Self.answersOnly("a")]).run()
+        #expect(outcome.verdicts == [.passed])
+        #expect(outcome.count("calibrated") == 0)
+        #expect(bench.backend.webhooks.count == 1)
+    }
+
+    @Test func `a failure keeps what was said, and what the backend wrote`() throws {
+        let bench = Bench()
+        bench.backend.outputText = "panic: no such column"
+        bench.backend.answer = { _, arrival in
+            arrival.event == nil ? nil : .answered(HTTPMessage.Response(500))
+        }
+        let outcome = try PlayedCases(bench: bench, contracts: [Self.answersOnly("a")]).run()
+        let result = try #require(outcome["a"])
+        #expect(result.verdict == .failed)
+        #expect(result.findings.map(\.code) == [.answerStatus])
+        #expect(result.timeline.count { $0.from == .revenueCat } == 1)
+        #expect(result.backendOutput == "panic: no such column")
+    }
+
+    @Test func `what the backend wrote explains no wrong answer that it meant`() throws {
+        let bench = Bench()
+        bench.backend.outputText = "listening"
+        bench.backend.answer = { _, arrival in
+            arrival.event == nil ? nil : .answered(HTTPMessage.Response(404))
+        }
+        let outcome = try PlayedCases(bench: bench, contracts: [Self.answersOnly("a")]).run()
+        #expect(outcome.verdicts == [.failed])
+        #expect(outcome["a"]?.backendOutput == nil)
+    }
+
+    @Test func `evidence is kept when it is asked for, and judges alike`() throws {
+        var cases = PlayedCases(bench: Bench(), contracts: [Self.purchase(like: .once)])
+        cases.keepsEvidence = true
+        let result = try #require(try cases.run()["purchase"])
+        let evidence = try #require(result.evidence)
+        #expect(evidence.twins.count == 2)
+        #expect(Judge.judge(evidence).verdict == result.verdict)
+    }
+
+    // MARK: Nobody answers
+
+    private static func silent(_ bench: Bench, but answered: @escaping @Sendable (Int) -> Bool) {
+        bench.backend.answer = { backend, arrival in
+            guard arrival.event != nil, !answered(backend.webhooks.count) else { return nil }
+            await backend.clock.pause(.seconds(3600))
+            return nil
+        }
+    }
+
+    @Test func `after eight cases that nobody answered the rest is not tried`() throws {
+        let bench = Bench()
+        Self.silent(bench) { _ in false }
+        let outcome = try PlayedCases(
+            bench: bench,
+            contracts: (0..<12).map { Self.answersOnly("c\($0)") }
+        ).run()
+        #expect(bench.backend.webhooks.count == CaseRunner.silentCountMax)
+        let given = outcome.results.filter { $0.findings.map(\.code) == [.backendGone] }
+        #expect(given.count == 4)
+        for result in given {
+            #expect(result.verdict == .inconclusive)
+            #expect(result.note == "8 cases went unanswered and none passed; not tried")
+        }
+        #expect(outcome.verdicts.count { $0 == .failed } == CaseRunner.silentCountMax)
+    }
+
+    @Test func `one case that passed keeps the others being tried`() throws {
+        let bench = Bench()
+        Self.silent(bench) { $0 == 1 }
+        let outcome = try PlayedCases(
+            bench: bench,
+            contracts: (0..<12).map { Self.answersOnly("c\($0)") }
+        ).run()
+        #expect(bench.backend.webhooks.count == 12)
+        #expect(outcome.verdicts.count { $0 == .passed } == 1)
+        #expect(outcome.verdicts.count { $0 == .failed } == 11)
+    }
+
+    // MARK: A backend that ends
+
+    /// It ends at the first event of that type.
+    private static func ends(_ bench: Bench, at type: String, times: Int = 1) {
+        let count = Locked(0)
+        bench.backend.answer = { backend, arrival in
+            guard arrival.event?["type"]?.string == type else { return nil }
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            guard number <= times else { return nil }
+            backend.exitText = "signal 11 ended it"
+            return .failed(.closed, "the connection was reset")
+        }
+    }
+
+    @Test(
+        "a backend that ended is started again, once, and its cases run again",
+        arguments: [1, 4]
+    )
+    func revives(jobs: Int) throws {
+        let bench = Bench()
+        Self.ends(bench, at: "RENEWAL", times: 9)
+        var cases = PlayedCases(
+            bench: bench,
+            contracts: [Self.answersOnly("crash", [SimulatedContracts.deliver("a", "RENEWAL")])]
+                + (0..<6).map { Self.answersOnly("c\($0)") }
+        )
+        cases.jobs = jobs
+        let outcome = try cases.run()
+        #expect(outcome["crash"]?.verdict == .failed)
+        #expect(outcome["crash"]?.findings.map(\.code) == [.backendExited])
+        #expect(outcome["crash"]?.findings.first?.actual == "signal 11 ended it")
+        for number in 0..<6 { #expect(outcome["c\(number)"]?.verdict == .passed) }
+        // Beside others, and alone: twice it ended, and twice it was started again.
+        #expect(outcome.count("restarted signal 11 ended it") == 2)
+        #expect(bench.backend.acts.filter { $0 == "launch" }.count == 2)
+        #expect(outcome.count("finished crash") == 1)
+    }
+
+    @Test func `whom a neighbour's crash disturbed is judged by itself`() throws {
+        let bench = Bench()
+        // Once only, beside others: alone it does not crash.
+        Self.ends(bench, at: "RENEWAL", times: 1)
+        var cases = PlayedCases(
+            bench: bench,
+            contracts: [Self.answersOnly("crash", [SimulatedContracts.deliver("a", "RENEWAL")])]
+                + (0..<3).map { Self.answersOnly("c\($0)") }
+        )
+        cases.jobs = 4
+        let outcome = try cases.run()
+        #expect(outcome.verdicts == [.passed, .passed, .passed, .passed])
+        #expect(outcome.count("restarted") == 1)
+    }
+
+    @Test func `one that cannot be started again is told of`() throws {
+        let bench = Bench()
+        Self.ends(bench, at: "RENEWAL", times: 9)
+        bench.backend.launchError = "the port is taken"
+        let outcome = try PlayedCases(
+            bench: bench,
+            contracts: [Self.answersOnly("crash", [SimulatedContracts.deliver("a", "RENEWAL")])]
+        ).run()
+        #expect(outcome.count("restarted the port is taken") >= 1)
+        #expect(outcome["crash"]?.verdict == .failed)
+    }
+
+    /// A backend of somebody else's that goes away while a case runs.
+    @Test func `nothing that is missing is held against a backend that went away`() throws {
+        let bench = Bench(isStarted: false)
+        bench.backend.answer = { backend, arrival in
+            guard arrival.event != nil, backend.webhooks.count > 2 else { return nil }
+            backend.isGone = true
+            return .failed(.closed, "the connection was reset")
+        }
+        let outcome = try PlayedCases(bench: bench, contracts: [Self.purchase()]).run()
+        let result = try #require(outcome["purchase"])
+        #expect(result.verdict == .inconclusive)
+        #expect(result.findings.map(\.code) == [.backendGone])
+    }
+
+    // MARK: Later than the case
+
+    /// The case's second push comes so long after its event.
+    private static func doubles(_ bench: Bench, after delay: Duration) {
+        bench.backend.pushDelay = nil
+        bench.backend.answer = { backend, arrival in
+            guard let user = arrival.event?["app_user_id"]?.string else { return nil }
+            backend.push(to: user)
+            // Two calibrations came before it.
+            if backend.webhooks.count == 3 { backend.push(to: user, after: delay) }
+            return nil
+        }
+    }
+
+    @Test("what comes when the case is over is held against it", arguments: [45, 55])
+    func lateLook(milliseconds: Int) throws {
+        let bench = Bench()
+        Self.doubles(bench, after: .milliseconds(milliseconds))
+        let outcome = try PlayedCases(bench: bench, contracts: [Self.purchase()]).run()
+        let result = try #require(outcome["purchase"])
+        #expect(result.verdict == .failed)
+        #expect(result.note == "it came after the case was over")
+        #expect(result.seconds > 0, "how long it took is what it took")
+        #expect(result.timeline.count { $0.to == .oneSignal } == 2)
+    }
+
+    @Test func `what comes while other cases run is held against its own alone`() throws {
+        let bench = Bench()
+        Self.doubles(bench, after: .milliseconds(75))
+        let outcome = try PlayedCases(
+            bench: bench,
+            contracts: [Self.purchase("one"), Self.purchase("two"), Self.purchase("three")]
+        ).run()
+        #expect(outcome.verdicts.count { $0 == .failed } == 1)
+        #expect(outcome.verdicts.count { $0 == .passed } == 2)
+    }
+
+    @Test func `when the last look is over the verdicts stand`() throws {
+        let bench = Bench()
+        Self.doubles(bench, after: .seconds(20))
+        let outcome = try PlayedCases(bench: bench, contracts: [Self.purchase()]).run()
+        #expect(outcome.verdicts == [.passed])
+        #expect(bench.clock.now < .seconds(1))
+    }
+
+    @Test func `a suite whose cases all failed is not looked at again`() throws {
+        let bench = Bench()
+        bench.backend.answer = { _, arrival in
+            arrival.event == nil ? nil : .answered(HTTPMessage.Response(500))
+        }
+        _ = try PlayedCases(bench: bench, contracts: [Self.answersOnly("a")]).run()
+        #expect(bench.clock.now < .milliseconds(20), "stragglers of nobody are not waited for")
+    }
+
+    @Test func `pushes that came after all make a verdict that rested on none a doubt`() throws {
+        let bench = Bench()
+        bench.backend.pushDelay = .milliseconds(6200)
+        let contract = SimulatedContracts.contract(
+            "quiet",
+            [SimulatedContracts.deliver("a")],
+            states: [("access", true)],
+            pushes: 0
+        )
+        let outcome = try PlayedCases(bench: bench, contracts: [contract]).run()
+        let result = try #require(outcome["quiet"])
+        #expect(result.verdict == .inconclusive)
+        #expect(result.findings.map(\.code) == [.unobservable])
+    }
+
+    // MARK: Every order
+
+    private static func three(_ id: String = "orders") -> Contract {
+        SimulatedContracts.contract(
+            id,
+            [
+                SimulatedContracts.deliver("a"),
+                SimulatedContracts.deliver("b", "RENEWAL", at: .seconds(60)),
+                SimulatedContracts.deliver("c", "EXPIRATION", at: .seconds(120)),
+            ],
+            search: .orders(sampleSize: 4)
+        )
+    }
+
+    private static func fails(
+        _ bench: Bench,
+        _ outcome: Exchange.Outcome,
+        when isBad: @escaping @Sendable ([String]) -> Bool
+    ) {
+        let seen = Locked<[String: [String]]>([:])
+        bench.backend.answer = { _, arrival in
+            guard let event = arrival.event, let user = event["app_user_id"]?.string,
+                let type = event["type"]?.string
+            else { return nil }
+            let order = seen.withLock { seen in
+                seen[user, default: []].append(type)
+                return seen[user] ?? []
+            }
+            return isBad(order) ? outcome : nil
+        }
+    }
+
+    @Test func `every order is tried while none breaks it`() throws {
+        let bench = Bench()
+        let outcome = try PlayedCases(bench: bench, contracts: [Self.three()]).run()
+        let result = try #require(outcome["orders"])
+        #expect(result.verdict == .passed)
+        #expect(result.runCount == 5)
+        #expect(result.note == nil)
+        let users = Set(bench.backend.webhooks.compactMap { $0.event?["app_user_id"]?.string })
+        #expect(users.count == 5)
+        #expect(outcome.count("started") == 1)
+    }
+
+    @Test func `the smallest reordering that breaks it is named`() throws {
+        let bench = Bench()
+        let wrong = Exchange.Outcome.answered(HTTPMessage.Response(409))
+        Self.fails(bench, wrong) { $0.first == "EXPIRATION" }
+        let outcome = try PlayedCases(bench: bench, contracts: [Self.three()]).run()
+        let result = try #require(outcome["orders"])
+        #expect(result.verdict == .failed)
+        let note = try #require(result.note)
+        #expect(note.hasPrefix("smallest reordering that breaks it: c, a, b (2 exchanges"))
+        #expect(note.hasSuffix("of 5 orders tried)"))
+        #expect(result.contract == Self.three())
+        #expect(result.runCount.map { $0 <= 4 } == true)
+        let neighbours = Bench()
+        Self.fails(neighbours, wrong) { $0 == ["RENEWAL"] }
+        let smallest = try PlayedCases(bench: neighbours, contracts: [Self.three()]).run()
+        #expect(
+            smallest["orders"]?.note?.contains("b, a, c (1 exchange of neighbours;") == true,
+            "\(smallest["orders"]?.note ?? "")"
+        )
+    }
+
+    @Test func `an order that could not be judged broke nothing, and says so`() throws {
+        let bench = Bench(isStarted: false)
+        bench.backend.answer = { backend, arrival in
+            guard arrival.event?["type"] == "RENEWAL" else { return nil }
+            backend.isGone = true
+            return .failed(.refused, "the connection was refused")
+        }
+        let outcome = try PlayedCases(bench: bench, contracts: [Self.three()]).run()
+        let result = try #require(outcome["orders"])
+        #expect(result.verdict == .inconclusive)
+        let note = try #require(result.note)
+        #expect(!note.contains("breaks"))
+        #expect(note.contains("the connection was refused, when the order was "))
+        #expect(note.contains("1 of 5 orders tried"))
+    }
+
+    // MARK: Variations
+
+    private static func varied(_ variation: Variation, _ count: Int) -> Contract {
+        SimulatedContracts.contract(
+            "varied",
+            [SimulatedContracts.deliver("a")],
+            search: .generated(variation, count: count)
+        )
+    }
+
+    @Test("a tolerant backend passes every variation", arguments: Variation.allCases)
+    func tolerant(variation: Variation) throws {
+        let bench = Bench()
+        let outcome = try PlayedCases(bench: bench, contracts: [Self.varied(variation, 12)]).run()
+        let result = try #require(outcome["varied"])
+        #expect(result.verdict == .passed)
+        #expect(result.runCount == 12)
+        #expect(bench.backend.webhooks.count == 12)
+        #expect(Set(bench.backend.webhooks.map(\.request.body)).count > 1, "they do vary")
+        #expect(result.found == nil)
+    }
+
+    @Test func `what breaks it is made as small as it gets, and kept as a contract`() throws {
+        let bench = Bench()
+        bench.backend.answer = { _, arrival in
+            guard let event = arrival.event else { return nil }
+            let isNull = event["offer_code"]?.isNull == true && event["price"]?.isNull == true
+            return isNull ? .answered(HTTPMessage.Response(500)) : nil
+        }
+        // The usual event has neither, so only a variation takes both away.
+        let outcome = try PlayedCases(
+            bench: bench,
+            contracts: [Self.varied(.nulls, 200)],
+            seed: 4
+        ).run()
+        let result = try #require(outcome["varied"])
+        guard result.verdict == .failed else {
+            // Every usual event has an offer code of null: then one edit is enough.
+            Issue.record("no variation took both away in 200 tries")
+            return
+        }
+        let found = try #require(result.found)
+        #expect(found.title.hasSuffix("(found by variation)"))
+        #expect(found.search == nil)
+        let edits = found.steps.flatMap { step -> [Delivery.Edit] in
+            if case .deliver(let delivery) = step { delivery.edits } else { [] }
+        }
+        let names = Set(edits.compactMap(\.pointer.tokens.last))
+        #expect(names.isSubset(of: ["offer_code", "price"]), "\(names)")
+        #expect(names.contains("price"))
+        #expect(result.note?.hasPrefix("smallest event that breaks it: ") == true)
+        #expect(result.contract == Self.varied(.nulls, 200))
+        // What was found breaks it again.
+        let again = try PlayedCases(bench: bench, contracts: [found]).run()
+        #expect(again.verdicts == [.failed])
+    }
+
+    @Test func `a backend that fails every event fails the usual one, after few runs`() throws {
+        let bench = Bench()
+        bench.backend.answer = { _, arrival in
+            arrival.event == nil ? nil : .answered(HTTPMessage.Response(500))
+        }
+        let outcome = try PlayedCases(bench: bench, contracts: [Self.varied(.sizes, 30)]).run()
+        let result = try #require(outcome["varied"])
+        #expect(result.verdict == .failed)
+        let count = try #require(result.runCount)
+        #expect(count <= 41)
+        #expect(bench.backend.webhooks.count == count)
+        #expect(result.note?.hasPrefix("smallest event that breaks it: ") == true)
+    }
+
+    // MARK: Crash points
+
+    private static func crashPoints(_ faults: [CrashFault]) -> Contract {
+        SimulatedContracts.contract(
+            "points",
+            [SimulatedContracts.deliver("a") { $0.isAlongLadder = true }],
+            like: .undisturbed,
+            search: .crashPoints(faults)
+        )
+    }
+
+    @Test func `each call of the golden run is disturbed in each way`() throws {
+        let bench = Bench()
+        bench.backend.pushCount = 2
+        let outcome = try PlayedCases(
+            bench: bench,
+            contracts: [Self.crashPoints([.loseAnswer, .serverError])]
+        ).run()
+        #expect(outcome.results.map(\.contract.id) == ["points", "points", "points", "points"])
+        #expect(
+            outcome.results.map(\.contract.variant) == [
+                "call:onesignal-1,fault:lose-answer", "call:onesignal-1,fault:500",
+                "call:onesignal-2,fault:lose-answer", "call:onesignal-2,fault:500",
+            ]
+        )
+    }
+
+    @Test func `a golden run without a call cannot be disturbed, and says so`() throws {
+        let bench = Bench()
+        bench.backend.pushDelay = nil
+        let outcome = try PlayedCases(
+            bench: bench,
+            contracts: [Self.crashPoints([.loseAnswer])]
+        ).run()
+        let result = try #require(outcome["points"])
+        #expect(result.verdict == .inconclusive)
+        #expect(result.findings.map(\.code) == [.disturbanceMissed])
+        #expect(result.note == "none was made")
+    }
+
+    @Test func `a golden run in trouble tells its own trouble`() throws {
+        let bench = Bench()
+        bench.backend.answer = { _, arrival in
+            arrival.request.path == "/api/user/register"
+                ? .answered(HTTPMessage.Response(503)) : nil
+        }
+        let outcome = try PlayedCases(
+            bench: bench,
+            contracts: [Self.crashPoints([.loseAnswer])]
+        ).run()
+        let result = try #require(outcome["points"])
+        #expect(result.verdict == .inconclusive)
+        #expect(result.findings.map(\.code) == [.setupFailed])
+        #expect(result.note?.contains("503") == true)
+    }
+
+    // MARK: Whatever the jobs
+
+    @Test("verdicts do not depend on how many play at once", arguments: UInt64(0)..<6)
+    func jobs(seed: UInt64) throws {
+        var texts: Set<[String]> = []
+        for jobs in [1, 3, 16] {
+            let bench = Bench(seed: seed)
+            Self.fails(bench, .answered(HTTPMessage.Response(409))) { $0 == ["RENEWAL"] }
+            var cases = PlayedCases(
+                bench: bench,
+                contracts: [
+                    Self.purchase("one"), Self.purchase("two", pushes: 2), Self.three(),
+                    Self.purchase("again", like: .once, [SimulatedContracts.deliver("a")]),
+                    SimulatedContracts.contract(
+                        "restart",
+                        [
+                            SimulatedContracts.deliver("a"),
+                            .restart(Restart(signal: .kill)),
+                            .deliver(SimulatedContracts.again("a")),
+                        ],
+                        pushes: 2
+                    ),
+                    Self.answersOnly("renewal", [SimulatedContracts.deliver("a", "RENEWAL")]),
+                ]
+            )
+            cases.jobs = jobs
+            cases.seed = seed
+            texts.insert(
+                try cases.run().results.map {
+                    "\($0.contract.caseID) \($0.verdict) \($0.findings.map(\.code))"
+                }
+            )
+        }
+        #expect(texts.count == 1, "\(texts)")
+        let text = try #require(texts.first)
+        #expect(text.count { $0.contains("failed") } == 3, "\(text)")
+    }
+}

@@ -1,0 +1,142 @@
+import Conformance
+import FakeServers
+import Testing
+
+@testable import Replay
+
+/// Device scenarios on the one suite runner: who carries them out is the caller's.
+@Suite("Device stage")
+struct DeviceStageTests {
+    private static let place = SourceLocation(path: "app.yaml", line: 9, column: 3)
+
+    private static func scenario(_ id: String, _ steps: [Step] = [launch]) -> Contract {
+        var expectation = Expectation(answers: .anything)
+        expectation.app = AppExpectation(location: place)
+        return Contract(
+            id: id,
+            variant: "",
+            title: id,
+            clause: "C-01",
+            level: .must,
+            source: "a test",
+            needs: [],
+            given: [],
+            steps: steps,
+            expectation: expectation,
+            location: place
+        )
+    }
+
+    private static let launch = Step.phone(.app(AppAction(.launch)))
+
+    /// One whole suite of scenarios that a closure plays.
+    private struct Scenarios: Sendable {
+        var cast = Cast.scripted
+        var jobs = 1
+        var keepsEvidence = false
+        let machine = SimulatedMachine(seed: 0, load: Bench.exact)
+        /// How long a scenario takes, on the clock of the suite.
+        var time: Duration = .milliseconds(125)
+        var trouble: RunRecord.Trouble?
+        let names = Locked<[String: String]>([:])
+
+        func run(_ contracts: [Contract]) -> [CaseResult]? {
+            let clock = SimulatedClock(machine: machine)
+            var options = SuiteRunner.Options(
+                seed: 5,
+                jobs: jobs,
+                nonce: "seed",
+                knownFailures: KnownFailures()
+            )
+            options.keepsEvidence = keepsEvidence
+            let (names, time, trouble) = (names, time, trouble)
+            let stage = DeviceStage(
+                profile: Profile(),
+                cast: cast,
+                options: options,
+                clock: clock
+            ) { plan, name, mayImprove in
+                names.withLock { $0[plan.contract.id] = name }
+                await clock.pause(time)
+                let record = RunRecord(
+                    plan: plan.subject,
+                    namespace: Namespace(name: name, idForm: .string),
+                    base: SimulatedClock.start,
+                    began: SimulatedClock.start,
+                    ended: SimulatedClock.start,
+                    exchanges: [
+                        .gesture(
+                            Gesture("launch"),
+                            on: "phone",
+                            namespace: name,
+                            at: SimulatedClock.start
+                        )
+                    ],
+                    settling: .notNeeded,
+                    trouble: trouble
+                )
+                #expect(!mayImprove(record), "nothing is missing that could still come")
+                return record
+            }
+            let runner = SuiteRunner(on: stage, options: options) { _ in }
+            return machine.run { await runner.run(contracts) }
+        }
+    }
+
+    @Test func `a scenario takes as long as the suite's clock says`() throws {
+        let results = try #require(Scenarios().run([Self.scenario("a")]))
+        #expect(results.map(\.seconds) == [0.125])
+        #expect(results.map(\.verdict) == [.passed])
+        #expect(results[0].base == SimulatedClock.start)
+        #expect(results[0].timeline.isEmpty)
+        #expect(results[0].evidence == nil)
+    }
+
+    @Test(
+        "runs are named by their place in the suite, so that a seed repeats them",
+        arguments: [1, 4]
+    )
+    func names(jobs: Int) throws {
+        var scenarios = Scenarios()
+        scenarios.jobs = jobs
+        let contracts = (0..<6).map { Self.scenario("c\($0)") }
+        #expect(scenarios.run(contracts)?.count == 6)
+        let names = scenarios.names.withLock { $0 }
+        for number in 0..<6 { #expect(names["c\(number)"] == "seed-\(number)") }
+    }
+
+    @Test func `what its cast does not play is not run, and says where it stands`() throws {
+        let register = Step.register(user: "ada")
+        let scenarios = Scenarios()
+        let results = try #require(
+            scenarios.run([Self.scenario("a", [register, Self.launch]), Self.scenario("b")])
+        )
+        #expect(results.map(\.verdict) == [.notRun, .passed])
+        let note = try #require(results[0].note)
+        #expect(note.hasPrefix("app.yaml:9:3: "))
+        #expect(note.contains("assay app --scripted"))
+        #expect(scenarios.names.withLock { $0.keys.sorted() } == ["b"])
+        #expect(scenarios.names.withLock { $0["b"] } == "seed-1", "its place stays its own")
+    }
+
+    @Test func `a scenario in trouble is a doubt, with its gestures`() throws {
+        var scenarios = Scenarios()
+        scenarios.trouble = .pageUnusable("it is blank")
+        scenarios.keepsEvidence = true
+        let result = try #require(scenarios.run([Self.scenario("a")])?.first)
+        #expect(result.verdict == .inconclusive)
+        #expect(result.note == "it is blank")
+        #expect(result.timeline.count == 1)
+        #expect(result.evidence?.subject.trouble == .pageUnusable("it is blank"))
+        #expect(result.evidence?.twins.isEmpty == true)
+        #expect(result.evidence?.sight.seesEffects == false)
+    }
+
+    @Test func `scenarios play side by side`() throws {
+        var scenarios = Scenarios()
+        scenarios.jobs = 3
+        let contracts = (0..<6).map { Self.scenario("c\($0)") }
+        #expect(scenarios.run(contracts)?.count == 6)
+        #expect(scenarios.machine.now == .milliseconds(250))
+    }
+}

@@ -1,0 +1,265 @@
+import Conformance
+import Testing
+
+@testable import Replay
+
+/// A clock whose time is what the test says; whoever sleeps on it decides how late it wakes.
+final class HandClock: RunClock, @unchecked Sendable {
+    var now: Duration = .seconds(100)
+    /// How much later than meant each sleep ends; those that are not named end in time.
+    var lateness: [Duration] = []
+    private(set) var sleeps: [Duration] = []
+    /// Called before each sleep.
+    var onSleep: (HandClock) -> Void = { _ in }
+
+    var wall: Instant { Instant(milliseconds: now.milliseconds) }
+    var executor: (any TaskExecutor)? { nil }
+
+    func sleep(until deadline: Duration) async throws(CancellationError) {
+        onSleep(self)
+        if Task.isCancelled { throw CancellationError() }
+        sleeps.append(deadline - now)
+        now = max(now, deadline) + (lateness.isEmpty ? .zero : lateness.removeFirst())
+    }
+}
+
+/// What of the time that passed this process really had, and what rests on it.
+@Suite("Heartbeat and patience")
+struct HeartbeatTests {
+    /// A heart that has beaten as often as there are latenesses, each beat so much later than meant.
+    private static func beaten(_ lateness: [Duration]) async -> (Heartbeat, HandClock) {
+        let clock = HandClock()
+        let heartbeat = Heartbeat(clock)
+        clock.lateness = lateness
+        let beats = lateness.count
+        clock.onSleep = { clock in
+            if clock.sleeps.count == beats { withUnsafeCurrentTask { $0?.cancel() } }
+        }
+        await Task { await heartbeat.beat() }.value
+        clock.onSleep = { _ in }
+        return (heartbeat, clock)
+    }
+
+    /// A heart in the middle of beating, of which the test is the clock.
+    private final class Chest: @unchecked Sendable {
+        let clock = HandClock()
+        let heartbeat: Heartbeat
+
+        init() { heartbeat = Heartbeat(clock) }
+
+        /// Runs the work in the middle of a beat: while the heart sleeps.
+        func whileBeating(_ work: @escaping (Chest) -> Void) async {
+            clock.onSleep = { clock in
+                clock.onSleep = { _ in }
+                work(self)
+                withUnsafeCurrentTask { $0?.cancel() }
+            }
+            await Task { await self.heartbeat.beat() }.value
+        }
+    }
+
+    @Test(
+        "a late beat loses what it is late beyond the grace",
+        arguments: [
+            (0, 0), (10, 0), (25, 0), (26, 1), (75, 50), (500, 475), (9000, 8975),
+        ] as [(Int, Int)]
+    )
+    func lateness(late: Int, lost: Int) async {
+        let (heartbeat, clock) = await Self.beaten([.milliseconds(late)])
+        let start: Duration = .seconds(100)
+        #expect(heartbeat.lost(since: start) == .milliseconds(lost))
+        #expect(clock.now - heartbeat.counted == .milliseconds(lost))
+    }
+
+    @Test func `losses add up, and the longest is known`() async {
+        let (heartbeat, _) = await Self.beaten(
+            [.milliseconds(125), .milliseconds(5), .milliseconds(1025), .milliseconds(625)]
+        )
+        #expect(heartbeat.lost(since: .seconds(100)) == .milliseconds(100 + 1000 + 600))
+        let starvation = heartbeat.starvation(since: .seconds(100))
+        #expect(starvation?.longest == .seconds(1))
+        #expect(starvation?.lost == .milliseconds(1700))
+    }
+
+    @Test func `what was lost before a moment is not lost since`() async {
+        let (heartbeat, clock) = await Self.beaten([.milliseconds(1025), .zero, .zero])
+        let end: Duration = .seconds(100) + Heartbeat.period + .milliseconds(1025)
+        #expect(heartbeat.lost(since: end) == .seconds(1), "it ended then")
+        #expect(heartbeat.lost(since: end + .microseconds(1)) == .zero)
+        #expect(heartbeat.lost(since: clock.now) == .zero)
+        #expect(heartbeat.starvation(since: clock.now) == nil)
+    }
+
+    @Test func `whoever asks in the middle of a stall learns of it before the beat that is due`()
+        async
+    {
+        let chest = Chest()
+        await chest.whileBeating { chest in
+            let start = chest.clock.now
+            #expect(chest.heartbeat.counted == start)
+            chest.clock.now = start + Heartbeat.period + Heartbeat.grace
+            #expect(chest.heartbeat.lost(since: start) == .zero, "late by no more than the grace")
+            chest.clock.now += .seconds(2)
+            #expect(chest.heartbeat.lost(since: start) == .seconds(2))
+            #expect(chest.heartbeat.lost(since: start) == .seconds(2), "it is counted once")
+            // From here on nothing is lost, so long as the next beat comes.
+            chest.clock.now += Heartbeat.period
+            #expect(chest.heartbeat.lost(since: start) == .seconds(2))
+            #expect(
+                chest.clock.now - chest.heartbeat.counted == .seconds(2),
+                "counted time goes on"
+            )
+        }
+    }
+
+    @Test func `while no suite runs nothing is lost`() async {
+        let clock = HandClock()
+        let heartbeat = Heartbeat(clock)
+        clock.now += .seconds(3600)
+        #expect(heartbeat.lost(since: .zero) == .zero)
+        #expect(heartbeat.counted == clock.now)
+        let (rested, later) = await Self.beaten([.zero])
+        later.now += .seconds(3600)
+        #expect(rested.lost(since: .zero) == .zero, "it stopped when the suite did")
+    }
+
+    @Test(
+        "what is too little to decide anything is not told, unless it cut a wait short",
+        arguments: [(524, false), (525, true), (5000, true)] as [(Int, Bool)]
+    )
+    func starvation(late: Int, isTold: Bool) async {
+        let (heartbeat, _) = await Self.beaten([.milliseconds(late)])
+        #expect(RunRecord.Starvation.longestMax == .milliseconds(500))
+        #expect((heartbeat.starvation(since: .zero) != nil) == isTold)
+        let cut = heartbeat.starvation(since: .zero, isCut: true)
+        #expect(cut?.longest == .milliseconds(late - 25))
+    }
+
+    @Test func `a wait that was cut short is told even where nothing was lost`() async {
+        let (heartbeat, _) = await Self.beaten([.zero])
+        let cut = heartbeat.starvation(since: .zero, isCut: true)
+        #expect(cut == RunRecord.Starvation(longest: .zero, lost: .zero))
+    }
+
+    @Test func `the oldest losses are forgotten, and the sum is not`() async {
+        let (heartbeat, clock) = await Self.beaten(
+            [Duration](repeating: .milliseconds(35), count: 5000)
+        )
+        #expect(clock.now - heartbeat.counted == .milliseconds(50_000))
+        let kept = heartbeat.lost(since: .zero)
+        #expect(kept < .milliseconds(50_000))
+        #expect(kept >= .milliseconds(30_000))
+    }
+
+    @Test func `a suite beside another does not stop the heart that both need`() throws {
+        let bench = Bench()
+        let lost = try bench.run { bench in
+            let heartbeat = bench.executor.heartbeat
+            let long = bench.clock.task { await heartbeat.beat() }
+            let short = bench.clock.task { await heartbeat.beat() }
+            await bench.clock.pause(.seconds(1))
+            short.cancel()
+            await short.value
+            let start = bench.clock.now
+            await bench.clock.pause(.seconds(1))
+            let isBeating = heartbeat.lost(since: start) == .zero
+            long.cancel()
+            await long.value
+            await bench.clock.pause(.seconds(60))
+            return (isBeating, heartbeat.lost(since: start))
+        }
+        #expect(lost.0)
+        #expect(lost.1 == .zero, "nobody beats any more, so nobody is late")
+    }
+
+    // MARK: Patience
+
+    @Test func `patience ends when its time has counted`() {
+        let clock = HandClock()
+        let patience = Patience(.milliseconds(100), Heartbeat(clock), clock)
+        #expect(!patience.isOver)
+        clock.now += .milliseconds(99)
+        #expect(!patience.isOver)
+        clock.now += .milliseconds(1)
+        #expect(patience.isOver)
+        #expect(!patience.isCut)
+        #expect(patience.start == .seconds(100))
+    }
+
+    @Test func `no patience is over at once`() {
+        let clock = HandClock()
+        #expect(Patience(.zero, Heartbeat(clock), clock).isOver)
+    }
+
+    @Test func `time that nobody had does not count, up to four times the limit`() async {
+        let chest = Chest()
+        await chest.whileBeating { chest in
+            let patience = Patience(.seconds(1), chest.heartbeat, chest.clock)
+            chest.clock.now += .seconds(2)
+            #expect(!patience.isOver, "all but 75 ms of it were lost")
+            chest.clock.now += .seconds(1)
+            #expect(!patience.isOver)
+            #expect(!patience.isCut)
+            chest.clock.now += .seconds(1)
+            #expect(patience.isOver, "a machine that is always busy must not hold it up forever")
+            #expect(patience.isCut)
+        }
+    }
+
+    @Test func `a pause is never longer than what is left of the limit`() async {
+        let clock = HandClock()
+        let patience = Patience(.milliseconds(100), Heartbeat(clock), clock)
+        await patience.pause(.milliseconds(30))
+        await patience.pause(.milliseconds(500))
+        #expect(clock.sleeps == [.milliseconds(30), .milliseconds(70)])
+        #expect(patience.isOver)
+        // Whoever pauses all the same gives way to others, but hardly.
+        await patience.pause(.seconds(5))
+        #expect(clock.sleeps.last == .microseconds(1))
+    }
+
+    @Test func `waiting for its end takes just its time`() async {
+        let clock = HandClock()
+        await Patience(.milliseconds(250), Heartbeat(clock), clock).elapse()
+        #expect(clock.now == .seconds(100) + .milliseconds(250))
+        #expect(clock.sleeps.count == 1, "one sleep, and no looking again and again")
+    }
+
+    @Test func `waiting for its end goes on for what was lost`() throws {
+        let bench = Bench()
+        let took = try bench.beating { bench in
+            let start = bench.clock.now
+            await bench.clock.pause(.milliseconds(1))
+            await bench.executor.patience(.milliseconds(300)).elapse()
+            return bench.clock.now - start
+        }
+        #expect(took == .milliseconds(301))
+    }
+
+    @Test func `a cancellation ends it`() throws {
+        let bench = Bench()
+        let took = try bench.run { bench in
+            let waiting = bench.clock.task {
+                await bench.executor.patience(.seconds(1000)).elapse()
+            }
+            await bench.clock.pause(.milliseconds(7))
+            waiting.cancel()
+            await waiting.value
+            return bench.clock.now
+        }
+        #expect(took == .milliseconds(7))
+    }
+
+    @Test(
+        "after a later event stragglers have a second, or twenty times what is usual, but no more than the profile's patience",
+        arguments: [
+            (1, 2000, 1000), (50, 2000, 1000), (51, 2000, 1020), (99, 2000, 1980),
+            (100, 2000, 2000), (500, 2000, 2000), (1, 300, 300),
+        ] as [(Int, Int, Int)]
+    )
+    func shortPatience(latency: Int, patience: Int, wanted: Int) {
+        let bench = Bench { $0.patience = .milliseconds(patience) }
+        let short = bench.executor.shortPatience(.milliseconds(latency))
+        #expect(short == .milliseconds(wanted))
+    }
+}

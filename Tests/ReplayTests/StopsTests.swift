@@ -1,0 +1,355 @@
+import Conformance
+import FakeServers
+import Testing
+
+@testable import Replay
+
+/// Stops of the backend: between steps, during a delivery, and at one of its calls.
+@Suite("Stops")
+struct StopsTests {
+    private static func purchase(_ crash: Crash? = nil) -> Delivery {
+        let spec = EventSpec(type: "INITIAL_PURCHASE", user: "ada")
+        var delivery = Delivery(name: "a", subject: .event(spec))
+        delivery.isAlongLadder = true
+        delivery.crash = crash
+        return delivery
+    }
+
+    private static func run(_ steps: [Step], _ bench: Bench) throws -> RunRecord {
+        try bench.run { bench in
+            await bench.executor.run(
+                Bench.plan(steps, observes: false),
+                in: "n-1",
+                sight: Bench.sight,
+                within: Bench.within
+            ) { _ in .settled }
+        }
+    }
+
+    private static func failPushes(_ answers: [ProviderPlan.Answer]) -> Step {
+        .provider(ProviderPlan(provider: .oneSignal, answers: answers))
+    }
+
+    // MARK: Between steps
+
+    @Test("it is stopped with that signal and started again", arguments: Restart.Signal.allCases)
+    func restarts(signal: Restart.Signal) throws {
+        let bench = Bench()
+        let record = try Self.run([.restart(Restart(signal: signal))], bench)
+        #expect(bench.backend.acts == ["stop \(signal.rawValue)", "launch"])
+        #expect(record.trouble == nil)
+        let entry = try #require(
+            record.exchanges.first { if case .restart = $0.purpose { true } else { false } }
+        )
+        #expect(entry.response?.status == 200)
+        #expect(entry.completed != nil)
+        #expect(bench.executor.backend.life == 1)
+    }
+
+    @Test func `it comes back in another time zone, and goes home afterwards`() throws {
+        let bench = Bench()
+        _ = try Self.run([.restart(Restart(signal: .kill, timeZone: "Asia/Kathmandu"))], bench)
+        #expect(
+            bench.backend.acts == [
+                "stop KILL", "launch in Asia/Kathmandu", "stop TERM", "launch",
+            ]
+        )
+        #expect(bench.backend.timeZone == nil)
+    }
+
+    @Test func `one that does not come back is the run's trouble`() throws {
+        let bench = Bench()
+        bench.backend.launchError = "no such file"
+        let record = try Self.run(
+            [.restart(Restart(signal: .kill)), .deliver(Self.purchase())],
+            bench
+        )
+        #expect(record.trouble == .restartFailed("no such file"))
+        #expect(bench.backend.webhooks.isEmpty, "nothing follows after trouble")
+        guard case .failed(.refused, let text)? = record.exchanges.last?.outcome else {
+            Issue.record("the journal does not say so")
+            return
+        }
+        #expect(text == "no such file")
+    }
+
+    @Test func `a restart comes after the provider has failed, not before`() throws {
+        let bench = Bench()
+        bench.backend.pushDelay = .microseconds(37_300)
+        _ = try Self.run(
+            [
+                Self.failPushes([.status(500)]), .deliver(Self.purchase()),
+                .restart(Restart(signal: .kill)),
+            ],
+            bench
+        )
+        let restart = try #require(bench.journal("n-1").last { $0.response?.status == 200 })
+        let push = try #require(bench.journal("n-1").first { $0.to == .oneSignal })
+        #expect(push.response?.status == 500)
+        // Not a moment later than the call: nobody looks every so often.
+        #expect(restart.invoked == push.invoked)
+    }
+
+    @Test func `a call that never comes is not waited for beyond patience`() throws {
+        let bench = Bench { $0.patience = .milliseconds(700) }
+        bench.backend.pushDelay = nil
+        _ = try Self.run(
+            [
+                Self.failPushes([.status(500)]), .deliver(Self.purchase()),
+                .restart(Restart(signal: .kill)),
+            ],
+            bench
+        )
+        let delivered = try #require(bench.backend.webhooks.first).time + bench.backend.work
+        let restart = try #require(bench.journal("n-1").last)
+        #expect(restart.invoked == (delivered + .milliseconds(700)).microseconds)
+    }
+
+    @Test func `a provider that does not fail is not waited for`() throws {
+        let bench = Bench()
+        bench.backend.pushDelay = nil
+        _ = try Self.run(
+            [
+                Self.failPushes([.asUsual, .status(500)]), .deliver(Self.purchase()),
+                .restart(Restart(signal: .kill)),
+            ],
+            bench
+        )
+        #expect(bench.clock.now < .milliseconds(20))
+    }
+
+    // MARK: During a delivery
+
+    /// What the sender makes of it, and what the backend saw.
+    @Test(
+        "it dies while a delivery is under way",
+        arguments: Crash.Moment.allCases,
+        Restart.Signal.allCases
+    )
+    func crash(moment: Crash.Moment, signal: Restart.Signal) throws {
+        let bench = Bench()
+        bench.backend.pushDelay = nil
+        bench.backend.work = .milliseconds(20)
+        let record = try Self.run(
+            [.deliver(Self.purchase(Crash(signal: signal, moment: moment)))],
+            bench
+        )
+        let attempts = record.exchanges.filter { $0.from == .revenueCat }
+        #expect(bench.backend.acts == ["stop \(signal.rawValue)", "launch"])
+        switch moment {
+        case .halfSent:
+            #expect(attempts.map(\.outcome).first == .requestCut)
+            #expect(bench.backend.webhooks.first?.disturbance.percent == 50)
+        case .sent, .working:
+            #expect(attempts.map(\.outcome).first == .answerLost(nil))
+            #expect(bench.backend.webhooks.first?.disturbance.percent == 100)
+        case .answered:
+            #expect(attempts.first?.response?.status == 200)
+        }
+        // Whoever heard a 200 does not try again.
+        #expect(attempts.count == (moment == .answered ? 1 : 2))
+        #expect(attempts.last?.response?.status == 200)
+        #expect(bench.backend.owned.count == 1)
+    }
+
+    @Test func `working is half of what the backend usually takes`() throws {
+        let bench = Bench()
+        bench.backend.work = .milliseconds(40)
+        let died = try bench.run { bench in
+            var progress = bench.executor.open(Bench.plan([]), "n-1")
+            progress.latency = .milliseconds(30)
+            let start = bench.clock.now
+            let isOver = await Stops(run: bench.executor).deliver(
+                Self.purchase(),
+                Array("{}".utf8),
+                Crash(signal: .kill, moment: .working),
+                Bench.within,
+                &progress
+            )
+            let restart = bench.journal("n-1").last { $0.from == .assay }
+            return (isOver, (restart?.invoked ?? 0) - start.microseconds)
+        }
+        #expect(died == (false, 15_000))
+    }
+
+    @Test func `an answer other than 200 before the kill counts as none`() throws {
+        let bench = Bench()
+        bench.backend.answer = { _, arrival in
+            arrival.event == nil ? nil : .answered(HTTPMessage.Response(503))
+        }
+        let record = try Self.run(
+            [.deliver(Self.purchase(Crash(signal: .kill, moment: .answered)))],
+            bench
+        )
+        let first = record.exchanges.first { $0.from == .revenueCat }
+        #expect(first?.outcome == .answerLost(nil))
+    }
+
+    @Test func `when it does not come back the ladder ends`() throws {
+        let bench = Bench()
+        bench.backend.launchError = "the port is taken"
+        let record = try Self.run(
+            [.deliver(Self.purchase(Crash(signal: .kill, moment: .sent)))],
+            bench
+        )
+        #expect(record.trouble == .restartFailed("the port is taken"))
+        #expect(record.exchanges.count { $0.from == .revenueCat } == 1)
+    }
+
+    // MARK: At a call
+
+    private static func killAt(_ position: Int) -> [Step] {
+        var again = Delivery(name: "again", subject: .repeats("a"))
+        again.isAlongLadder = true
+        return [
+            failPushes([.hang(200)]), .deliver(purchase()),
+            .killAtCall(party: .oneSignal, position: position), .deliver(again),
+        ]
+    }
+
+    @Test("it is killed at the call of that position", arguments: 1...4)
+    func killer(position: Int) throws {
+        let bench = Bench()
+        bench.backend.pushCount = 4
+        bench.backend.answer = { backend, arrival in
+            guard let user = arrival.event?["app_user_id"]?.string else { return nil }
+            // Four calls, eleven milliseconds apart, and the answer after all of them.
+            for _ in 0..<4 {
+                await backend.clock.pause(.milliseconds(11))
+                backend.push(to: user)
+            }
+            return .answered(HTTPMessage.Response(200))
+        }
+        let record = try Self.run(Self.killAt(position), bench)
+        #expect(record.trouble == nil)
+        let calls = record.exchanges.filter { $0.to == .oneSignal }
+        let stop = try #require(
+            record.exchanges.first { if case .restart = $0.purpose { true } else { false } }
+        )
+        #expect(stop.invoked == calls[position - 1].invoked, "at the call, and at no other")
+        #expect(bench.backend.acts.first == "stop KILL")
+        // What was planned for that call is over when it is back.
+        #expect(calls.dropFirst(position).allSatisfy { $0.response?.status == 200 })
+        #expect(bench.backend.webhooks.count > 1, "its events come once more")
+    }
+
+    @Test func `a call that is never made is the run's trouble`() throws {
+        let bench = Bench { $0.patience = .milliseconds(400) }
+        let record = try Self.run(Self.killAt(3), bench)
+        #expect(record.trouble == .disturbanceMissed("the backend did not make that call"))
+        #expect(bench.backend.acts.isEmpty)
+        #expect(bench.clock.now < .seconds(1))
+    }
+
+    @Test func `a restart that fails at the call is told like a call that was missed`() throws {
+        let bench = Bench()
+        bench.backend.launchError = "gone for good"
+        let record = try Self.run(Self.killAt(1), bench)
+        #expect(record.trouble != nil)
+        #expect(bench.backend.acts.filter { $0 == "launch" }.count == 1)
+    }
+
+    @Test func `a cancelled run takes its killer with it`() throws {
+        let bench = Bench()
+        bench.backend.pushDelay = nil
+        let time = try bench.run { bench in
+            let work = bench.clock.task {
+                await bench.executor.run(
+                    Bench.plan(Self.killAt(1)),
+                    in: "n-1",
+                    sight: Bench.sight,
+                    within: Bench.within
+                ) { _ in .settled }
+            }
+            await bench.clock.pause(.milliseconds(50))
+            work.cancel()
+            _ = await work.value
+            bench.backend.push(to: "n-1")
+            await bench.clock.pause(.milliseconds(50))
+            return bench.clock.now
+        }
+        #expect(time < .seconds(1))
+        #expect(bench.backend.acts.isEmpty)
+    }
+
+    // MARK: Calls of the backend
+
+    private static func calls(
+        _ party: Exchange.Party = .oneSignal,
+        first: Int = 0
+    ) -> BackendCalls {
+        BackendCalls(party: party, namespace: "n-1", first: first)
+    }
+
+    @Test("calls are noticed in the moment in which they are made", arguments: UInt64(0)..<6)
+    func noticed(seed: UInt64) throws {
+        let bench = Bench(seed: seed)
+        let times = try bench.run { bench in
+            let progress = bench.executor.open(Bench.plan([]), "n-1")
+            let user = progress.namespace.id(of: "ada")
+            let waiting = (1...3).map { count in
+                bench.clock.task {
+                    (await bench.executor.hasMade(count, of: Self.calls()), bench.clock.now)
+                }
+            }
+            for delay in [7, 20, 33] {
+                bench.backend.push(to: user, after: .microseconds(delay * 1000 + 123))
+            }
+            var found: [Duration] = []
+            for task in waiting {
+                let (hasMade, time) = await task.value
+                if hasMade { found.append(time) }
+            }
+            return found
+        }
+        #expect(times == [7123, 20_123, 33_123].map { .microseconds($0) })
+    }
+
+    @Test func `calls of before count at once, and those of before the run do not`() throws {
+        let bench = Bench { $0.patience = .milliseconds(100) }
+        let found = try bench.run { bench in
+            let progress = bench.executor.open(Bench.plan([]), "n-1")
+            let user = progress.namespace.id(of: "ada")
+            for _ in 0..<2 { bench.backend.call(.oneSignal, PlayedBackend.notification(to: user)) }
+            let two = await bench.executor.hasMade(2, of: Self.calls())
+            let time = bench.clock.now
+            let later = await bench.executor.hasMade(2, of: Self.calls(first: 1))
+            return (two, time, later, bench.clock.now)
+        }
+        #expect(found == (true, .zero, false, .milliseconds(100)))
+    }
+
+    @Test func `calls of other runs, to others, and of others do not count`() throws {
+        let bench = Bench { $0.patience = .milliseconds(100) }
+        let hasMade = try bench.run { bench in
+            let mine = bench.executor.open(Bench.plan([]), "n-1").namespace.id(of: "ada")
+            let other = bench.executor.open(Bench.plan([]), "n-2").namespace.id(of: "ada")
+            let waiting = bench.clock.task {
+                await bench.executor.hasMade(1, of: Self.calls())
+            }
+            await bench.clock.pause(.milliseconds(1))
+            bench.backend.call(.oneSignal, PlayedBackend.notification(to: other))
+            bench.backend.call(.oneSignal, PlayedBackend.notification(to: "nobody"))
+            let read = HTTPMessage.Request(
+                "GET",
+                "/v1/subscribers/\(mine)",
+                fields: [HTTPMessage.Field("authorization", "Bearer sk_assay")]
+            )
+            bench.backend.call(.revenueCat, read)
+            _ = bench.world.call(
+                .oneSignal,
+                PlayedBackend.notification(to: mine),
+                namespace: "n-1"
+            )
+            return await waiting.value
+        }
+        #expect(!hasMade)
+    }
+}
+
+extension Disturbance {
+    /// How much of the body goes out before it is held; nil when it is not.
+    fileprivate var percent: Int? {
+        if case .held(_, let percent) = self { percent } else { nil }
+    }
+}

@@ -1,0 +1,566 @@
+import Conformance
+import FakeServers
+import Testing
+
+@testable import Replay
+
+/// Who plays beside whom, in what order, what is told of it, and what a cancellation leaves: on a
+/// stage that the test plays itself, in exact virtual time.
+@Suite("Suite runner")
+struct SuiteRunnerTests {
+    // MARK: Results
+
+    @Test("results come in the order given, whoever ends first", arguments: [1, 2, 7, 64])
+    func order(jobs: Int) throws {
+        let run = PlayedSuite((0..<20).map { .case("c\($0)", takes: 20 - $0) }, jobs: jobs)
+        let results = try #require(run.run())
+        #expect(results.map(\.contract.id) == (0..<20).map { "c\($0)" })
+        #expect(results.allSatisfy { $0.verdict == .passed })
+    }
+
+    @Test func `an empty suite is over at once`() throws {
+        let run = PlayedSuite([])
+        #expect(try #require(run.run()).isEmpty)
+        #expect(run.stage.opened == [[]])
+        #expect(run.log.isEmpty)
+    }
+
+    @Test("so many play at once as there are jobs", arguments: [1, 2, 3, 5, 8, 30])
+    func jobs(jobs: Int) throws {
+        let run = PlayedSuite((0..<12).map { .case("c\($0)", takes: 10) }, jobs: jobs)
+        #expect(run.run()?.count == 12)
+        #expect(run.stage.busiest == min(jobs, 12))
+        // Nobody idles while a case waits: twelve equal cases take as many rounds as they must.
+        #expect(run.time == .milliseconds((12 + jobs - 1) / jobs * 10))
+    }
+
+    @Test("fewer jobs than one are one", arguments: [0, -1, -100])
+    func jobsMin(jobs: Int) throws {
+        let run = PlayedSuite([.case("a", takes: 5), .case("b", takes: 5)], jobs: jobs)
+        #expect(run.run()?.count == 2)
+        #expect(run.stage.busiest == 1)
+    }
+
+    @Test func `a long case does not hold up the others`() throws {
+        let run = PlayedSuite(
+            [.case("long", takes: 100)] + (0..<10).map { .case("c\($0)", takes: 10) },
+            jobs: 2
+        )
+        #expect(run.run()?.count == 11)
+        #expect(run.time <= .milliseconds(200))
+        #expect(run.stage.ended.last == "long" || run.time < .milliseconds(200))
+    }
+
+    // MARK: Solitude
+
+    @Test("who has to be alone is alone, and comes after the others", arguments: [1, 4, 16])
+    func solitude(jobs: Int) throws {
+        let run = PlayedSuite(
+            [
+                .case("alone-1", takes: 7, turn: .alone), .case("a", takes: 30),
+                .case("last-1", takes: 3, turn: .last), .case("b", takes: 4),
+                .case("alone-2", takes: 7, turn: .alone), .case("last-2", takes: 3, turn: .last),
+                .case("c", takes: 12),
+            ],
+            jobs: jobs
+        )
+        let results = try #require(run.run())
+        #expect(results.map(\.contract.id) == run.cases.map(\.id))
+        for id in ["alone-1", "alone-2", "last-1", "last-2"] {
+            #expect(run.stage.beside[id] == [], "\(id)")
+            #expect(run.stage.wasAlone[id] == true)
+        }
+        for id in ["a", "b", "c"] { #expect(run.stage.wasAlone[id] == false) }
+        let order = run.stage.began
+        #expect(Array(order.suffix(4)) == ["alone-1", "alone-2", "last-1", "last-2"])
+        // Everything is corrected between those two.
+        #expect(run.stage.revisedAfter == ["alone-2"])
+    }
+
+    @Test func `whom others disturbed plays again, alone, and is told once`() throws {
+        let run = PlayedSuite(
+            [
+                .case("a", takes: 5), .case("disturbed", takes: 5, disturbedTimes: 1),
+                .case("alone", takes: 5, turn: .alone), .case("b", takes: 5),
+            ],
+            jobs: 3
+        )
+        let results = try #require(run.run())
+        #expect(results.map(\.verdict) == [.passed, .passed, .passed, .passed])
+        #expect(run.stage.began.count { $0 == "disturbed" } == 2)
+        #expect(run.stage.began.suffix(2) == ["alone", "disturbed"])
+        #expect(run.stage.beside["disturbed"] == [])
+        #expect(run.finished.count { $0 == "disturbed" } == 1)
+        #expect(run.started.count { $0 == "disturbed" } == 2)
+    }
+
+    @Test func `whom nobody can judge even alone is not run`() throws {
+        let run = PlayedSuite([.case("a"), .case("hopeless", disturbedTimes: 9)], jobs: 2)
+        let results = try #require(run.run())
+        #expect(results.map(\.verdict) == [.passed, .notRun])
+        #expect(run.stage.began.count { $0 == "hopeless" } == 2)
+        #expect(run.finished == ["a"])
+    }
+
+    // MARK: Order
+
+    @Test func `the seed decides in which order cases play beside others`() throws {
+        func began(_ seed: UInt64) -> [String] {
+            let run = PlayedSuite((0..<30).map { .case("c\($0)") }, jobs: 1, seed: seed)
+            _ = run.run()
+            return run.stage.began
+        }
+        let orders = (0..<8).map { began($0) }
+        for order in orders { #expect(order.sorted() == (0..<30).map { "c\($0)" }.sorted()) }
+        #expect(Set(orders).count == 8)
+        #expect(began(3) == orders[3])
+        #expect(orders[0] != (0..<30).map { "c\($0)" })
+    }
+
+    @Test func `numbers are places in the suite, whatever plays when`() throws {
+        for jobs in [1, 5] {
+            for seed in UInt64(0)..<4 {
+                let run = PlayedSuite(
+                    (0..<9).map { .case("c\($0)", turn: $0 == 4 ? .alone : .together) },
+                    jobs: jobs,
+                    seed: seed
+                )
+                _ = run.run()
+                for (index, test) in run.cases.enumerated() {
+                    #expect(run.stage.numbers[test.id] == [index])
+                }
+            }
+        }
+    }
+
+    // MARK: What does not play
+
+    @Test func `an obstacle is a result, and nobody gets ready for it`() throws {
+        let run = PlayedSuite(
+            [.case("a"), .case("blocked", obstacle: "no such feature"), .case("b", turn: .alone)]
+        )
+        let results = try #require(run.run())
+        #expect(results.map(\.verdict) == [.passed, .notRun, .passed])
+        #expect(results[1].note == "no such feature")
+        #expect(run.stage.opened == [["a", "b"]])
+        #expect(!run.stage.began.contains("blocked"))
+        #expect(!run.stage.asked.contains("blocked"))
+        #expect(!run.started.contains("blocked"))
+        #expect(run.finished.sorted() == ["a", "b", "blocked"])
+        #expect(run.totals == [3])
+        #expect(run.stage.numbers["b"] == [2])
+    }
+
+    @Test func `a suite of obstacles plays nothing`() throws {
+        let run = PlayedSuite((0..<4).map { .case("c\($0)", obstacle: "no") })
+        let results = try #require(run.run())
+        #expect(results.allSatisfy { $0.verdict == .notRun && $0.note == "no" })
+        #expect(run.finished == ["c0", "c1", "c2", "c3"])
+        #expect(run.stage.began.isEmpty)
+    }
+
+    // MARK: Cases that stand for several
+
+    @Test func `one that stands for several is spread out in its place`() throws {
+        let run = PlayedSuite(
+            [
+                .case("a"), .case("many", parts: ["many-1", "many-2", "many-3"]),
+                .case("blocked", parts: ["never"], obstacle: "no"), .case("b"),
+            ],
+            jobs: 2
+        )
+        let results = try #require(run.run())
+        #expect(
+            results.map(\.contract.id) == ["a", "many-1", "many-2", "many-3", "blocked", "b"]
+        )
+        #expect(run.totals == [6])
+        #expect(run.stage.expandedIDs == ["a", "many", "b"])
+    }
+
+    @Test func `only those that are wanted are played, of the parts as well`() throws {
+        let run = PlayedSuite([.case("a"), .case("many", parts: ["many-1", "many-2"])])
+        run.options.isWanted = { $0.id.hasSuffix("2") }
+        let results = try #require(run.run())
+        #expect(results.map(\.contract.id) == ["many-2"])
+        #expect(run.stage.began == ["many-2"])
+    }
+
+    @Test func `a case that stands for none leaves nothing behind`() throws {
+        let run = PlayedSuite([.case("a"), .case("none", parts: [])])
+        #expect(try #require(run.run()).map(\.contract.id) == ["a"])
+    }
+
+    // MARK: What is told
+
+    @Test("the count rises by one with every case, up to all of them", arguments: [1, 4])
+    func counts(jobs: Int) throws {
+        let run = PlayedSuite(
+            (0..<10).map { .case("c\($0)", takes: $0 % 3, turn: $0 == 5 ? .last : .together) },
+            jobs: jobs
+        )
+        _ = run.run()
+        #expect(run.counts == Array(1...10))
+        #expect(run.totals == [10])
+        for id in run.finished {
+            let start = run.log.firstIndex(of: "started \(id)")
+            let end = run.log.firstIndex(of: "finished \(id)")
+            #expect(try #require(start) < #require(end))
+        }
+    }
+
+    @Test func `what became known since replaces a result, and nobody else's`() throws {
+        let run = PlayedSuite([.case("a"), .case("b"), .case("z", turn: .last)])
+        run.stage.revision = { results in
+            #expect(results.map { $0?.verdict } == [.passed, .passed, nil])
+            results[1]?.verdict = .failed
+        }
+        let results = try #require(run.run())
+        #expect(results.map(\.verdict) == [.passed, .failed, .passed])
+        #expect(run.stage.revisedCount == 1)
+    }
+
+    // MARK: Known failures
+
+    @Test func `the list of known failures has the last word`() throws {
+        let list = try KnownFailures(
+            parsing: "known E205 ticket 1\nbetter E205\nother E205\nlate E205\nblocked E205",
+            path: "known"
+        )
+        let run = PlayedSuite([
+            .case("known", findings: [.keyChanged]), .case("better"),
+            .case("other", findings: [.answerStatus]), .case("late"),
+            .case("blocked", obstacle: "no"), .case("new", findings: [.keyChanged]),
+        ])
+        run.options.knownFailures = list
+        run.stage.revision = { results in
+            #expect(results[0]?.verdict == .failed, "it comes before the list is looked at")
+            results[3]?.verdict = .failed
+            results[3]?.findings = [Finding(.keyChanged, expected: "", actual: "")]
+        }
+        let results = try #require(run.run())
+        #expect(FindingCode.keyChanged.rawValue == "E205")
+        #expect(
+            results.map(\.verdict)
+                == [.knownFailure, .unexpectedPass, .failed, .knownFailure, .notRun, .failed]
+        )
+        #expect(results[0].note == "ticket 1")
+        #expect(results[2].note?.contains("failed otherwise") == true)
+        // What is told on the way is what the list makes of it.
+        #expect(run.toldVerdicts["known"] == .knownFailure)
+        #expect(run.toldVerdicts["better"] == .unexpectedPass)
+    }
+
+    // MARK: Beside the cases
+
+    @Test func `what goes on beside ends with the cases, and hears of it`() throws {
+        let run = PlayedSuite([.case("a", takes: 20), .case("b", takes: 30, turn: .alone)])
+        _ = run.run()
+        #expect(run.stage.accompaniment == ["began 0", "ended 50"])
+    }
+
+    // MARK: Cancellation
+
+    @Test("what is earned before a cancellation is kept", arguments: [1, 2, 4])
+    func cancellation(jobs: Int) throws {
+        let cases = (0..<12).map { PlayedCase.case("c\($0)", takes: 10) }
+        let run = PlayedSuite(cases, jobs: jobs)
+        let results = try #require(run.run(cancelledAfter: .milliseconds(25)))
+        let earned = results.filter { $0.verdict == .passed }.map(\.contract.id)
+        #expect(earned.count == 2 * jobs)
+        #expect(Set(earned) == Set(run.finished))
+        for result in results where result.verdict != .passed {
+            #expect(result.verdict == .notRun)
+            #expect(result.note == "interrupted")
+            #expect(!result.isDeclaredUnsupported)
+        }
+        #expect(results.map(\.contract.id) == cases.map(\.id))
+        // Nothing begins after it, and nothing is corrected.
+        #expect(run.stage.began.count == 3 * jobs)
+        #expect(run.stage.revisedCount == 0)
+        #expect(run.time == .milliseconds(25))
+        #expect(run.stage.accompaniment.count == 2)
+    }
+
+    @Test func `a result that came when all was over is kept though others are cut short`() throws {
+        let run = PlayedSuite([.case("quick", takes: 1), .case("slow", takes: 500)], jobs: 2)
+        let results = try #require(run.run(cancelledAfter: .milliseconds(2)))
+        #expect(results.map(\.verdict) == [.passed, .notRun])
+    }
+
+    @Test func `a cancellation while one is alone keeps what was earned beside others`() throws {
+        let run = PlayedSuite([
+            .case("a", takes: 5), .case("alone-1", takes: 10, turn: .alone),
+            .case("alone-2", takes: 10, turn: .alone), .case("z", takes: 5, turn: .last),
+        ])
+        let results = try #require(run.run(cancelledAfter: .milliseconds(20)))
+        #expect(results.map(\.verdict) == [.passed, .passed, .notRun, .notRun])
+        #expect(run.stage.began == ["a", "alone-1", "alone-2"])
+        #expect(run.stage.revisedCount == 0)
+    }
+
+    @Test func `a case that does not heed a cancellation says nothing either`() throws {
+        let run = PlayedSuite([.case("deaf", takes: 50, heedsCancellation: false)])
+        let results = try #require(run.run(cancelledAfter: .milliseconds(10)))
+        #expect(results.map(\.verdict) == [.notRun])
+        #expect(run.finished.isEmpty)
+    }
+
+    @Test func `known failures and obstacles keep their word after a cancellation`() throws {
+        let run = PlayedSuite([
+            .case("slow", takes: 500), .case("blocked", obstacle: "declared"),
+            .case("quick", findings: [.keyChanged]),
+        ])
+        run.options.knownFailures = try KnownFailures(
+            parsing: "quick E205\nslow E205",
+            path: "known"
+        )
+        let results = try #require(run.run(cancelledAfter: .milliseconds(400)))
+        #expect(results[0].verdict == .notRun)
+        #expect(results[1].note == "declared")
+        #expect([.knownFailure, .notRun].contains(results[2].verdict))
+    }
+
+    // MARK: Whatever the suite
+
+    /// Suites drawn from a seed: the laws above hold for each of them, with any number of jobs.
+    @Test("the laws hold for any suite", arguments: UInt64(0)..<150)
+    func laws(seed: UInt64) throws {
+        let cases = PlayedCase.drawn(seed)
+        var verdicts: [[String]] = []
+        for jobs in [1, 2, 3, 8] {
+            let run = PlayedSuite(cases, jobs: jobs, seed: seed)
+            let results = try #require(run.run(), "seed \(seed): it never ended")
+            let ids = cases.flatMap { $0.obstacle == nil ? $0.parts ?? [$0.id] : [$0.id] }
+            #expect(results.map(\.contract.id) == ids)
+            verdicts.append(results.map { "\($0.contract.id) \($0.verdict)" })
+            #expect(run.stage.busiest <= jobs)
+            #expect(run.counts == Array(1..<(run.finished.count + 1)))
+            #expect(Set(run.finished).count == run.finished.count, "told once each")
+            for (id, others) in run.stage.beside where run.stage.wasAlone[id] == true {
+                #expect(others.isEmpty, "seed \(seed): \(id) was not alone but with \(others)")
+            }
+            let notRun = results.filter { $0.verdict == .notRun }
+            #expect(run.finished.count == ids.count - notRun.count { $0.note == "interrupted" })
+        }
+        #expect(Set(verdicts).count == 1, "seed \(seed): the verdicts depend on the jobs")
+    }
+}
+
+/// A case on a stage that a test plays itself.
+struct PlayedCase: Sendable {
+    var id: String
+    /// In milliseconds.
+    var takes = 0
+    var turn = Turn.together
+    var obstacle: String?
+    /// The cases that it stands for; nil: itself.
+    var parts: [String]?
+    /// How often others disturb it.
+    var disturbedTimes = 0
+    var findings: [FindingCode] = []
+    var heedsCancellation = true
+
+    static func `case`(
+        _ id: String,
+        takes: Int = 0,
+        turn: Turn = .together,
+        parts: [String]? = nil,
+        obstacle: String? = nil,
+        disturbedTimes: Int = 0,
+        findings: [FindingCode] = [],
+        heedsCancellation: Bool = true
+    ) -> PlayedCase {
+        PlayedCase(
+            id: id,
+            takes: takes,
+            turn: turn,
+            obstacle: obstacle,
+            parts: parts,
+            disturbedTimes: disturbedTimes,
+            findings: findings,
+            heedsCancellation: heedsCancellation
+        )
+    }
+
+    static func drawn(_ seed: UInt64) -> [PlayedCase] {
+        var random = SeededGenerator(seed: seed, text: "suite")
+        return (0..<Int.random(in: 0...14, using: &random)).map { number in
+            let id = "c\(number)"
+            var test = PlayedCase(id: id, takes: Int.random(in: 0...9, using: &random))
+            test.turn =
+                [.together, .together, .together, .alone, .last].randomElement(using: &random)
+                ?? .together
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0: test.obstacle = "no"
+            case 1:
+                let count = Int.random(in: 0...3, using: &random)
+                test.parts = (0..<count).map { "\(id)-\($0)" }
+            case 2: test.disturbedTimes = Int.random(in: 1...2, using: &random)
+            case 3: test.findings = [.answerStatus]
+            default: break
+            }
+            return test
+        }
+    }
+
+    var contract: Contract { SimulatedContracts.contract(id, []) }
+}
+
+/// The real runner on a stage that writes down what becomes of its cases.
+final class PlayedSuite: @unchecked Sendable {
+    let cases: [PlayedCase]
+    let stage: PlayedStage
+    var options: SuiteRunner.Options
+    private let machine: SimulatedMachine
+    private(set) var log: [String] = []
+    private(set) var started: [String] = []
+    private(set) var finished: [String] = []
+    private(set) var toldVerdicts: [String: Verdict] = [:]
+    private(set) var counts: [Int] = []
+    private(set) var totals: Set<Int> = []
+    private(set) var time: Duration = .zero
+
+    init(_ cases: [PlayedCase], jobs: Int = 1, seed: UInt64 = 0) {
+        self.cases = cases
+        machine = SimulatedMachine(seed: seed, load: Bench.exact)
+        stage = PlayedStage(cases, SimulatedClock(machine: machine))
+        options = SuiteRunner.Options(
+            seed: seed,
+            jobs: jobs,
+            nonce: "n",
+            knownFailures: KnownFailures()
+        )
+    }
+
+    /// The results; nil when all waited for something that never came.
+    func run(cancelledAfter time: Duration? = nil) -> [CaseResult]? {
+        let runner = SuiteRunner(on: stage, options: options) { self.take($0) }
+        let contracts = cases.map(\.contract)
+        let clock = stage.clock
+        let results = machine.run {
+            let work = clock.task { await runner.run(contracts) }
+            if let time {
+                _ = clock.task {
+                    await clock.pause(time)
+                    work.cancel()
+                }
+            }
+            return await work.value
+        }
+        self.time = machine.now
+        return results
+    }
+
+    private func take(_ event: SuiteRunner.Event) {
+        switch event {
+        case .started(let id):
+            started.append(id)
+            log.append("started \(id)")
+        case .finished(let result, let done, let total):
+            finished.append(result.contract.id)
+            log.append("finished \(result.contract.id)")
+            toldVerdicts[result.contract.id] = result.verdict
+            counts.append(done)
+            totals.insert(total)
+        case .calibrated, .backendRestarted: log.append("\(event)")
+        }
+    }
+}
+
+/// A stage whose cases do nothing but take their time, and notice who else is there.
+final class PlayedStage: SuiteStage, OpenStage, @unchecked Sendable {
+    let clock: SimulatedClock
+    private var cases: [String: PlayedCase] = [:]
+    private var playing: Set<String> = []
+    private var turnsTaken: [String: Int] = [:]
+    var revision: ((inout [CaseResult?]) -> Void)?
+    private(set) var opened: [[String]] = []
+    private(set) var asked: [String] = []
+    private(set) var expandedIDs: [String] = []
+    private(set) var began: [String] = []
+    private(set) var ended: [String] = []
+    private(set) var numbers: [String: [Int]] = [:]
+    private(set) var wasAlone: [String: Bool] = [:]
+    /// Who played at any time while it played, in its last turn.
+    private(set) var beside: [String: Set<String>] = [:]
+    private(set) var busiest = 0
+    private(set) var revisedCount = 0
+    private(set) var revisedAfter: [String] = []
+    private(set) var accompaniment: [String] = []
+
+    init(_ cases: [PlayedCase], _ clock: SimulatedClock) {
+        self.clock = clock
+        for test in cases {
+            self.cases[test.id] = test
+            for part in test.parts ?? [] {
+                var copy = test
+                copy.id = part
+                copy.parts = nil
+                self.cases[part] = copy
+            }
+        }
+    }
+
+    func obstacle(_ plan: CasePlan) -> CaseResult? {
+        cases[plan.contract.id]?.obstacle.map {
+            CaseResult(contract: plan.contract, verdict: .notRun, note: $0)
+        }
+    }
+
+    func open(for plans: [CasePlan]) async -> any OpenStage {
+        opened.append(plans.map(\.contract.id))
+        return self
+    }
+
+    func accompany() async {
+        accompaniment.append("began \(clock.now.milliseconds)")
+        while !Task.isCancelled { await clock.pause(.seconds(1000)) }
+        accompaniment.append("ended \(clock.now.milliseconds)")
+    }
+
+    func expanded(_ plan: CasePlan) async -> [CasePlan] {
+        expandedIDs.append(plan.contract.id)
+        guard let parts = cases[plan.contract.id]?.parts else { return [plan] }
+        return parts.map { CasePlan(SimulatedContracts.contract($0, [])) }
+    }
+
+    func turns(of plans: [CasePlan]) async -> [Turn] {
+        asked += plans.map(\.contract.id)
+        return plans.map { cases[$0.contract.id]?.turn ?? .together }
+    }
+
+    func result(of plan: CasePlan, number: Int, isAlone: Bool) async -> CaseResult? {
+        let id = plan.contract.id
+        guard let test = cases[id] else { return nil }
+        began.append(id)
+        numbers[id, default: []].append(number)
+        wasAlone[id] = isAlone
+        beside[id] = playing
+        for other in playing { beside[other]?.insert(id) }
+        playing.insert(id)
+        busiest = max(busiest, playing.count)
+        let (clock, time) = (clock, Duration.milliseconds(test.takes))
+        if test.heedsCancellation {
+            await clock.pause(time)
+        } else {
+            // A task of its own is not cancelled with this one.
+            await clock.task { await clock.pause(time) }.value
+        }
+        playing.remove(id)
+        ended.append(id)
+        turnsTaken[id, default: 0] += 1
+        if turnsTaken[id, default: 0] <= test.disturbedTimes { return nil }
+        return CaseResult(
+            contract: plan.contract,
+            verdict: test.findings.isEmpty ? .passed : .failed,
+            findings: test.findings.map { Finding($0, expected: "", actual: "") }
+        )
+    }
+
+    func revise(_ results: inout [CaseResult?]) async {
+        #expect(playing.isEmpty)
+        revisedCount += 1
+        revisedAfter += began.suffix(1)
+        revision?(&results)
+    }
+}
