@@ -114,13 +114,6 @@ extension RunPlan {
     /// Whether anything fails in it by plan, so that the backend's own timers decide when it is
     /// over.
     fileprivate var isDisturbed: Bool {
-        steps.contains {
-            switch $0 {
-            case .provider, .restart, .killAtCall: true
-            case .deliver(let delivery): delivery.disturbedCount > 0
-            case .register, .name, .createAccount, .call, .request, .rotateKeys, .account, .phone:
-                false
-            }
-        }
+        steps.contains(where: \.traits.isDisturbance)
     }
 }

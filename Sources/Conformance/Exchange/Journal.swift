@@ -80,7 +80,8 @@ package struct Journal: Sendable {
         let start = head + max(0, sequence - first)
         guard start < entries.count else { return [] }
         return entries[start...].compactMap {
-            let isWanted = $0.namespace == namespace && (party.map(\.rawValue) ?? $0.from) == $0.from
+            let isWanted =
+                $0.namespace == namespace && (party.map(\.rawValue) ?? $0.from) == $0.from
             return isWanted ? $0.exchange : nil
         }
     }

@@ -133,6 +133,13 @@ package struct Field<Owner: Sendable>: Sendable {
         return field
     }
 
+    /// Whoever is judged, it can be asked for.
+    package var forEverybody: Field {
+        var field = self
+        field.shape.isForEverybody = true
+        return field
+    }
+
     /// It says something alone.
     package var sufficient: Field {
         var field = self

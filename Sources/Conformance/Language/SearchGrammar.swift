@@ -21,6 +21,18 @@ extension Search {
         }
     }
 
+    /// The keys of the three.
+    static let keys = ["crash-points", "orders", "vary"]
+
+    /// The key that asks for it.
+    var key: String {
+        switch self {
+        case .crashPoints: "crash-points"
+        case .orders: "orders"
+        case .generated: "vary"
+        }
+    }
+
     /// How many orders are tried of more events than are permuted.
     static let usualSampleSize = 40
 }

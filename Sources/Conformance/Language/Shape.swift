@@ -92,6 +92,8 @@ package struct KeyShape: Hashable, Sendable {
     package let shape: Shape
     package let doc: String
     package var isRequired = false
+    /// Whoever is judged, an app or a backend, it can be asked for.
+    package var isForEverybody = false
     /// It says something alone, so that whatever it stands in is not empty.
     package var isSufficient = false
     /// What holds where the key is left out, for people; nil: nothing.

@@ -23,8 +23,8 @@ package enum Demand: Hashable, Sendable {
     case storeAct
     case app(AppDemand)
     case promise(ClientPromise)
-    /// What must follow at the backend.
-    case backend(BackendDemand)
+    /// What must follow at the backend, or is searched for there, by the contract's key for it.
+    case backend(String)
 
     /// How an act is done, by the contract's key for it.
     package enum Manner: String, Hashable, Sendable, CaseIterable {
@@ -80,12 +80,6 @@ package enum Demand: Hashable, Sendable {
         case commands, id, screen, start, registered
     }
 
-    /// What is expected of a backend, by the contract's key for it.
-    package enum BackendDemand: String, Hashable, Sendable, CaseIterable {
-        case relation = "like", effects, state, overlap, calls = "ids", alike, race
-        case secrets = "hides-secrets", keyFetches = "key-fetches", watch, forgets, search
-    }
-
     /// Everything that a contract can ask for.
     package static let all: [Demand] =
         BackendStep.allCases.map(Demand.step) + AppAction.Name.allCases.map(Demand.gesture)
@@ -96,7 +90,8 @@ package enum Demand: Hashable, Sendable {
         + PhoneProperty.allCases.map(Demand.property) + [.bridge]
         + BackendAnswer.allCases.map(Demand.answer) + [.untoldPurchases, .storeAct]
         + AppDemand.allCases.map(Demand.app) + ClientPromise.allCases.map(Demand.promise)
-        + BackendDemand.allCases.map(Demand.backend)
+        + (Expectation.grammar.shape.keys.filter { !$0.isForEverybody }.map(\.key) + Search.keys)
+        .map(Demand.backend)
 }
 
 extension Demand: CustomStringConvertible {
@@ -116,23 +111,16 @@ extension Demand: CustomStringConvertible {
         case .storeAct: "'store'"
         case .app(let demand): "'expect: app: \(demand.rawValue)'"
         case .promise(let promise): "the promise '\(promise.rawValue)'"
-        case .backend(let demand): "'\(demand.rawValue)' of a backend"
+        case .backend(let demand): "'\(demand)' of a backend"
         }
     }
 }
 
 extension Contract {
-    /// What is expected of a backend.
-    var backendDemands: [Demand.BackendDemand] {
-        let expected = expectation
-        let all: [(Demand.BackendDemand, Bool)] = [
-            (.relation, expected.relation != nil), (.effects, !expected.effects.isEmpty),
-            (.state, !expected.states.isEmpty), (.overlap, expected.overlapMin != nil),
-            (.calls, !expected.calls.isEmpty), (.alike, !expected.alike.isEmpty),
-            (.race, expected.race != nil), (.secrets, expected.hidesSecrets),
-            (.keyFetches, expected.keyFetchesMax != nil), (.watch, expected.watch != nil),
-            (.forgets, !expected.forgotten.isEmpty), (.search, search != nil),
-        ]
-        return all.filter(\.1).map(\.0)
+    /// What is expected of a backend, by the keys that ask for it.
+    var backendDemands: [String] {
+        let shape = Expectation.grammar.shape
+        return Expectation.grammar.entries(expectation).map(\.key)
+            .filter { shape[$0]?.isForEverybody == false } + (search.map { [$0.key] } ?? [])
     }
 }

@@ -5,10 +5,10 @@ extension Expectation {
         "What must follow: absolutes where a protocol fixes the value, relations everywhere else.",
         blank: { _ in Expectation(answers: .statuses([200])) }
     ) {
-        Field<Expectation>.answers.sufficient
-        Field<Expectation>.within
+        Field<Expectation>.answers.sufficient.forEverybody
+        Field<Expectation>.within.forEverybody
         Field<Expectation>.like.sufficient
-        Field<Expectation>.compare
+        Field<Expectation>.compare.forEverybody
         Field<Expectation>.ids.sufficient
         Field<Expectation>.alike
         Field<Expectation>.race.sufficient
@@ -19,6 +19,6 @@ extension Expectation {
         Field<Expectation>.effects.sufficient
         Field<Expectation>.state.sufficient
         Field<Expectation>.forgets.sufficient
-        Field<Expectation>.app.sufficient
+        Field<Expectation>.app.sufficient.forEverybody
     }.beside("compare", ["like"])
 }

@@ -6,6 +6,7 @@ extension Delivery {
         blank: { _ in Delivery(name: "", subject: .raw(.text(""))) }
     ) {
         Field<Delivery>.delivered
+        Field<Delivery>.webhook
         subjectFields
         editFields
         copyFields
@@ -75,7 +76,6 @@ extension Delivery {
             extract: { if case .raw(.text(let text)) = $0 { text } else { nil } },
             "Bytes that need not be JSON."
         )
-        Field<Delivery>.webhook
         Field<Delivery>.repeated
     }
 
