@@ -190,6 +190,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "ReferenceBackendTests",
+            dependencies: [
+                "ReferenceBackend", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "RepositoryTests",
             dependencies: ["Conformance", "ContractFiles", "Phone", "ReferenceBackend"],
             swiftSettings: strict

@@ -36,9 +36,17 @@ struct Authenticity: Sendable {
             if pair.count == 2 { parts[pair[0]] = pair[1] }
         }
         guard let time = parts["t"], let seconds = Int64(time), let code = parts["v1"],
-            abs(Store.now() / 1000 - seconds) <= ageMax
+            isYoung(seconds, ageMax: ageMax)
         else { return false }
         return isEqual(String(code), self.code(of: Data("\(time).".utf8) + body, key: key))
+    }
+
+    /// Whether a time is at most so many seconds away from now, in either direction.
+    ///
+    /// The time is a stranger's: it may be so far away that the distance is no number.
+    static func isYoung(_ seconds: Int64, ageMax: Int64) -> Bool {
+        let (age, isBeyond) = (Store.now() / 1000).subtractingReportingOverflow(seconds)
+        return !isBeyond && age.magnitude <= ageMax.magnitude
     }
 
     /// HMAC-SHA256, in hexadecimal.

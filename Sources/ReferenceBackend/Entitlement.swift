@@ -23,6 +23,7 @@ enum Entitlement {
             case "EXPIRATION": end(&subscription, event)
             case "PRODUCT_CHANGE": changeProduct(&subscription, event)
             case "SUBSCRIPTION_PAUSED": pause(&subscription, event)
+            // A type that is not known is answered like any other and changes nothing (S-08).
             default: break
             }
         }
@@ -58,6 +59,7 @@ enum Entitlement {
             subscription.expiresAt = event.expiresAt
             subscription.graceEndsAt = nil
         case _ where event.isPromotion: subscription.expiresAt = event.expiresAt
+        // Whoever ended it, and for whichever reason: the period that was paid for goes on.
         default: break
         }
     }

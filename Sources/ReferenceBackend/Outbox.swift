@@ -217,15 +217,21 @@ final class Outbox: Sendable {
         guard let response = try? await outbox.client.execute(request, timeout: timeout),
             let answer = try? await response.body.collect(upTo: 1 << 20)
         else { return .failed(retryAfter: nil) }
-        let seconds = response.headers.first(name: "retry-after").flatMap { Int64($0) }
+        let wait = response.headers.first(name: "retry-after").flatMap(milliseconds)
         return policy.result(
             message,
             Answer(
                 status: response.status.code,
-                retryAfter: seconds.map { $0 * 1000 },
+                retryAfter: wait,
                 body: Data(answer.readableBytesView)
             )
         )
+    }
+
+    /// What a `Retry-After` in seconds asks for, in milliseconds: never less than nothing, and never
+    /// so long that the message would be forgotten.
+    static func milliseconds(_ retryAfter: String) -> Int64? {
+        Int64(retryAfter).map { min(max($0, 0), 86_400) * 1000 }
     }
 
     static func authorization(_ service: Service) -> String { "Key " + service.apiKey }

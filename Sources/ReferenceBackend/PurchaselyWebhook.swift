@@ -69,7 +69,7 @@ struct PurchaselyWebhook: Sendable {
         ageMax: Int64
     ) -> Bool {
         guard let time = signature.time, let code = signature.code, let seconds = Int64(time),
-            abs(Store.now() / 1000 - seconds) <= ageMax
+            Authenticity.isYoung(seconds, ageMax: ageMax)
         else { return false }
         return Authenticity.isEqual(
             code,

@@ -1,0 +1,170 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import ReferenceBackend
+
+@Suite("Messages on their way out")
+struct OutboxTests {
+    @Test func `the key is a version 5 UUID of the event, and another for another`() {
+        var seen: Set<String> = []
+        for number in 0..<500 {
+            let key = Outbox.key(for: "event-\(number)")
+            #expect(UUID(uuidString: key) != nil, "\(key)")
+            let marks = Array(key)
+            #expect(marks[14] == "5", "\(key)")
+            #expect("89ab".contains(marks[19]), "\(key)")
+            #expect(key == Outbox.key(for: "event-\(number)"), "every attempt has the same one")
+            seen.insert(key)
+        }
+        #expect(seen.count == 500)
+    }
+
+    private func answer(_ status: UInt, _ body: String, _ wait: Int64? = nil) -> Outbox.Answer {
+        Outbox.Answer(status: status, retryAfter: wait, body: Data(body.utf8))
+    }
+
+    private static let message = Outbox.Message(
+        id: 1,
+        key: "k",
+        recipient: "ada",
+        text: "Hello",
+        attemptCount: 0
+    )
+
+    @Test(
+        "an acceptance counts with an id alone",
+        arguments: [
+            (200, #"{"id": "n1"}"#, "accepted"), (202, #"{"id": "n1"}"#, "accepted"),
+            (200, #"{"id": ""}"#, "again"), (200, #"{"errors": ["x"]}"#, "again"),
+            (200, "<html>", "again"), (200, "", "again"), (200, #"{"id": 5}"#, "again"),
+            (400, #"{"id": "n1"}"#, "refused"), (401, "", "refused"), (404, "", "refused"),
+            (408, "", "again"), (409, "", "again"), (425, "", "again"), (429, "", "again"),
+            (500, "", "again"), (502, "", "again"), (599, "", "again"), (302, "", "refused"),
+        ] as [(UInt, String, String)]
+    )
+    func results(status: UInt, body: String, expected: String) {
+        let result = Outbox.result(Self.message, answer(status, body))
+        let name =
+            switch result {
+            case .accepted: "accepted"
+            case .refused: "refused"
+            case .failed: "again"
+            }
+        #expect(name == expected)
+    }
+
+    @Test func `a wait that the provider names is kept`() {
+        guard
+            case .failed(let wait?) = Outbox.result(Self.message, answer(429, "", 3000)),
+            case .again(let after) = Outbox.next(.failed(retryAfter: wait), attemptCount: 1)
+        else {
+            Issue.record("it is to be tried again")
+            return
+        }
+        #expect(after == 3000)
+    }
+
+    @Test(
+        "a wait is read in seconds, and stays within reason",
+        arguments: [
+            ("0", 0), ("3", 3000), ("86400", 86_400_000), ("-5", 0),
+            ("9223372036854775807", 86_400_000), ("-9223372036854775808", 0), ("soon", nil),
+            ("", nil), ("3.5", nil), ("99999999999999999999", nil),
+        ] as [(String, Int64?)]
+    )
+    func waits(text: String, milliseconds: Int64?) {
+        #expect(Outbox.milliseconds(text) == milliseconds)
+    }
+
+    @Test func `the waits double, and after twelve attempts it is given up`() {
+        var waits: [Int64] = []
+        for count in 1...11 {
+            guard
+                case .again(let after) = Outbox.next(.failed(retryAfter: nil), attemptCount: count)
+            else {
+                Issue.record("attempt \(count) is not the last")
+                return
+            }
+            waits.append(after)
+        }
+        #expect(
+            waits == [200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 51_200, 102_400, 102_400]
+        )
+        for count in [12, 13, 1000] {
+            guard
+                case .finish("given up") = Outbox.next(.failed(retryAfter: 5), attemptCount: count)
+            else {
+                Issue.record("attempt \(count) is one too many")
+                return
+            }
+        }
+    }
+
+    @Test func `what is accepted or refused is over`() {
+        guard case .finish("sent") = Outbox.next(.accepted, attemptCount: 1),
+            case .finish("refused") = Outbox.next(.refused, attemptCount: 1)
+        else {
+            Issue.record("nothing follows")
+            return
+        }
+    }
+
+    @Test func `a message is for one person by the id of the app, under its key`() {
+        let service = Outbox.Service(baseURL: "http://x", appID: "app", apiKey: "secret")
+        let body = Outbox.body(Self.message, service)
+        let aliases = body["include_aliases"] as? [String: [String]]
+        #expect(aliases == ["external_id": ["ada"]])
+        #expect(body["idempotency_key"] as? String == "k")
+        #expect(body["app_id"] as? String == "app")
+        #expect(body["target_channel"] as? String == "push")
+        #expect((body["contents"] as? [String: String]) == ["en": "Hello"])
+        #expect(Outbox.authorization(service) == "Key secret")
+    }
+
+    @Test func `a message waits in the database, in the order in which it was written`()
+        async throws
+    {
+        let stage = try Stage()
+        let store = stage.store
+        try await store.pool.write { db in
+            for number in 0..<3 {
+                try Outbox.enqueue(store, db, "e\(number)", recipient: "ada", text: "t\(number)")
+            }
+        }
+        let waiting = try await store.pool.read { db in try Outbox.waiting(db) }
+        #expect(waiting.map(\.0.text) == ["t0", "t1", "t2"])
+        #expect(waiting.map(\.0.key) == (0..<3).map { Outbox.key(for: "e\($0)") })
+        #expect(waiting.allSatisfy { $0.0.attemptCount == 0 && $0.1 <= Store.now() })
+        try await store.pool.write { db in
+            try db.execute(sql: "UPDATE outbox SET state = 'sent' WHERE text = 't1'")
+        }
+        let rest = try await store.pool.read { db in try Outbox.waiting(db) }
+        #expect(rest.map(\.0.text) == ["t0", "t2"])
+    }
+}
+
+@Suite("A race is one however busy the machine is")
+struct RendezvousTests {
+    @Test func `two that come with one key go on together`() async {
+        let rendezvous = Rendezvous()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<2 { group.addTask { await rendezvous.meet("k") } }
+            await group.waitForAll()
+        }
+    }
+
+    @Test func `who comes alone goes on after a while`() async {
+        await Rendezvous().meet("alone")
+    }
+
+    @Test func `keys do not meet each other, and many pairs do`() async {
+        let rendezvous = Rendezvous()
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<40 {
+                group.addTask { await rendezvous.meet("k\(number / 2)") }
+            }
+            await group.waitForAll()
+        }
+    }
+}
