@@ -31,13 +31,10 @@ struct AppCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(
-        name: .long,
-        help: "The profile (default: ./assay.yaml if there is one; ASSAY_PROFILE)."
-    )
+    @Option(name: .long, help: Setting.profile.help)
     var profile: String?
 
-    @Option(name: .long, help: "URL of the web app (ASSAY_URL).")
+    @Option(name: .long, help: Setting.url.help)
     var url: String?
 
     @Flag(name: .long, help: "Judge the built-in app; needs no browser.")
@@ -46,16 +43,10 @@ struct AppCommand: AsyncParsableCommand {
     @Option(name: .long, help: "With --scripted: a defect of the built-in app; repeatable.")
     var defect: [String] = []
 
-    @Option(
-        name: .long,
-        help: "The browser: a path or a name (default: chromium on the PATH; ASSAY_BROWSER)."
-    )
+    @Option(name: .long, help: Setting.browser.help)
     var browser: String?
 
-    @Option(
-        name: .long,
-        help: "A host other than loopback that the page may be on or call (ASSAY_ALLOW_HOST)."
-    )
+    @Option(name: .long, help: Setting.pageHosts.help)
     var allowHost: [String] = []
 
     @Option(
@@ -67,16 +58,13 @@ struct AppCommand: AsyncParsableCommand {
     @OptionGroup var selection: SelectionOptions
     @OptionGroup var reports: ReportOptions
 
-    @Option(name: .long, help: "How many scenarios run at once (default: 4; ASSAY_JOBS).")
+    @Option(name: .long, help: Setting.appJobs.help)
     var jobs: Int?
 
-    @Option(name: .long, help: "Any text; it names the run's users (ASSAY_SEED).")
+    @Option(name: .long, help: Setting.appSeed.help)
     var seed: String?
 
-    @Option(
-        name: .long,
-        help: "Write the whole run to a file that 'assay judge' reads (ASSAY_SAVE)."
-    )
+    @Option(name: .long, help: Setting.save.help)
     var save: String?
 
     mutating func run() async throws {
@@ -87,12 +75,9 @@ struct AppCommand: AsyncParsableCommand {
         let scenarios = library.contracts.filter(\.isDeviceScenario)
         let selected = try selection.selection(fallback: .should).apply(to: scenarios)
         let files = try reports.files()
-        let saveFile = try (save ?? environment["ASSAY_SAVE"]).map { try ReportFiles.checked($0) }
-        let text = jobs.map(String.init) ?? environment["ASSAY_JOBS"] ?? "4"
-        guard let jobs = Int(text), (1...64).contains(jobs) else {
-            throw Failure(.usage, "--jobs '\(text)' is not a number from 1 to 64")
-        }
-        let url = url ?? environment["ASSAY_URL"] ?? profile.app.url
+        let saveFile = try Setting.save.text(save, environment).map { try ReportFiles.checked($0) }
+        let jobs = try Setting.appJobs.number(jobs, or: 4, in: 1...64, environment)
+        let url = Setting.url.text(url, environment) ?? profile.app.url
         guard scripted || url != nil else {
             throw Failure(
                 .usage,
@@ -104,7 +89,7 @@ struct AppCommand: AsyncParsableCommand {
             throw Failure(.usage, "--defect belongs to the built-in app: add --scripted")
         }
         let defects = try defect.map { try ClientDefect.named($0) }
-        let seed = seed ?? environment["ASSAY_SEED"] ?? SuiteRun.nonce()
+        let seed = Setting.appSeed.text(seed, environment) ?? SuiteRun.nonce()
         let progress = Progress()
         let interruption = Interruption()
         var run = DeviceRun(profile: profile, seed: seed)
@@ -162,7 +147,7 @@ struct AppCommand: AsyncParsableCommand {
         _ = try TargetURL(url, flag: "--url", allowed: allowed)
         do throws(Chromium.StartError) {
             let executable = try Chromium.find(
-                browser ?? environment["ASSAY_BROWSER"],
+                Setting.browser.text(browser, environment),
                 path: environment["PATH"] ?? ""
             )
             return .browser(url: url, executable: executable, allowedHosts: Set(allowed))
@@ -176,10 +161,12 @@ struct AppCommand: AsyncParsableCommand {
         let environment = ProcessInfo.processInfo.environment
         var words = [Terminal.program, "app"] + (scripted ? ["--scripted"] : [])
         for name in defect { words += ["--defect", name] }
-        if let path = profile ?? environment["ASSAY_PROFILE"] { words += ["--profile", path] }
+        if let path = Setting.profile.text(profile, environment) { words += ["--profile", path] }
         if !scripted {
-            if let url = url ?? environment["ASSAY_URL"] { words += ["--url", url] }
-            if let name = browser ?? environment["ASSAY_BROWSER"] { words += ["--browser", name] }
+            if let url = Setting.url.text(url, environment) { words += ["--url", url] }
+            if let name = Setting.browser.text(browser, environment) {
+                words += ["--browser", name]
+            }
         }
         for host in TargetOptions.hosts(allowHost, environment) { words += ["--allow-host", host] }
         return words + selection.replayWords + reports.replayWords + ["--seed", seed]

@@ -65,6 +65,9 @@ enum Main {
         Terminal.ignoreBrokenPipes()
         do {
             var command = try Assay.parseAsRoot()
+            for line in Setting.warnings(Setting.environment) {
+                Terminal.error("assay: \(line)\n")
+            }
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {

@@ -32,7 +32,7 @@ struct ImportCommand: AsyncParsableCommand {
     @Option(name: .long, help: "har, curl, ndjson, events or pact (default: what it looks like).")
     var format: String?
 
-    @Option(name: .long, help: "The profile, for the webhooks' paths (default: ./assay.yaml).")
+    @Option(name: .long, help: Setting.importProfile.help)
     var profile: String?
 
     @Option(name: .long, help: "The backend that answers requests without an answer.")
@@ -118,20 +118,7 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     private func readProfile() throws -> Profile {
-        let path = profile ?? "assay.yaml"
-        guard let data = FileManager.default.contents(atPath: path) else {
-            if profile == nil { return Profile() }
-            throw Failure(.usage, "there is no profile '\(path)'")
-        }
-        let environment = ProcessInfo.processInfo.environment
-        switch ProfileParser.parse(
-            String(decoding: data, as: UTF8.self),
-            path: path,
-            environment: environment
-        ) {
-        case .success(let profile): return profile
-        case .failure(let errors): throw Failure(.unparsable, errors.description)
-        }
+        try TargetOptions.profile(profile, Setting.environment)
     }
 
     private func write(_ exchanges: [Exchange], _ profile: Profile, _ now: Instant) throws {

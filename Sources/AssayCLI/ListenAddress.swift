@@ -1,5 +1,3 @@
-internal import Foundation
-
 /// `NAME=HOST:PORT`, as `--listen` takes it.
 struct ListenAddress {
     let name: String
@@ -20,13 +18,13 @@ struct ListenAddress {
 
     /// Reads the flags, or `ASSAY_LISTEN` when there are none.
     static func all(_ flags: [String], names: [String]) throws -> [ListenAddress] {
-        let variable = ProcessInfo.processInfo.environment["ASSAY_LISTEN"]
-        let entries =
-            flags.isEmpty ? (variable?.split(separator: ",").map(String.init) ?? []) : flags
-        return try entries.map { try ListenAddress($0, names: names) }
+        let name = flags.isEmpty ? Setting.listen.variable : Setting.listen.name
+        return try Setting.listen.texts(flags).map {
+            try ListenAddress($0, names: names, from: name)
+        }
     }
 
-    private init(_ text: String, names: [String]) throws {
+    private init(_ text: String, names: [String], from source: String) throws {
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         let address = parts.last ?? ""
         guard parts.count == 2, let colon = address.lastIndex(of: ":"),
@@ -35,7 +33,7 @@ struct ListenAddress {
         else {
             throw Failure(
                 .usage,
-                "--listen '\(text)' is not NAME=HOST:PORT with one of "
+                "\(source) '\(text)' is not NAME=HOST:PORT with one of "
                     + names.sorted().joined(separator: ", ")
             )
         }

@@ -27,10 +27,7 @@ struct RecordCommand: AsyncParsableCommand {
 
     @OptionGroup var target: TargetOptions
 
-    @Option(
-        name: .long,
-        help: "Bodies longer than this many KiB are kept as length and digest (ASSAY_BODY_MAX)."
-    )
+    @Option(name: .long, help: Setting.bodyMax.help)
     var bodyMax: Int?
 
     @Option(name: .long, help: "What the fakes' ids are drawn from.")
@@ -43,10 +40,7 @@ struct RecordCommand: AsyncParsableCommand {
         let environment = ProcessInfo.processInfo.environment
         let listen = try takeListen()
         let profile = try target.resolved()
-        let kibibytes = bodyMax ?? environment["ASSAY_BODY_MAX"].flatMap(Int.init) ?? 1024
-        guard (1...65_536).contains(kibibytes) else {
-            throw Failure(.usage, "--body-max takes 1 to 65536 KiB")
-        }
+        let kibibytes = try Setting.bodyMax.number(bodyMax, or: 1024, in: 1...65_536, environment)
         let began = SuiteRun.now()
         let name = folder ?? "recordings/session/" + Self.stamp(began)
         let path = name + "/recording.ndjson"
@@ -136,7 +130,7 @@ struct RecordCommand: AsyncParsableCommand {
                 error.description + "; choose another with --listen control=127.0.0.1:0"
             )
         }
-        let allowed = Set(target.allowHost)
+        let allowed = Set(TargetOptions.hosts(target.allowHost, Setting.environment))
         let messenger = WebhookMessenger()
         let courier = Courier(world: world, messenger: messenger, allowedHosts: allowed)
         control.open(
@@ -186,7 +180,7 @@ struct RecordCommand: AsyncParsableCommand {
         _ began: Instant,
         _ bodyMax: Int
     ) throws -> RecordingWriter {
-        let variable = ProcessInfo.processInfo.environment["ASSAY_REDACTION_KEY"]
+        let variable = Setting.redactionKey.text(nil)
         var generator = SystemRandomNumberGenerator()
         let key =
             variable.map { Array($0.utf8) }

@@ -80,35 +80,26 @@ struct ReportFiles {
 
 /// The options of every command that ends in a report.
 struct ReportOptions: ParsableArguments {
-    @Option(
-        name: .long,
-        help:
-            "FORMAT=PATH, repeatable: json, junit, html, github, badge; PATH - is standard output (ASSAY_REPORT)."
-    )
+    @Option(name: .long, help: Setting.report.help)
     var report: [String] = []
 
-    @Option(
-        name: .long,
-        help: "List of accepted failures: case, code, reason (ASSAY_KNOWN_FAILING)."
-    )
+    @Option(name: .long, help: Setting.knownFailing.help)
     var knownFailing: String?
 
     func files() throws -> ReportFiles {
-        let variable = ProcessInfo.processInfo.environment["ASSAY_REPORT"]
-        let listed = variable.map { $0.split(separator: ",").map(String.init) } ?? []
-        return try ReportFiles(report.isEmpty ? listed : report)
+        try ReportFiles(Setting.report.texts(report))
     }
 
     /// What a replay needs of these options.
     var replayWords: [String] {
-        let path = knownFailing ?? ProcessInfo.processInfo.environment["ASSAY_KNOWN_FAILING"]
-        return path.map { ["--known-failing", $0] } ?? []
+        Setting.knownFailing.text(knownFailing).map { ["--known-failing", $0] } ?? []
     }
 
     /// The list that the flag names, else the environment, else the profile; none is the empty one.
     func knownFailures(or profilePath: String?) throws -> KnownFailures {
-        let variable = ProcessInfo.processInfo.environment["ASSAY_KNOWN_FAILING"]
-        guard let path = knownFailing ?? variable ?? profilePath else { return KnownFailures() }
+        guard let path = Setting.knownFailing.text(knownFailing) ?? profilePath else {
+            return KnownFailures()
+        }
         guard let data = FileManager.default.contents(atPath: path) else {
             throw Failure(.usage, "there is no list of known failures '\(path)'")
         }

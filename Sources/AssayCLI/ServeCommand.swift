@@ -26,10 +26,7 @@ struct ServeCommand: AsyncParsableCommand {
         ProviderTable.all.listed.map { "\($0.title) \($0.defaultPort)" }.joined(separator: ", ")
     }
 
-    @Option(
-        name: .long,
-        help: "Another address: NAME=HOST:PORT, for example control=127.0.0.1:0 (ASSAY_LISTEN)."
-    )
+    @Option(name: .long, help: Setting.serveListen.help)
     var listen: [String] = []
 
     @Option(

@@ -20,10 +20,7 @@ struct SelectionOptions: ParsableArguments {
     )
     var level: String?
 
-    @Option(
-        name: .long,
-        help: "A folder of contracts of your own; the same id replaces a shipped one."
-    )
+    @Option(name: .long, help: Setting.contracts.help)
     var contracts: [String] = []
 
     /// - Parameter fallback: The level when neither --level nor --only says anything.
@@ -49,8 +46,9 @@ struct SelectionOptions: ParsableArguments {
 
     /// The folders of the user's own contracts.
     private var folders: [String] {
-        let variable = ProcessInfo.processInfo.environment["ASSAY_CONTRACTS"]
-        return contracts.isEmpty ? (variable.map { [$0] } ?? []) : contracts
+        // One folder: its name may hold a comma.
+        guard contracts.isEmpty else { return contracts }
+        return Setting.contracts.text(nil).map { [$0] } ?? []
     }
 
     /// The shipped contracts and the user's own; paths given directly replace the shipped ones.

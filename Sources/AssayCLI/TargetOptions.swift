@@ -6,42 +6,34 @@ internal import Replay
 
 /// Which backend, how it is reached and how it is looked at.
 ///
-/// Every option has an `ASSAY_…` twin.
+/// Every option has an `ASSAY_…` twin: see `Setting`.
 struct TargetOptions: ParsableArguments {
-    @Option(
-        name: .long,
-        help: "The profile (default: ./assay.yaml if there is one; ASSAY_PROFILE)."
-    )
+    @Option(name: .long, help: Setting.profile.help)
     var profile: String?
 
-    @Option(name: .long, help: "URL of a backend that is already running (ASSAY_TARGET).")
+    @Option(name: .long, help: Setting.target.help)
     var target: String?
 
-    @Option(name: .long, help: "Shell command that starts the backend (ASSAY_START).")
+    @Option(name: .long, help: Setting.start.help)
     var start: String?
 
-    @Option(
-        name: .long,
-        help: "A host other than loopback that may be a target (ASSAY_ALLOW_HOST)."
-    )
+    @Option(name: .long, help: Setting.targetHosts.help)
     var allowHost: [String] = []
 
-    @Option(
-        name: .long,
-        help: "Fixed address of a fake: PROVIDER=HOST:PORT, for example onesignal=127.0.0.1:9320."
-    )
+    @Option(name: .long, help: Setting.listen.help)
     var listen: [String] = []
 
     /// The profile with the flags and the environment laid over it.
     func resolved() throws -> Profile {
-        let environment = ProcessInfo.processInfo.environment
+        let environment = Setting.environment
         var profile = try Self.profile(self.profile, environment)
-        if let target = target ?? environment["ASSAY_TARGET"] {
-            profile.target = target
+        let given = Setting.target.given(target, environment)
+        if let given {
+            profile.target = given.text
             // A flag that names a running backend wins over a profile that would start one.
             if start == nil { profile.start = nil }
         }
-        if let command = start ?? environment["ASSAY_START"] {
+        if let command = Setting.start.text(start, environment) {
             var start = Profile.Start(
                 command: command,
                 ready: profile.start?.ready ?? Profile.Endpoint(method: "GET", path: "/healthz"),
@@ -57,7 +49,7 @@ struct TargetOptions: ParsableArguments {
                     + "assay.yaml; 'assay demo' needs neither"
             )
         }
-        try checkHost(profile.target, environment)
+        try checkHost(profile.target, given?.name ?? Setting.target.name, environment)
         try checkCredentials(profile)
         return profile
     }
@@ -65,7 +57,7 @@ struct TargetOptions: ParsableArguments {
     /// The profile that a flag or the environment names, else the one that lies here, else the
     /// usual paths.
     static func profile(_ flag: String?, _ environment: [String: String]) throws -> Profile {
-        let given = flag ?? environment["ASSAY_PROFILE"]
+        let given = Setting.profile.text(flag, environment)
         let path = given ?? "assay.yaml"
         guard let data = FileManager.default.contents(atPath: path) else {
             if given == nil { return Profile() }
@@ -80,11 +72,15 @@ struct TargetOptions: ParsableArguments {
         }
     }
 
-    private func checkHost(_ target: String?, _ environment: [String: String]) throws {
+    private func checkHost(
+        _ target: String?,
+        _ name: String,
+        _ environment: [String: String]
+    ) throws {
         guard let target, !target.contains("{{") else { return }
         _ = try TargetURL(
             target,
-            flag: "--target",
+            flag: name,
             allowed: Self.hosts(allowHost, environment)
         )
     }
@@ -123,22 +119,21 @@ struct TargetOptions: ParsableArguments {
 
     /// The hosts beyond loopback that a flag or the environment allows.
     static func hosts(_ flags: [String], _ environment: [String: String]) -> [String] {
-        let listed = environment["ASSAY_ALLOW_HOST"]?.split(separator: ",").map(String.init)
-        return flags + (listed ?? []).filter { !flags.contains($0) }
+        flags + Setting.targetHosts.texts([], environment).filter { !flags.contains($0) }
     }
 
     /// What names the same backend again, whatever the environment says then.
     var replayWords: [String] {
-        let environment = ProcessInfo.processInfo.environment
+        let environment = Setting.environment
         var words: [String] = []
         let given = [
-            ("--profile", profile ?? environment["ASSAY_PROFILE"]),
-            ("--target", target ?? environment["ASSAY_TARGET"]),
-            ("--start", start ?? environment["ASSAY_START"]),
+            ("--profile", Setting.profile.text(profile, environment)),
+            ("--target", Setting.target.text(target, environment)),
+            ("--start", Setting.start.text(start, environment)),
         ]
         for (flag, value) in given { words += value.map { [flag, $0] } ?? [] }
         for host in Self.hosts(allowHost, environment) { words += ["--allow-host", host] }
-        for entry in listen { words += ["--listen", entry] }
+        for entry in Setting.listen.texts(listen, environment) { words += ["--listen", entry] }
         return words
     }
 }

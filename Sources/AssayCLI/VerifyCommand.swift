@@ -24,40 +24,24 @@ struct VerifyCommand: AsyncParsableCommand {
     @OptionGroup var target: TargetOptions
     @OptionGroup var selection: SelectionOptions
 
-    @Option(
-        name: .long,
-        help: "Any text; the same seed runs the same cases the same way (ASSAY_SEED)."
-    )
+    @Option(name: .long, help: Setting.seed.help)
     var seed: String?
 
-    @Option(name: .long, help: "How many cases run at once (default: 8; ASSAY_JOBS).")
+    @Option(name: .long, help: Setting.jobs.help)
     var jobs: Int?
 
     @OptionGroup var reports: ReportOptions
 
-    @Option(
-        name: .long,
-        help: "I/N: only this part of the suite; 'assay merge' joins the parts (ASSAY_SHARD)."
-    )
+    @Option(name: .long, help: Setting.shard.help)
     var shard: String?
 
-    @Option(
-        name: .long,
-        help: "Write the whole run to a file that 'assay judge' reads (ASSAY_SAVE)."
-    )
+    @Option(name: .long, help: Setting.save.help)
     var save: String?
 
-    @Option(
-        name: .long,
-        help: "Stop after this long and report what has run (default: 15m; ASSAY_MAX_TIME)."
-    )
+    @Option(name: .long, help: Setting.maxTime.help)
     var maxTime: String?
 
-    @Option(
-        name: .long,
-        help:
-            "Where events that a variation found are written as contracts (default: assay-found; ASSAY_FOUND)."
-    )
+    @Option(name: .long, help: Setting.found.help)
     var found: String?
 
     @Flag(
@@ -66,10 +50,7 @@ struct VerifyCommand: AsyncParsableCommand {
     )
     var update = false
 
-    @Option(
-        name: .long,
-        help: "Golden contracts older than their max-age: warn or error (ASSAY_EXPIRED)."
-    )
+    @Option(name: .long, help: Setting.expired.help)
     var expired: String?
 
     @Option(name: .long, help: "The journal's bound in megabytes.")
@@ -79,7 +60,7 @@ struct VerifyCommand: AsyncParsableCommand {
     var paths: [String] = []
 
     mutating func run() async throws {
-        let environment = ProcessInfo.processInfo.environment
+        let environment = Setting.environment
         let profile = try target.resolved()
         let library = try selection.contractLibrary(paths: paths)
         for error in library.errors { Terminal.error("\(error)\n\n") }
@@ -88,9 +69,9 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         let selection = try selection.selection(fallback: .should)
         let all = try selection.applyForBackends(to: library.contracts)
-        let shard = try (shard ?? environment["ASSAY_SHARD"]).map { text in
-            guard let shard = Shard(text) else {
-                throw Failure(.usage, "--shard '\(text)' is not a part such as 2/3")
+        let shard = try Setting.shard.given(shard, environment).map { given in
+            guard let shard = Shard(given.text) else {
+                throw Failure(.usage, "\(given.name) '\(given.text)' is not a part such as 2/3")
             }
             return shard
         }
@@ -98,22 +79,26 @@ struct VerifyCommand: AsyncParsableCommand {
         guard !contracts.isEmpty else {
             throw Failure(.nothingSelected, "no case falls to --shard \(shard?.description ?? "")")
         }
-        let timeText = maxTime ?? environment["ASSAY_MAX_TIME"] ?? "15m"
+        let timeGiven = Setting.maxTime.given(maxTime, environment)
+        let timeText = timeGiven?.text ?? "15m"
         guard let timeMax = Duration(contractText: timeText), timeMax > .zero else {
-            throw Failure(.usage, "--max-time '\(timeText)' is not a duration such as 90s or 15m")
+            throw Failure(
+                .usage,
+                "\(timeGiven?.name ?? "") '\(timeText)' is not a duration such as 90s or 15m"
+            )
         }
         let files = try reports.files()
         guard (1...4096).contains(journal) else {
             throw Failure(.usage, "--journal takes 1 to 4096 megabytes")
         }
-        let jobs = try jobCount(environment)
-        let saveFile = try (save ?? environment["ASSAY_SAVE"]).map { try ReportFiles.checked($0) }
+        let jobs = try Setting.jobs.number(jobs, or: 8, in: 1...64, environment)
+        let saveFile = try Setting.save.text(save, environment).map { try ReportFiles.checked($0) }
         var run = SuiteRun(
             profile: profile,
             addresses: try target.addresses(for: profile),
             contracts: contracts,
             suite: SuiteRun.digest(of: library, all),
-            seed: seed ?? environment["ASSAY_SEED"] ?? SuiteRun.nonce(),
+            seed: Setting.seed.text(seed, environment) ?? SuiteRun.nonce(),
             jobs: jobs,
             knownFailures: try reports.knownFailures(or: profile.knownFailingPath),
             journalBytesMax: journal << 20
@@ -129,9 +114,13 @@ struct VerifyCommand: AsyncParsableCommand {
         let interruption = Interruption()
         let progress = Progress()
         let isQuiet = files.usesStandardOutput
-        let strictness = expired ?? environment["ASSAY_EXPIRED"] ?? "warn"
+        let expiry = Setting.expired.given(expired, environment)
+        let strictness = expiry?.text ?? "warn"
         guard ["warn", "error"].contains(strictness) else {
-            throw Failure(.usage, "--expired '\(strictness)' is neither warn nor error")
+            throw Failure(
+                .usage,
+                "\(expiry?.name ?? "") '\(strictness)' is neither warn nor error"
+            )
         }
         var outcome = try await interruption.run {
             try await prepared.run(progress: progress, interruption: interruption) { session in
@@ -157,7 +146,7 @@ struct VerifyCommand: AsyncParsableCommand {
         )
         if let saveFile { try Self.save(outcome, profile, to: saveFile) }
         if update { try writeUpdates(outcome, profile) }
-        writeFound(outcome, to: found ?? environment["ASSAY_FOUND"] ?? "assay-found", isQuiet)
+        writeFound(outcome, to: Setting.found.text(found, environment) ?? "assay-found", isQuiet)
         if outcome.exitCode == 0 || outcome.exitCode == 5, !library.errors.isEmpty {
             throw Failure(
                 .unparsable,
@@ -239,13 +228,5 @@ struct VerifyCommand: AsyncParsableCommand {
                 Terminal.error("assay: cannot write '\(path)': \(error.localizedDescription)\n")
             }
         }
-    }
-
-    private func jobCount(_ environment: [String: String]) throws -> Int {
-        let text = jobs.map(String.init) ?? environment["ASSAY_JOBS"] ?? "8"
-        guard let count = Int(text), (1...64).contains(count) else {
-            throw Failure(.usage, "--jobs '\(text)' is not a number from 1 to 64")
-        }
-        return count
     }
 }

@@ -1,0 +1,240 @@
+internal import ArgumentParser
+internal import Conformance
+internal import Foundation
+
+/// An option that may also be given by a variable of the environment, and perhaps by the profile:
+/// the one place that says its names, what counts when nobody says anything, and what it is for.
+///
+/// `--help`, the reading of the environment, what errors call it and the search for misspelt
+/// variables follow from it. A flag counts more than a variable, a variable more than the profile.
+struct Setting: Sendable {
+    /// The flag without its dashes; nil: the environment alone says it.
+    let flag: String?
+    let variable: String
+    /// The profile's key that says the same.
+    let profileKey: String?
+    /// What counts when nobody says anything, in words.
+    let fallback: String?
+    let summary: String
+
+    init(
+        _ flag: String?,
+        _ variable: String,
+        profile profileKey: String? = nil,
+        fallback: String? = nil,
+        _ summary: String
+    ) {
+        self.flag = flag
+        self.variable = variable
+        self.profileKey = profileKey
+        self.fallback = fallback
+        self.summary = summary
+    }
+
+    /// What `--help` says of it.
+    var help: ArgumentHelp {
+        let notes = [fallback.map { "default: \($0)" }, variable].compactMap { $0 }
+        return ArgumentHelp(stringLiteral: "\(summary) (\(notes.joined(separator: "; "))).")
+    }
+
+    /// Its flag, or the variable where it has none.
+    var name: String { flag.map { "--" + $0 } ?? variable }
+
+    // MARK: Reading
+
+    /// What somebody gave, and the name by which errors speak of it.
+    struct Given: Sendable {
+        let text: String
+        let name: String
+    }
+
+    typealias Environment = [String: String]
+
+    static var environment: Environment { ProcessInfo.processInfo.environment }
+
+    /// What the flag says, else the variable; nil when neither says anything.
+    func given(_ flag: String?, _ environment: Environment = Self.environment) -> Given? {
+        if let flag { return Given(text: flag, name: name) }
+        return environment[variable].map { Given(text: $0, name: variable) }
+    }
+
+    func text(_ flag: String?, _ environment: Environment = Self.environment) -> String? {
+        given(flag, environment)?.text
+    }
+
+    /// What the flags say, else the variable's parts between commas.
+    func texts(_ flags: [String], _ environment: Environment = Self.environment) -> [String] {
+        guard flags.isEmpty else { return flags }
+        return environment[variable]?.split(separator: ",").map(String.init) ?? []
+    }
+
+    /// A whole number within bounds.
+    ///
+    /// - Throws: A failure of usage that names the flag or the variable, whichever was given.
+    func number(
+        _ flag: Int?,
+        or normal: Int,
+        in range: ClosedRange<Int>,
+        _ environment: Environment = Self.environment
+    ) throws -> Int {
+        guard let given = given(flag.map(String.init), environment) else { return normal }
+        guard let number = Int(given.text), range.contains(number) else {
+            throw Failure(
+                .usage,
+                "\(given.name) '\(given.text)' is not a number from \(range.lowerBound) to "
+                    + "\(range.upperBound)"
+            )
+        }
+        return number
+    }
+}
+
+extension Setting {
+    static let profile = Setting(
+        "profile",
+        "ASSAY_PROFILE",
+        fallback: "./assay.yaml if there is one",
+        "The profile"
+    )
+    static let importProfile = Setting(
+        "profile",
+        "ASSAY_PROFILE",
+        fallback: "./assay.yaml",
+        "The profile, for the webhooks' paths"
+    )
+    static let target = Setting(
+        "target",
+        "ASSAY_TARGET",
+        profile: "target",
+        "URL of a backend that is already running"
+    )
+    static let start = Setting(
+        "start",
+        "ASSAY_START",
+        profile: "start",
+        "Shell command that starts the backend"
+    )
+    static let targetHosts = Setting(
+        "allow-host",
+        "ASSAY_ALLOW_HOST",
+        "A host other than loopback that may be a target"
+    )
+    static let pageHosts = Setting(
+        "allow-host",
+        "ASSAY_ALLOW_HOST",
+        "A host other than loopback that the page may be on or call"
+    )
+    static let listen = Setting(
+        "listen",
+        "ASSAY_LISTEN",
+        "Fixed address of a fake: PROVIDER=HOST:PORT, for example onesignal=127.0.0.1:9320"
+    )
+    static let serveListen = Setting(
+        "listen",
+        "ASSAY_LISTEN",
+        "Another address: NAME=HOST:PORT, for example control=127.0.0.1:0"
+    )
+    static let contracts = Setting(
+        "contracts",
+        "ASSAY_CONTRACTS",
+        "A folder of contracts of your own; the same id replaces a shipped one"
+    )
+    static let report = Setting(
+        "report",
+        "ASSAY_REPORT",
+        "FORMAT=PATH, repeatable: json, junit, html, github, badge; PATH - is standard output"
+    )
+    static let knownFailing = Setting(
+        "known-failing",
+        "ASSAY_KNOWN_FAILING",
+        profile: "known-failing",
+        "List of accepted failures: case, code, reason"
+    )
+    static let seed = Setting(
+        "seed",
+        "ASSAY_SEED",
+        "Any text; the same seed runs the same cases the same way"
+    )
+    static let appSeed = Setting("seed", "ASSAY_SEED", "Any text; it names the run's users")
+    static let jobs = Setting(
+        "jobs",
+        "ASSAY_JOBS",
+        fallback: "8",
+        "How many cases run at once"
+    )
+    static let appJobs = Setting(
+        "jobs",
+        "ASSAY_JOBS",
+        fallback: "4",
+        "How many scenarios run at once"
+    )
+    static let shard = Setting(
+        "shard",
+        "ASSAY_SHARD",
+        "I/N: only this part of the suite; 'assay merge' joins the parts"
+    )
+    static let save = Setting(
+        "save",
+        "ASSAY_SAVE",
+        "Write the whole run to a file that 'assay judge' reads"
+    )
+    static let maxTime = Setting(
+        "max-time",
+        "ASSAY_MAX_TIME",
+        fallback: "15m",
+        "Stop after this long and report what has run"
+    )
+    static let found = Setting(
+        "found",
+        "ASSAY_FOUND",
+        fallback: "assay-found",
+        "Where events that a variation found are written as contracts"
+    )
+    static let expired = Setting(
+        "expired",
+        "ASSAY_EXPIRED",
+        "Golden contracts older than their max-age: warn or error"
+    )
+    static let url = Setting("url", "ASSAY_URL", profile: "app.url", "URL of the web app")
+    static let browser = Setting(
+        "browser",
+        "ASSAY_BROWSER",
+        fallback: "chromium on the PATH",
+        "The browser: a path or a name"
+    )
+    static let bodyMax = Setting(
+        "body-max",
+        "ASSAY_BODY_MAX",
+        "Bodies longer than this many KiB are kept as length and digest"
+    )
+    static let redactionKey = Setting(
+        nil,
+        "ASSAY_REDACTION_KEY",
+        "What stands in for secrets in a recording is made with it"
+    )
+
+    /// All of them; who adds one adds a line here.
+    static let all: [Setting] = [
+        profile, importProfile, target, start, targetHosts, pageHosts, listen, serveListen,
+        contracts, report,
+        knownFailing, seed, appSeed, jobs, appJobs, shard, save, maxTime, found, expired, url,
+        browser, bodyMax, redactionKey,
+    ]
+
+    /// Variables that Assay sets itself.
+    private static let own = ["ASSAY_PROCESS"]
+
+    /// A line for each variable that looks like one of ours and is none.
+    ///
+    /// It was misspelt, and what it says would be left aside in silence. A variable that is like
+    /// none of ours may be the user's own.
+    static func warnings(_ environment: Environment) -> [String] {
+        let known = Set(all.map(\.variable) + own)
+        return environment.keys.sorted().compactMap { name in
+            guard name.hasPrefix("ASSAY_"), !known.contains(name) else { return nil }
+            return Suggestion.nearest(to: name, among: known.sorted()).map {
+                "the variable \(name) is not read; did you mean \($0)?"
+            }
+        }
+    }
+}

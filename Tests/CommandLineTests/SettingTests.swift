@@ -1,0 +1,223 @@
+import Conformance
+import Foundation
+import TestSupport
+import Testing
+
+/// Options that the environment may give: every twin is read, named in help, and told when it is
+/// misspelt.
+@Suite("Options and their twins in the environment")
+struct SettingTests {
+    private static let dead = ["--target", "http://127.0.0.1:1"]
+
+    @Test(
+        "help names every twin that a command reads",
+        arguments: [
+            (
+                "verify",
+                [
+                    "PROFILE", "TARGET", "START", "ALLOW_HOST", "LISTEN", "CONTRACTS", "REPORT",
+                    "KNOWN_FAILING", "SEED", "JOBS", "SHARD", "SAVE", "MAX_TIME", "FOUND",
+                    "EXPIRED",
+                ]
+            ),
+            (
+                "app",
+                [
+                    "PROFILE", "URL", "BROWSER", "ALLOW_HOST", "CONTRACTS", "REPORT",
+                    "KNOWN_FAILING", "JOBS", "SEED", "SAVE",
+                ]
+            ),
+            (
+                "record",
+                ["PROFILE", "TARGET", "START", "ALLOW_HOST", "LISTEN", "BODY_MAX"]
+            ),
+            ("serve", ["LISTEN"]), ("import", ["PROFILE"]), ("list", ["CONTRACTS"]),
+        ]
+    )
+    func helpNames(command: String, names: [String]) async throws {
+        let help = try await Program.run([command, "--help"]).output
+        let words = help.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)
+        let named = Set(words.filter { $0.hasPrefix("ASSAY_") })
+        #expect(named == Set(names.map { "ASSAY_" + $0 }))
+    }
+
+    @Test(
+        "a variable is read, and an error calls it by its name",
+        arguments: [
+            (["verify"], "PROFILE", "nope.yaml", 2, "there is no profile 'nope.yaml'"),
+            (["app"], "PROFILE", "nope.yaml", 2, "there is no profile 'nope.yaml'"),
+            (["verify"], "TARGET", "nonsense", 2, "ASSAY_TARGET 'nonsense' is not a URL"),
+            (["verify"], "TARGET", "http://example.com", 2, "--allow-host example.com"),
+            (["verify"], "START", "exit 3", 6, "it exited with status 3"),
+            (["verify"] + dead, "CONTRACTS", "nope", 2, "'nope'"),
+            (["list"], "CONTRACTS", "nope", 2, "'nope'"),
+            (["verify"] + dead, "SHARD", "5", 2, "ASSAY_SHARD '5' is not a part such as 2/3"),
+            (["verify"] + dead, "MAX_TIME", "soon", 2, "ASSAY_MAX_TIME 'soon' is not a duration"),
+            (["verify"] + dead, "REPORT", "pdf=x", 2, "is not FORMAT=PATH"),
+            (["verify"] + dead, "JOBS", "0", 2, "ASSAY_JOBS '0' is not a number from 1 to 64"),
+            (["verify"] + dead, "JOBS", "many", 2, "ASSAY_JOBS 'many' is not a number"),
+            (["verify"] + dead, "SAVE", "/proc/nope/x", 2, "'/proc/nope/x'"),
+            (["verify"] + dead, "EXPIRED", "maybe", 2, "ASSAY_EXPIRED 'maybe' is neither"),
+            (["verify"] + dead, "KNOWN_FAILING", "nope", 2, "no list of known failures 'nope'"),
+            (
+                ["verify"] + dead, "LISTEN", "mars=127.0.0.1:0", 2,
+                "ASSAY_LISTEN 'mars=127.0.0.1:0' is not NAME=HOST:PORT"
+            ),
+            (["serve"], "LISTEN", "control=x", 2, "ASSAY_LISTEN 'control=x' is not NAME=HOST:PORT"),
+            (["app", "--scripted"], "JOBS", "65", 2, "ASSAY_JOBS '65' is not a number from 1"),
+            (["app"], "URL", "nonsense", 2, "'nonsense' is not a URL"),
+            (
+                ["app", "--url", "http://127.0.0.1:1"], "BROWSER", "/nope/chromium", 6,
+                "/nope/chromium"
+            ),
+            (
+                ["record"] + dead, "BODY_MAX", "lots", 2,
+                "ASSAY_BODY_MAX 'lots' is not a number from 1 to 65536"
+            ),
+        ] as [([String], String, String, Int32, String)]
+    )
+    func isRead(
+        arguments: [String],
+        name: String,
+        value: String,
+        status: Int32,
+        part: String
+    ) async throws {
+        let result = try await Program.run(
+            arguments,
+            environment: ["ASSAY_" + name: value]
+        )
+        #expect(result.status == status, "\(result)")
+        #expect(result.errors.contains(part), "\(result.errors)")
+    }
+
+    @Test(
+        "a flag counts more than its twin, and an error calls it by its own name",
+        arguments: [
+            (["--shard", "9"], ["SHARD": "1/2"], "--shard '9' is not a part"),
+            (["--jobs", "0"], ["JOBS": "4"], "--jobs '0' is not a number from 1 to 64"),
+            (["--max-time", "x"], ["MAX_TIME": "5m"], "--max-time 'x' is not a duration"),
+            (["--expired", "x"], ["EXPIRED": "warn"], "--expired 'x' is neither"),
+            (["--profile", "a.yaml"], ["PROFILE": "b.yaml"], "no profile 'a.yaml'"),
+            (["--listen", "x=1"], ["LISTEN": "onesignal=127.0.0.1:0"], "--listen 'x=1' is not"),
+        ]
+    )
+    func flagsCountMore(
+        flags: [String],
+        variables: [String: String],
+        part: String
+    ) async throws {
+        let result = try await Program.run(
+            ["verify"] + Self.dead + flags,
+            environment: Dictionary(
+                uniqueKeysWithValues: variables.map { ("ASSAY_" + $0.key, $0.value) }
+            )
+        )
+        #expect(result.status == 2)
+        #expect(result.errors.contains(part), "\(result.errors)")
+    }
+
+    @Test func `hosts are a list, and those of a flag and its twin are both allowed`()
+        async throws
+    {
+        let result = try await Program.run(
+            ["verify", "--jobs", "0"],
+            environment: [
+                "ASSAY_TARGET": "http://two.example", "ASSAY_ALLOW_HOST": "one.example,two.example",
+            ]
+        )
+        #expect(result.errors.contains("--jobs '0'"), "the host was allowed: \(result.errors)")
+        let both = try await Program.run(
+            ["verify", "--jobs", "0", "--allow-host", "three.example"],
+            environment: [
+                "ASSAY_TARGET": "http://two.example", "ASSAY_ALLOW_HOST": "two.example",
+            ]
+        )
+        #expect(both.errors.contains("--jobs '0'"), "\(both.errors)")
+    }
+
+    @Test func `a seed of the environment names the run`() async throws {
+        let result = try await Program.run(
+            ["app", "--scripted", "--only", "C-16", "--report", "json=-"],
+            environment: ["ASSAY_SEED": "a seed's text"]
+        )
+        #expect(result.status == 0, "\(result)")
+        #expect(try JSONValue(parsing: result.output)["seed"] == "a seed's text")
+    }
+
+    @Test(
+        "a misspelt variable is told, and changes no exit code",
+        arguments: [
+            ("ASSAY_TARGT", "ASSAY_TARGET"), ("ASSAY_PROFIL", "ASSAY_PROFILE"),
+            ("ASSAY_JOB", "ASSAY_JOBS"), ("ASSAY_MAXTIME", "ASSAY_MAX_TIME"),
+            ("ASSAY_CONTRACT", "ASSAY_CONTRACTS"), ("ASSAY_REDACTIONKEY", "ASSAY_REDACTION_KEY"),
+        ]
+    )
+    func tellsMisspelt(name: String, near: String) async throws {
+        let result = try await Program.run(
+            ["explain", "E204"],
+            environment: [name: "x"]
+        )
+        #expect(result.status == 0)
+        #expect(
+            result.errors
+                == "assay: the variable \(name) is not read; did you mean \(near)?\n"
+        )
+        #expect(!result.output.contains(name))
+    }
+
+    @Test(
+        "a variable that is like none of ours is the user's own",
+        arguments: ["ASSAY_MY_BACKEND_PASSWORD", "ASSAY_PROCESS", "ASSAY_TARGET", "ASSY_TARGT"]
+    )
+    func leavesOthers(name: String) async throws {
+        let result = try await Program.run(["explain", "E204"], environment: [name: "x"])
+        #expect(result.status == 0)
+        #expect(result.errors.isEmpty, "\(result.errors)")
+    }
+
+    // MARK: Where events go
+
+    @Test(
+        "a webhook may be any sender's, by its name",
+        arguments: [
+            ("purchasly=http://127.0.0.1:1/", "did you mean 'purchasely'? there are revenuecat"),
+            ("firebase=http://127.0.0.1:1/", "'firebase' sends no events"),
+            ("=http://127.0.0.1:1/", "is not a URL"), ("purchasely=nowhere", "is not a URL"),
+            ("purchasely=http://example.com/x", "--allow-host example.com"),
+            ("purchasely=", "is not a URL"),
+            ("http://example.com/?a=b", "--allow-host example.com"),
+        ]
+    )
+    func refusesWebhooks(text: String, part: String) async throws {
+        let result = try await Program.run(["serve", "--webhook", text])
+        #expect(result.status == 2, "\(result)")
+        #expect(result.errors.contains(part), "\(result.errors)")
+    }
+
+    @Test func `webhooks of several providers are connected, old flags and new`() async throws {
+        let names = ["control", "revenuecat", "onesignal", "firebase", "purchasely", "despia"]
+        let ports = names.flatMap { ["--listen", "\($0)=127.0.0.1:0"] }
+        let ways = [
+            ["--webhook", "purchasely=http://127.0.0.1:2/p"],
+            ["--purchasely-webhook", "http://127.0.0.1:2/p"],
+        ]
+        for way in ways {
+            let folder = try TemporaryFolder()
+            let path = folder.path + "/state.json"
+            let program = try Program(
+                ["serve", "--quiet", "--webhook", "http://127.0.0.1:1/r", "--export-on-exit", path]
+                    + way + ports
+            )
+            #expect(try await Patience.until { program.outputSoFar.contains("control ") })
+            program.signal(SIGTERM)
+            let result = await program.wait()
+            #expect(result.status == 0, "\(result.errors)")
+            let state = try JSONValue(parsing: try #require(folder.read("state.json")))
+            let services = state["namespaces"]?[""]
+            #expect(services?["purchasely"]?["webhook"]?["url"] == "http://127.0.0.1:2/p")
+            let hooks = services?["revenueCat"]?["webhooks"]?.array
+            #expect(hooks?.map { $0["url"] } == ["http://127.0.0.1:1/r"])
+        }
+    }
+}
