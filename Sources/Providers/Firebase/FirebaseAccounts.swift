@@ -325,18 +325,54 @@ extension FirebaseState {
         ])
     }
 
+    /// What a query sorts by; the fact sheet (section 4.12) names the parameter, the values are those
+    /// of the Identity Toolkit's reference.
+    private enum SortField: String {
+        case unspecified = "SORT_BY_FIELD_UNSPECIFIED"
+        case id = "USER_ID"
+        case name = "NAME"
+        case created = "CREATED_AT"
+        case lastLogin = "LAST_LOGIN_AT"
+        case email = "USER_EMAIL"
+    }
+
+    private enum SortOrder: String {
+        case unspecified = "ORDER_UNSPECIFIED"
+        case ascending = "ASC"
+        case descending = "DESC"
+    }
+
+    /// A word of a closed list; nil when none is given.
+    ///
+    /// The text of the refusal is *inferred*.
+    private static func choice<Choice: RawRepresentable<String>>(
+        _: Choice.Type,
+        _ call: FirebaseCall,
+        _ name: String
+    ) throws(FirebaseError) -> Choice? {
+        guard let text = call.fields.filled(name) else { return nil }
+        guard let choice = Choice(rawValue: text) else {
+            throw .argument("Invalid value at '\(name)', \"\(text)\"")
+        }
+        return choice
+    }
+
     func queryAccounts(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let project = project(call)
         var answer: JSONObject = ["recordsCount": .string(String(project.users.count))]
         guard call.fields.flag("returnUserInfo") != false else { return answer }
         var users = project.sortedIDs.compactMap { project.users[$0] }
-        switch call.fields["sortBy"] {
-        case "CREATED_AT": users.sort { $0.created < $1.created }
-        case "NAME": users.sort { ($0.displayName ?? "") < ($1.displayName ?? "") }
-        case "USER_EMAIL": users.sort { ($0.email ?? "") < ($1.email ?? "") }
-        default: break
+        switch try Self.choice(SortField.self, call, "sortBy") {
+        // They are in the order of their ids already.
+        case nil, .unspecified, .id: break
+        case .created: users.sort { $0.created < $1.created }
+        case .lastLogin:
+            let never = Instant(milliseconds: 0)
+            users.sort { ($0.lastLogin ?? never) < ($1.lastLogin ?? never) }
+        case .name: users.sort { ($0.displayName ?? "") < ($1.displayName ?? "") }
+        case .email: users.sort { ($0.email ?? "") < ($1.email ?? "") }
         }
-        if call.fields["order"] == "DESC" { users.reverse() }
+        if try Self.choice(SortOrder.self, call, "order") == .descending { users.reverse() }
         answer["userInfo"] = .array(users.map(record))
         return answer
     }

@@ -57,6 +57,7 @@ extension RevenueCatState {
         case "INITIAL_PURCHASE" where isTrial: name = "trial_started"
         case "RENEWAL" where event["is_trial_conversion"] == true: name = "trial_converted"
         case "CANCELLATION" where isTrial: name = "trial_cancelled"
+        // `integrationNames` has the name of every type that is told, and only those come here.
         default: break
         }
         func seconds(_ key: String) -> JSONValue? {
