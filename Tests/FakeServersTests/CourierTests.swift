@@ -3,40 +3,6 @@ import FakeServers
 import Providers
 import Testing
 
-/// A receiver without a network: answers what it is told to, and remembers what came.
-private final class Receiver: Messenger {
-    private let state: Locked<(statuses: [Int], seen: [(type: String, at: Instant, body: [UInt8])])>
-    private let clock: @Sendable () -> Instant
-    private let standard: Int
-
-    init(_ statuses: [Int] = [], standard: Int = 200, clock: @escaping @Sendable () -> Instant) {
-        state = Locked((statuses, []))
-        self.standard = standard
-        self.clock = clock
-    }
-
-    func send(
-        _ request: HTTPMessage.Request,
-        to base: String,
-        within: Duration
-    ) async -> Exchange.Outcome {
-        // Others run in between, as they would during a real call.
-        await Task.yield()
-        let body = try? JSONValue(parsing: request.body)
-        let type = body?["event"]?["type"]?.string ?? body?["event_name"]?.string ?? ""
-        let now = clock()
-        let status = state.withLock { state in
-            state.seen.append((type, now, request.body))
-            return state.statuses.isEmpty ? standard : state.statuses.removeFirst()
-        }
-        return .answered(HTTPMessage.Response(status))
-    }
-
-    var types: [String] { state.withLock { $0.seen.map(\.type) } }
-    var times: [Instant] { state.withLock { $0.seen.map(\.at) } }
-    var bodies: [[UInt8]] { state.withLock { $0.seen.map(\.body) } }
-}
-
 @Suite("Webhooks on the virtual clock")
 struct CourierTests {
     private static let start = Instant(milliseconds: 1_790_000_000_000)
@@ -289,78 +255,5 @@ struct CourierTests {
         let url = WebhookURL(text, allowedHosts: ["friend.example"])
         #expect(url?.base == base)
         #expect(base == nil || url?.target == target)
-    }
-}
-
-@Suite("Control API")
-struct ControlAPITests {
-    private static let start = Instant(milliseconds: 1_790_000_000_000)
-
-    private static let bodies: [JSONValue] = [
-        ["user": "ada", "product": "premium_monthly", "settle": true, "grace": "3d"],
-        ["by": "31d"], ["until": "settled"], ["now": "2027-01-01T00:00:00Z", "frozen": true],
-        ["answers": [500, "slow 2s", "reset"], "permanent": true, "reads": true],
-        ["firebase": ["tokens": "unsigned"], "onesignal": ["tagsMax": 5]],
-        ["url": "http://127.0.0.1:1/x", "types": ["RENEWAL"], "environment": "SANDBOX"],
-        ["event": ["type": "RENEWAL", "app_user_id": "ada", "product_id": "p"]],
-        ["ids": ["ada"]], ["to": "fork"], ["days": 3, "price": 1, "entitlements": ["x"]],
-        ["namespaces": [:], "kind": "services", "assay": 1],
-    ]
-
-    /// Near misses of every operation, from a seed: an answer with words, never a trap, and a
-    /// state that can still be used.
-    @Test("survives what is nearly right", arguments: 0..<UInt64(8))
-    func survives(seed: UInt64) async throws {
-        var generator = SeededGenerator(seed: seed, text: "control")
-        let world = FakeWorld(
-            journalBytesMax: 1 << 20,
-            revenueCatKey: nil,
-            oneSignalKey: nil,
-            wallClock: { Self.start }
-        )
-        let receiver = Receiver(clock: { Self.start })
-        let courier = Courier(world: world, messenger: receiver)
-        let control = ControlAPI(world: world, courier: courier, version: "test", servers: [])
-        func call(_ method: String, _ path: String, _ body: [UInt8]) async -> HTTPMessage.Response {
-            let request = HTTPMessage.Request(
-                method,
-                path,
-                fields: [HTTPMessage.Field("host", "127.0.0.1")],
-                body: body
-            )
-            guard case .whole(let response) = await control.respond(to: request) else {
-                return HTTPMessage.Response(200, json: [:])
-            }
-            return response
-        }
-        let described = await call("GET", "/assay/v1/openapi.json", [])
-        let paths = try JSONValue(parsing: described.body)["paths"]?.object?.members ?? []
-        #expect(paths.count > 25)
-        let names = ["purchase", "cancel", "ada", "main", "onesignal", "reset", "x"]
-        for _ in 0..<300 {
-            let place = paths.randomElement(using: &generator)
-            let method = place?.value.object?.keys.randomElement(using: &generator) ?? "get"
-            let name = names.randomElement(using: &generator) ?? "x"
-            let path = (place?.key ?? "").split(separator: "/").map {
-                $0.hasPrefix("{") ? name : String($0)
-            }.joined(separator: "/")
-            // A stream never ends by itself, and that is another test's matter.
-            guard !path.hasSuffix("stream") else { continue }
-            var bytes = (Self.bodies.randomElement(using: &generator) ?? [:]).bytes
-            if Bool.random(using: &generator) {
-                let index = Int.random(in: bytes.indices, using: &generator)
-                bytes[index] = UInt8.random(in: .min ... .max, using: &generator)
-            }
-            let response = await call(method.uppercased(), "/" + path, bytes)
-            #expect(
-                response.status < 500,
-                "\(method) \(path): \(String(decoding: bytes, as: UTF8.self))"
-            )
-            let body = try JSONValue(parsing: response.body)
-            #expect(response.status == 200 || body["error"]?.string?.isEmpty == false)
-        }
-        let saved = try world.save()
-        try world.load(saved)
-        #expect(try world.save() == saved)
     }
 }

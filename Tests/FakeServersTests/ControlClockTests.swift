@@ -1,0 +1,167 @@
+import Conformance
+import FakeServers
+import Providers
+import Testing
+
+@Suite("Control API: time")
+struct ControlClockTests {
+    private static let start = ControlStage.start
+
+    @Test func `a clock runs with real time until somebody moves it`() async {
+        let stage = ControlStage()
+        let shown = await stage.call("GET", "/clock")
+        #expect(shown["now_ms"] == .integer(Self.start.milliseconds))
+        #expect(shown["ahead_ms"] == 0)
+        #expect(shown["frozen"] == false)
+        #expect(shown["namespace"] == "")
+    }
+
+    @Test(
+        "a time is text or milliseconds",
+        arguments: [
+            ("2026-09-24T12:00:00Z" as JSONValue, 1_790_251_200_000 as Int64),
+            ("2026-09-24T12:00:00.250Z", 1_790_251_200_250),
+            (1_800_000_000_000, 1_800_000_000_000), (0, 0), (-1, -1),
+        ]
+    )
+    func setsTime(value: JSONValue, milliseconds: Int64) async {
+        let stage = ControlStage()
+        let answer = await stage.call("PUT", "/clock", ["now": value])
+        #expect(answer.status == 200, "\(answer.error)")
+        #expect(answer["now_ms"] == .integer(milliseconds))
+        #expect(answer["ahead_ms"] == .integer(milliseconds - Self.start.milliseconds))
+    }
+
+    @Test(
+        "what is no time is an error",
+        arguments: ["yesterday", "2026-09-24", "2026-13-01T00:00:00Z", ""]
+    )
+    func refusesTime(text: String) async {
+        let stage = ControlStage()
+        for (method, path, name) in [("PUT", "/clock", "now"), ("POST", "/clock/advance", "to")] {
+            let answer = await stage.call(
+                method,
+                path,
+                .object(JSONObject(members: [.init(key: name, value: .string(text))]))
+            )
+            #expect(answer.status == 400)
+            #expect(answer.error.hasPrefix("'\(name)' takes a time such as"), "\(answer.error)")
+        }
+        #expect(await stage.call("GET", "/clock")["ahead_ms"] == 0)
+    }
+
+    @Test func `a frozen clock stands still where it is put, and runs on from there`() async {
+        let stage = ControlStage()
+        let frozen = await stage.call("PUT", "/clock", ["frozen": true, "now": 5000])
+        #expect(frozen["frozen"] == true)
+        #expect(frozen["now_ms"] == 5000)
+        let still = await stage.call("GET", "/clock")
+        #expect(still["now_ms"] == 5000)
+        let running = await stage.call("PUT", "/clock", ["frozen": false])
+        #expect(running["frozen"] == false)
+        #expect(running["now_ms"] == 5000, "it runs on from where it stood")
+    }
+
+    @Test func `nothing to set is an error, and so is null`() async {
+        let stage = ControlStage()
+        for body in [[:], ["now": .null], ["now": .null, "frozen": .null]] as [JSONValue] {
+            let answer = await stage.call("PUT", "/clock", body)
+            #expect(answer.error == "give 'now', 'frozen' or both")
+        }
+    }
+
+    @Test(
+        "a duration moves it forward",
+        arguments: [
+            ("1ms", 1), ("5m", 300_000), ("30d", 2_592_000_000), ("16h", 57_600_000),
+            ("2s", 2000),
+        ] as [(String, Int64)]
+    )
+    func advancesBy(text: String, milliseconds: Int64) async {
+        let answer = await ControlStage().call(
+            "POST",
+            "/clock/advance",
+            ["by": .string(text)]
+        )
+        #expect(answer["ahead_ms"] == .integer(milliseconds), "\(answer.error)")
+        #expect(answer["attempts"] == 0)
+        #expect(answer["settled"] == true)
+    }
+
+    @Test(
+        "what is no duration is an error",
+        arguments: ["5", "-5m", "0s", "soon", "", "5 m", "1y"]
+    )
+    func refusesDurations(text: String) async {
+        let stage = ControlStage()
+        let answer = await stage.call("POST", "/clock/advance", ["by": .string(text)])
+        #expect(answer.status == 400)
+        #expect(answer.error == "'by' is '\(text)', which is no duration such as 5m or 30d")
+        #expect(await stage.call("GET", "/clock")["ahead_ms"] == 0)
+    }
+
+    @Test func `there is one way to say how far`() async {
+        let stage = ControlStage()
+        let none = await stage.call("POST", "/clock/advance", [:])
+        #expect(none.error == "give 'by', 'to' or 'until': 'settled'")
+        let two = await stage.call("POST", "/clock/advance", ["by": "5m", "to": 5])
+        #expect(two.error == "give one of by and to, not both")
+        let other = await stage.call("POST", "/clock/advance", ["until": "setled"])
+        #expect(other.error == "'until' is 'setled', which is none of settled")
+        #expect(other.hint == "did you mean 'settled'?")
+        let past = await stage.call("POST", "/clock/advance", ["to": 5])
+        #expect(past.error.contains("does not go back"))
+        let now = await stage.call(
+            "POST",
+            "/clock/advance",
+            ["to": .integer(Self.start.milliseconds)]
+        )
+        #expect(now.status == 200, "now is not back")
+        #expect(await stage.call("GET", "/clock")["ahead_ms"] == 0)
+    }
+
+    @Test func `each namespace has a clock of its own`() async {
+        let stage = ControlStage()
+        _ = await stage.call("PUT", "/namespaces/red", ["ids": []])
+        _ = await stage.call("POST", "/clock/advance?namespace=red", ["by": "1d"])
+        #expect(await stage.call("GET", "/clock?namespace=red")["ahead_ms"] == 86_400_000)
+        #expect(await stage.call("GET", "/clock")["ahead_ms"] == 0)
+    }
+
+    @Test func `advancing renews and delivers on the way, each at its own time`() async throws {
+        let stage = ControlStage()
+        _ = await stage.call("PUT", "/webhooks/main", ["url": "http://127.0.0.1:1/hook"])
+        _ = await stage.call("POST", "/store/purchase", ["user": "ada"])
+        let done = await stage.call("POST", "/clock/advance", ["by": "61d"])
+        #expect(stage.receiver.types == ["INITIAL_PURCHASE", "RENEWAL", "RENEWAL"])
+        #expect(done["attempts"] == 3)
+        let days = stage.receiver.times.map { ($0 - Self.start).components.seconds / 86_400 }
+        #expect(days == [0, 30, 60])
+        let renewal = try JSONValue(parsing: stage.receiver.bodies[1])
+        #expect(
+            renewal["event"]?["event_timestamp_ms"]
+                == .integer(Self.start.milliseconds + 30 * 86_400_000)
+        )
+    }
+
+    @Test func `until settled goes along the ladder and no further`() async {
+        let stage = ControlStage([500, 500, 200])
+        _ = await stage.call("PUT", "/webhooks/main", ["url": "http://127.0.0.1:1/hook"])
+        _ = await stage.call("POST", "/store/purchase", ["user": "ada"])
+        let done = await stage.call("POST", "/clock/advance", ["until": "settled"])
+        #expect(done["attempts"] == 3)
+        #expect(done["settled"] == true)
+        #expect(done["ahead_ms"] == .integer(15 * 60_000), "5 minutes, then 10")
+        let again = await stage.call("POST", "/clock/advance", ["until": "settled"])
+        #expect(again["attempts"] == 0)
+        #expect(again["ahead_ms"] == .integer(15 * 60_000))
+    }
+
+    @Test func `a frozen clock is moved by advancing, and stays frozen`() async {
+        let stage = ControlStage()
+        _ = await stage.call("PUT", "/clock", ["frozen": true])
+        let done = await stage.call("POST", "/clock/advance", ["by": "1h"])
+        #expect(done["ahead_ms"] == 3_600_000)
+        #expect(done["frozen"] == true)
+    }
+}

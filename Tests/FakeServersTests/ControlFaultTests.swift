@@ -1,0 +1,187 @@
+import Conformance
+import FakeServers
+import Providers
+import Testing
+
+@Suite("Control API: faults")
+struct ControlFaultTests {
+    private static let push: JSONValue = [
+        "app_id": "a55a4000-0000-4000-8000-000000000000", "target_channel": "push",
+        "include_aliases": ["external_id": ["ada"]], "contents": ["en": "Hello"],
+    ]
+
+    private func push(_ stage: ControlStage) -> Reply {
+        stage.ask(.oneSignal, "POST", "/notifications", Self.push)
+    }
+
+    @Test(
+        "an answer is written as it was given",
+        arguments: [
+            500 as JSONValue, 200, 599, "ok", "reset", "lose-answer", "never", "half",
+            "malformed", "no-subscribers", "invalid-aliases", "slow 2s", "hang 250ms",
+            "code QUOTA_EXCEEDED",
+        ]
+    )
+    func readsAnswers(value: JSONValue) async {
+        let stage = ControlStage()
+        let answer = await stage.call("PUT", "/faults/onesignal", ["answers": [value]])
+        #expect(answer.status == 200, "\(answer.error)")
+        #expect(answer["faults"]?["onesignal"]?["answers"] == [value])
+        #expect(answer["faults"]?["onesignal"]?["permanent"] == false)
+        #expect(answer["faults"]?["onesignal"]?["reads"] == false)
+    }
+
+    @Test(
+        "what is no answer is an error that names it and all that there are",
+        arguments: [
+            199 as JSONValue, 600, 0, -1, "500", "resett", "slow 2", "slowly", "hang -1s", "code",
+            "",
+            "slow -2s", .null, true, [], [:],
+        ]
+    )
+    func refusesAnswers(value: JSONValue) async {
+        let stage = ControlStage()
+        let answer = await stage.call("PUT", "/faults/onesignal", ["answers": ["ok", value]])
+        #expect(answer.status == 400, "\(value.text)")
+        #expect(answer.error.contains("is no answer; there is a status from 200 to 599"))
+        #expect(answer.error.hasPrefix(value.text), "\(answer.error)")
+        #expect(await stage.call("GET", "/faults")["faults"] == [:])
+    }
+
+    @Test func `answers are used up one after the other, by calls that change`() async {
+        let stage = ControlStage()
+        _ = await stage.call("PUT", "/faults/onesignal", ["answers": [500, "ok", 429]])
+        let seen = (0..<4).map { _ in
+            stage.ask(.oneSignal, "GET", "/apps")
+            return push(stage).response.status
+        }
+        #expect(seen == [500, 200, 429, 200])
+        #expect(await stage.call("GET", "/faults")["faults"] == [:])
+    }
+
+    @Test func `a permanent one stays until it is taken away`() async {
+        let stage = ControlStage()
+        _ = await stage.call(
+            "PUT",
+            "/faults/onesignal",
+            ["answers": [200, 503], "permanent": true]
+        )
+        let seen = (0..<4).map { _ in push(stage).response.status }
+        #expect(seen == [200, 503, 503, 503])
+        let healed = await stage.call("DELETE", "/faults")
+        #expect(healed["faults"] == [:])
+        #expect(push(stage).response.status == 200)
+    }
+
+    @Test func `reads count when they are told to`() async {
+        let stage = ControlStage()
+        _ = await stage.call("PUT", "/faults/revenuecat", ["answers": [503], "reads": true])
+        #expect(stage.ask(.revenueCat, "GET", "/v1/subscribers/ada").response.status == 503)
+        #expect(stage.ask(.revenueCat, "GET", "/v1/subscribers/ada").response.status != 503)
+    }
+
+    @Test func `a fault is its namespace's alone`() async {
+        let stage = ControlStage()
+        _ = await stage.call("PUT", "/namespaces/red", ["ids": ["ruby"]])
+        _ = await stage.call("PUT", "/faults/onesignal?namespace=red", ["answers": [500]])
+        #expect(push(stage).response.status == 200)
+        #expect(await stage.call("GET", "/faults")["faults"] == [:])
+        #expect(
+            await stage.call("GET", "/faults?namespace=red")["faults"]?["onesignal"] != nil
+        )
+    }
+
+    @Test(
+        "a provider that nobody knows is told the nearest",
+        arguments: [
+            ("onesignl", "onesignal"), ("firebse", "firebase"), ("revenucat", "revenuecat"),
+        ]
+    )
+    func unknownProvider(name: String, near: String) async {
+        let answer = await ControlStage().call("PUT", "/faults/\(name)", ["answers": [500]])
+        #expect(answer.status == 404)
+        #expect(
+            answer.error
+                == "'\(name)' is none of revenuecat, onesignal, firebase, purchasely, despia"
+        )
+        #expect(answer.hint == "did you mean '\(near)'?")
+    }
+
+    @Test("parties that are no provider have no faults", arguments: ["backend", "app", "assay"])
+    func noProvider(name: String) async {
+        let answer = await ControlStage().call("PUT", "/faults/\(name)", ["refused": true])
+        #expect(answer.status == 404, "a name that is none must not pass for done")
+    }
+
+    @Test func `what would say something about answers needs some`() async {
+        let stage = ControlStage()
+        let bodies: [JSONValue] = [
+            ["refused": true, "permanent": true], ["refused": false, "reads": true],
+        ]
+        for body in bodies {
+            let answer = await stage.call("PUT", "/faults/onesignal", body)
+            #expect(answer.status == 400)
+            #expect(answer.error.hasSuffix("says something about 'answers', which is missing"))
+        }
+        for body in [[:], ["answers": []], ["permanent": true]] as [JSONValue] {
+            let answer = await stage.call("PUT", "/faults/onesignal", body)
+            #expect(answer.error.hasPrefix("'answers' takes a list"), "\(body.text)")
+        }
+    }
+
+    @Test func `a list that is wrong refuses no connection either`() async throws {
+        let probe = ControlStage()
+        let server = try await FakeServer(.oneSignal, world: probe.world)
+        let stage = ControlStage(servers: [server])
+        let wrong = await stage.call(
+            "PUT",
+            "/faults/onesignal",
+            ["refused": true, "answers": ["nonsense"]]
+        )
+        #expect(wrong.status == 400)
+        #expect(!server.isRefusing)
+        let both = await stage.call(
+            "PUT",
+            "/faults/onesignal",
+            ["refused": true, "answers": [500]]
+        )
+        #expect(both["refused"] == ["onesignal"])
+        #expect(both["faults"]?["onesignal"] != nil)
+        let other = await stage.call("PUT", "/faults/firebase", ["refused": false])
+        #expect(other["refused"] == ["onesignal"], "another's port is not touched")
+        let healed = await stage.call("DELETE", "/faults")
+        #expect(healed["refused"] == [])
+        #expect(!server.isRefusing)
+        await server.stop()
+    }
+
+    @Test(
+        "a planned answer reaches the caller in its manner, and has an effect or none",
+        arguments: [
+            ("reset", Reply.Manner.reset, 0), ("never", .never, 0), ("hang 250ms", .hang(250), 0),
+            ("lose-answer", .reset, 1), ("half", .half, 1), ("slow 2s", .slow(2000), 1),
+            ("ok", .answer, 1), ("malformed", .answer, 1),
+        ] as [(String, Reply.Manner, Int)]
+    )
+    func carriesOut(text: String, manner: Reply.Manner, effects: Int) async {
+        let stage = ControlStage()
+        _ = await stage.call("PUT", "/faults/onesignal", ["answers": [.string(text)]])
+        let reply = push(stage)
+        #expect(reply.manner == manner)
+        #expect(reply.effects.count == effects)
+        let isBroken = (try? JSONValue(parsing: reply.response.body)) == nil
+        #expect(isBroken == (text == "malformed") || effects == 0)
+    }
+
+    @Test func `Firebase fails with its own codes, and others ignore them`() async {
+        let stage = ControlStage()
+        let plan: JSONValue = ["answers": ["code QUOTA_EXCEEDED"], "reads": true]
+        _ = await stage.call("PUT", "/faults/firebase", plan)
+        let signUp: JSONValue = ["returnSecureToken": true]
+        let path = "/identitytoolkit.googleapis.com/v1/accounts:signUp?key=k"
+        let refused = stage.ask(.firebase, "POST", path, signUp)
+        #expect(refused.response.status >= 400)
+        #expect(String(decoding: refused.response.body, as: UTF8.self).contains("QUOTA_EXCEEDED"))
+        #expect(stage.ask(.firebase, "POST", path, signUp).response.status == 200)
+    }
+}

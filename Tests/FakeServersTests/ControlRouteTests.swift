@@ -1,0 +1,301 @@
+import Conformance
+import FakeServers
+import Testing
+
+/// What holds for every operation of the control API alike: nothing that is sent is left aside.
+@Suite("Control API, every operation")
+struct ControlRouteTests {
+    @Test func `every operation is described once, and at the place that it is known for`() async {
+        let operations = await DescribedOperation.all(ControlStage())
+        #expect(Set(operations.map(\.id)).count == operations.count)
+        #expect(Set(operations.map(\.description)).count == operations.count)
+        let known = [
+            "root": "GET ", "health": "GET /health", "openapi": "GET /openapi.json",
+            "namespaces": "GET /namespaces", "putNamespace": "PUT /namespaces/{name}",
+            "deleteNamespace": "DELETE /namespaces/{name}", "reset": "POST /reset",
+            "journal": "GET /journal", "journalStream": "GET /journal/stream",
+            "clock": "GET /clock", "setClock": "PUT /clock", "advance": "POST /clock/advance",
+            "faults": "GET /faults", "putFault": "PUT /faults/{provider}",
+            "deleteFaults": "DELETE /faults", "settings": "GET /settings",
+            "patchSettings": "PATCH /settings", "webhooks": "GET /webhooks",
+            "putWebhook": "PUT /webhooks/{id}", "deleteWebhook": "DELETE /webhooks/{id}",
+            "products": "GET /store/products", "putProduct": "PUT /store/products/{id}",
+            "storeActions": "GET /store", "storeAction": "POST /store/{action}",
+            "customer": "GET /store/customers/{id}", "send": "POST /events",
+            "deliveries": "GET /deliveries", "flush": "POST /deliveries/flush",
+            "resend": "POST /deliveries/{event}/resend",
+            "purchaselyAction": "POST /purchasely/{action}",
+            "purchaselyWebhook": "PUT /purchasely/webhook", "device": "GET /device",
+            "deviceAction": "POST /device/{action}", "rotateKeys": "POST /firebase/rotate-keys",
+            "snapshots": "GET /snapshots", "takeSnapshot": "POST /snapshots/{name}",
+            "restoreSnapshot": "POST /snapshots/{name}/restore",
+            "fork": "POST /snapshots/{name}/fork", "export": "GET /export",
+            "importState": "POST /import",
+        ]
+        for operation in operations {
+            #expect(known[operation.id] == operation.description, "\(operation.id)")
+        }
+        #expect(operations.count == known.count)
+    }
+
+    @Test func `a member that nobody knows is an error that names it, and changes nothing`()
+        async
+    {
+        let stage = ControlStage()
+        let before = stage.saved
+        for operation in await DescribedOperation.all(stage) {
+            let answer = await stage.call(operation.method, operation.filled, ["zzzz": 1])
+            #expect(answer.status == 400, "\(operation)")
+            #expect(answer.error.hasPrefix("'zzzz' is no member of "), "\(operation)")
+            #expect(answer.error.hasSuffix(operation.path), "\(operation): \(answer.error)")
+            for (name, _) in operation.members {
+                #expect(answer.hint.contains(name), "\(operation): \(answer.hint)")
+            }
+            if operation.members.isEmpty { #expect(answer.hint == "it takes none") }
+        }
+        #expect(stage.saved == before)
+    }
+
+    @Test func `a member that is nearly right is told the right name`() async {
+        let stage = ControlStage()
+        for operation in await DescribedOperation.all(stage) {
+            let names = operation.members.map(\.name)
+            for name in names where name.count > 3 {
+                let typo = String(name.dropLast()) + (name.hasSuffix("x") ? "y" : "x")
+                guard !names.contains(typo) else { continue }
+                let answer = await stage.call(operation.method, operation.filled, [typo: 1])
+                #expect(answer.status == 400, "\(operation) \(typo)")
+                #expect(
+                    answer.hint.hasPrefix("did you mean '\(name)'?"),
+                    "\(operation) \(typo): \(answer.hint)"
+                )
+            }
+        }
+    }
+
+    private static let samples: [(kinds: Set<String>, value: JSONValue)] = [
+        (["string"], "text"), (["integer", "number"], 5), (["boolean"], true),
+        (["array"], ["x"]), (["object"], ["x": "y"]),
+    ]
+
+    @Test func `a value of another kind is an error that names the member`() async throws {
+        let stage = ControlStage()
+        let before = stage.saved
+        var count = 0
+        for operation in await DescribedOperation.all(stage) {
+            for (name, schema) in operation.members {
+                let type = schema["type"]
+                let wanted = Set(type?.array?.compactMap(\.string) ?? [type?.string ?? ""])
+                for (kinds, value) in Self.samples where kinds.isDisjoint(with: wanted) {
+                    let answer = await stage.call(
+                        operation.method,
+                        operation.filled,
+                        .object(JSONObject(members: [.init(key: name, value: value)]))
+                    )
+                    #expect(answer.status == 400, "\(operation) \(name): \(value.text)")
+                    #expect(
+                        answer.error.hasPrefix("'\(name)' takes "),
+                        "\(operation) \(name): \(answer.error)"
+                    )
+                    count += 1
+                }
+            }
+        }
+        #expect(count > 200)
+        #expect(stage.saved == before)
+    }
+
+    @Test func `a number that is no whole one, and a list with a stranger in it`() async {
+        let stage = ControlStage()
+        let half = try? JSONValue(parsing: #"{"days": 1.5}"#)
+        let days = await stage.call("PUT", "/store/products/p", half)
+        #expect(days.error == "'days' takes a whole number, not a number")
+        let list = await stage.call("PUT", "/namespaces/n", ["ids": ["a", 5]])
+        #expect(list.error == "'ids' takes a list of texts, and one is a number")
+        let price = await stage.call(
+            "PUT",
+            "/store/products/p",
+            try? JSONValue(parsing: #"{"price": 1.5}"#)
+        )
+        #expect(price.status == 200)
+    }
+
+    @Test func `null stands for nothing, for every member`() async {
+        for operation in await DescribedOperation.all(ControlStage()) {
+            for (name, _) in operation.members {
+                let empty = await ControlStage().call(operation.method, operation.filled, [:])
+                let null = await ControlStage().call(
+                    operation.method,
+                    operation.filled,
+                    .object(JSONObject(members: [.init(key: name, value: .null)]))
+                )
+                // Switches and products give null a meaning of their own.
+                guard !["patchSettings", "putProduct"].contains(operation.id) else { continue }
+                #expect(null.status == empty.status, "\(operation) \(name): \(null.error)")
+                #expect(null.error == empty.error, "\(operation) \(name)")
+            }
+        }
+    }
+
+    @Test func `a parameter that nobody knows is an error that names it`() async {
+        let stage = ControlStage()
+        for operation in await DescribedOperation.all(stage) {
+            let answer = await stage.call(operation.method, operation.filled + "?namespce=x")
+            #expect(answer.status == 400, "\(operation)")
+            #expect(answer.error.hasPrefix("'namespce' is no parameter of"), "\(operation)")
+            #expect(answer.hint.hasPrefix("did you mean 'namespace'?"), "\(operation)")
+        }
+    }
+
+    @Test func `a namespace that is not there is told how to make it`() async {
+        let stage = ControlStage()
+        var count = 0
+        for operation in await DescribedOperation.all(stage) where operation.takesNamespace {
+            let answer = await stage.call(operation.method, operation.filled + "?namespace=moon")
+            #expect(answer.status == 404, "\(operation): \(answer.error)")
+            #expect(answer.error == "there is no namespace 'moon'", "\(operation)")
+            #expect(answer.hint == "PUT /assay/v1/namespaces/moon makes it", "\(operation)")
+            count += 1
+        }
+        #expect(count > 25)
+        #expect(stage.world.namespaces == [""])
+    }
+
+    @Test func `the namespace may stand in the query, in a header or in the body`() async {
+        let stage = ControlStage()
+        _ = await stage.call("PUT", "/namespaces/red", ["ids": []])
+        let host = HTTPMessage.Field("host", "127.0.0.1")
+        let header = HTTPMessage.Field("x-assay-namespace", "red")
+        let byQuery = await stage.call("GET", "/clock?namespace=red")
+        let byHeader = await stage.call("GET", "/clock", fields: [host, header])
+        let byBody = await stage.call("PUT", "/clock", ["frozen": false, "namespace": "red"])
+        for answer in [byQuery, byHeader, byBody] { #expect(answer["namespace"] == "red") }
+        let two = await stage.call("GET", "/clock?namespace=blue", fields: [host, header])
+        #expect(two.status == 400)
+        #expect(two.error == "the call names two namespaces, 'blue' and 'red'")
+        let odd = await stage.call("PUT", "/clock", ["frozen": false, "namespace": 5])
+        #expect(odd.error == "'namespace' takes a text, not a number")
+    }
+
+    @Test(
+        "a body that is no object is an error",
+        arguments: [
+            ("[]", "an array"), ("5", "a number"), ("\"x\"", "a string"), ("{", "line 1"),
+            ("{\"a\": }", "line 1"), ("null", "null"),
+        ]
+    )
+    func refusesOtherBodies(text: String, part: String) async {
+        let stage = ControlStage()
+        for operation in await DescribedOperation.all(stage) where operation.method != "GET" {
+            let answer = await stage.call(
+                operation.method,
+                operation.filled,
+                bytes: Array(text.utf8)
+            )
+            #expect(answer.status == 400, "\(operation)")
+            #expect(answer.error.hasPrefix("the body is no JSON object: "), "\(operation)")
+            #expect(answer.error.contains(part), "\(operation): \(answer.error)")
+        }
+    }
+
+    @Test func `a method that a path does not take is told those that it takes`() async {
+        let stage = ControlStage()
+        let operations = await DescribedOperation.all(stage)
+        for path in Set(operations.map(\.filled)) {
+            let taken = Set(operations.filter { $0.filled == path }.map(\.method))
+            for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "TRACE"]
+            where !taken.contains(method) {
+                let answer = await stage.call(method, path)
+                // A path with a brace may be taken by another operation, too.
+                guard answer.status == 405 else {
+                    #expect(
+                        operations.contains { $0.method == method && $0.path.contains("{") },
+                        "\(method) \(path): \(answer.status)"
+                    )
+                    continue
+                }
+                for method in taken {
+                    #expect(answer.error.contains(method), "\(path): \(answer.error)")
+                }
+            }
+        }
+    }
+
+    @Test(
+        "an address that is not there is told where to look",
+        arguments: [
+            ("/nothing", "there is no GET /assay/v1/nothing", "openapi.json"),
+            ("/clock/advance/now", "there is no GET /assay/v1/clock/advance/now", "openapi"),
+            ("!/other", "the control API lies below /assay/v1", ""),
+            ("!/assay/v2/clock", "the control API lies below /assay/v1", ""),
+        ]
+    )
+    func refusesUnknownAddresses(path: String, error: String, hint: String) async {
+        let answer = await ControlStage().call("GET", path)
+        #expect(answer.status == 404)
+        #expect(answer.error == error)
+        #expect(answer.hint.contains(hint))
+    }
+
+    @Test func `the bare address says what it is`() async {
+        let stage = ControlStage()
+        let answer = await stage.call("GET", "!/")
+        #expect(answer["control"] == "/assay/v1")
+        #expect(answer["assay"] == "test")
+        #expect(await stage.call("GET", "/health")["ok"] == true)
+        let root = await stage.call("GET", "")
+        #expect(root["namespaces"] == [""])
+        #expect(root["fakes"] == [:])
+    }
+
+    // MARK: Web pages
+
+    @Test(
+        "a page must not move the fakes",
+        arguments: [
+            (["host": "evil.example"], "which is not this machine"),
+            (["host": "127.0.0.1.evil.example"], "which is not this machine"),
+            (["host": ""], "which is not this machine"),
+            (
+                ["host": "127.0.0.1:9300", "origin": "http://evil.example"],
+                "a page of http://evil.example may not"
+            ),
+            (
+                ["host": "127.0.0.1:9300", "origin": "http://127.0.0.1:9301"],
+                "a page of http://127.0.0.1:9301 may not"
+            ),
+            (["host": "127.0.0.1:9300", "origin": "null"], "a page of null may not"),
+            (
+                ["host": "127.0.0.1:9300", "sec-fetch-site": "cross-site"],
+                "a page of another site"
+            ),
+        ] as [([String: String], String)]
+    )
+    func refusesPages(fields: [String: String], part: String) async {
+        let answer = await ControlStage().call(
+            "POST",
+            "/reset",
+            fields: fields.map { HTTPMessage.Field($0.key, $0.value) }
+        )
+        #expect(answer.status == 403)
+        #expect(answer.error.contains(part), "\(answer.error)")
+    }
+
+    @Test(
+        "this machine, its own page, and a host that was allowed may",
+        arguments: [
+            ["host": "127.0.0.1:9300"], ["host": "localhost"], ["host": "[::1]:9300"],
+            ["host": "127.0.0.1:9300", "origin": "http://127.0.0.1:9300"],
+            ["host": "127.0.0.1:9300", "sec-fetch-site": "same-origin"],
+            ["host": "fakes.ci:80"],
+        ]
+    )
+    func takesOwn(fields: [String: String]) async {
+        let answer = await ControlStage(allowedHosts: ["fakes.ci"]).call(
+            "GET",
+            "/clock",
+            fields: fields.map { HTTPMessage.Field($0.key, $0.value) }
+        )
+        #expect(answer.status == 200, "\(answer.error)")
+    }
+}

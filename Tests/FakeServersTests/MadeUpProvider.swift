@@ -1,0 +1,169 @@
+import Conformance
+import Providers
+
+/// A provider that there is not: what its type says is all that anybody is told of it.
+struct MadeUpState: Provider {
+    struct Settings: Hashable, Codable {
+        enum Mood: String, Codable { case friendly, grumpy }
+
+        var mood = Mood.friendly
+        var nickname: String?
+    }
+
+    /// A party that is no provider in the table of all.
+    static let party = Exchange.Party.assay
+    static let title = "Made Up"
+    static let defaultPort = 9377
+    static let secrets = ProviderSecrets(headers: ["x-made-up"], members: ["whisper"])
+    static let setsOffOthers = true
+    static let webhookEndpoint: String? = "assay-webhook"
+
+    static let controls = [
+        ProviderControl(
+            "poke",
+            "POST",
+            "/madeup/{who}",
+            "Somebody is poked.",
+            members: [ControlMember("times", .integer, "How often.")],
+            tells: true
+        ) { services, call, now throws(ControlRefusal) in
+            guard call.value != "nobody" else { throw ControlRefusal(409, "nobody is there") }
+            let times = call.body["times"]?.int64 ?? 1
+            services.madeUp.waiting += (0..<times).map { "\(call.value)-\($0)" }
+            services.madeUp.alarm = now + .seconds(60)
+            return ["poked": .string(call.value)]
+        }
+    ]
+
+    static let moreSwitches = [
+        SwitchGroup("assay-extra") {
+            $0.madeUp.settings
+        } write: {
+            $0.madeUp.settings = $1
+        }
+    ]
+
+    var settings = Settings()
+    var calls: Int64 = 0
+    /// Events that are to be told.
+    var waiting: [String] = []
+    /// Rings once, and tells so.
+    var alarm: Instant?
+    var address: String?
+    var hasSecret = false
+    var hasKey = false
+
+    init(seed _: UInt64, key: Secret?) { hasKey = key != nil }
+
+    mutating func respond(
+        to request: HTTPMessage.Request,
+        at now: Instant,
+        planned _: ProviderPlan.Answer
+    ) -> Reply {
+        calls += 1
+        if request.method == "POST" { waiting.append("called-\(calls)") }
+        return Reply(
+            HTTPMessage.Response(
+                200,
+                json: ["calls": .integer(calls), "mood": .string(settings.mood.rawValue)]
+            ),
+            .inferred,
+            of: "assay"
+        )
+    }
+
+    func failure(_ status: Int, of _: HTTPMessage.Request) -> HTTPMessage.Response {
+        HTTPMessage.Response(status, json: ["made-up": "failure"])
+    }
+
+    func failure(code: String) -> HTTPMessage.Response? {
+        code == "GRUMPY" ? HTTPMessage.Response(418, json: ["made-up": "code"]) : nil
+    }
+
+    static func call(in exchange: Exchange) -> ProviderCall? {
+        ProviderCall(kind: "madeup.call", idempotencyKey: exchange.request.path)
+    }
+
+    static func caller(of request: HTTPMessage.Request) -> Exchange.Party {
+        request.path.hasPrefix("/app") ? .app : .backend
+    }
+
+    static func environment(_ setup: BackendSetup) -> [String: String] {
+        setup.addresses[party].map { ["MADE_UP_BASE": $0] } ?? [:]
+    }
+
+    var confided: [(name: String, secret: Secret)] {
+        hasSecret ? [("assay-signing", Secret("confided-planted-51"))] : []
+    }
+
+    mutating func keep(from old: MadeUpState) {
+        settings = old.settings
+        address = old.address
+    }
+
+    mutating func take(key: Secret?) { hasKey = key != nil }
+
+    static func settle(
+        _ services: inout Services,
+        at now: Instant
+    ) -> [Services.InternalCall] {
+        if let alarm = services.madeUp.alarm, alarm <= now {
+            services.madeUp.alarm = nil
+            services.madeUp.waiting.append("alarm")
+        }
+        let told = services.madeUp.waiting
+        guard !told.isEmpty else { return [] }
+        services.madeUp.waiting = []
+        guard services.madeUp.address != nil else { return [] }
+        for name in told {
+            let event: JSONValue = ["event": ["type": .string(name)]]
+            services.queue.add(party, to: "assay", event: event, id: name, type: name, due: now)
+        }
+        return []
+    }
+
+    var nextMoment: Instant? { alarm }
+
+    mutating func connect(_ target: WebhookTarget) {
+        address = target.url
+        hasSecret = target.signing != nil
+    }
+
+    func attempt(at delivery: WebhookDelivery, now _: Instant) -> WebhookAttempt? {
+        address.map { address in
+            WebhookAttempt(url: address) { path in
+                HTTPMessage.Request(
+                    "POST",
+                    path,
+                    fields: [HTTPMessage.Field("x-made-up", "signed-planted-52")],
+                    body: Array(delivery.body.utf8)
+                )
+            }
+        }
+    }
+
+    /// It gives up at once.
+    func schedule(of _: WebhookDelivery) -> RetrySchedule { .test }
+}
+
+extension Services {
+    private static let place = "made-up"
+
+    /// A field for a test's provider, in a place that is copied and saved with the rest.
+    var madeUp: MadeUpState {
+        get {
+            let saved = told.lazy.compactMap { $0[Self.place] }.first
+            return (try? saved?.decoded(as: MadeUpState.self)) ?? MadeUpState(seed: 0, key: nil)
+        }
+        set {
+            guard let value = try? JSONValue(encoding: newValue) else { return }
+            told.removeAll { $0[Self.place] != nil }
+            told.append([Self.place: value])
+        }
+    }
+}
+
+extension ProviderTable {
+    /// One line: that is what it takes.
+    static let withMadeUp = ProviderTable(ProviderTable.all.entries + [ProviderEntry(\.madeUp)])
+}

@@ -1,0 +1,192 @@
+import Foundation
+import Testing
+
+/// Who names a provider outside its folder, and why: a ceiling for each, so that a list that was
+/// written by hand does not come back.
+@Suite("Providers are named where they are meant")
+struct ProviderNamesTests {
+    /// A place that names providers for a reason of its own.
+    private struct Place {
+        let prefix: String
+        let reason: String
+        /// How many files may name a provider, by its name.
+        let ceilings: [String: Int]
+
+        init(_ prefix: String, _ reason: String, _ ceilings: [String: Int]) {
+            self.prefix = prefix
+            self.reason = reason
+            self.ceilings = ceilings
+        }
+    }
+
+    private static let providers = ["revenuecat", "onesignal", "firebase", "purchasely", "despia"]
+
+    /// The first that fits counts.
+    private static let places = [
+        Place(
+            "Sources/ReferenceBackend/",
+            "the backend under test speaks to the services by their own names",
+            ["revenuecat": 12, "onesignal": 3, "firebase": 2, "purchasely": 10, "despia": 0]
+        ),
+        Place(
+            "Sources/Conformance/",
+            "contracts name the service whose event, fault or clause they are about; facts cite it",
+            ["revenuecat": 28, "onesignal": 14, "firebase": 18, "purchasely": 9, "despia": 12]
+        ),
+        Place(
+            "Sources/ContractFiles/",
+            "the grammar of contracts and profiles has keys for it",
+            ["revenuecat": 8, "onesignal": 8, "firebase": 8, "purchasely": 8, "despia": 4]
+        ),
+        Place(
+            "Sources/Providers/Services.swift",
+            "the field that holds its state",
+            [
+                "revenuecat": 1, "onesignal": 1, "firebase": 1, "purchasely": 1, "despia": 1,
+            ]
+        ),
+        Place(
+            "Sources/Providers/ProviderTable.swift",
+            "the one line",
+            ["revenuecat": 1, "onesignal": 1, "firebase": 1, "purchasely": 1, "despia": 1]
+        ),
+        Place(
+            "Sources/Providers/",
+            "what one service does at another: purchases on a device, tags, registrations",
+            ["revenuecat": 6, "onesignal": 8, "firebase": 3, "purchasely": 0, "despia": 1]
+        ),
+        Place(
+            "Sources/FakeServers/",
+            "keys of older callers, Firebase's codes among the faults, the page's script",
+            ["revenuecat": 1, "onesignal": 2, "firebase": 1, "purchasely": 0, "despia": 2]
+        ),
+        Place(
+            "Sources/Phone/",
+            "an app on the Despia runtime uses the services' own SDKs",
+            ["revenuecat": 6, "onesignal": 2, "firebase": 2, "purchasely": 0, "despia": 4]
+        ),
+        Place(
+            "Sources/Replay/",
+            "how a contract's own events are signed and spoilt, and whom a backend calls",
+            ["revenuecat": 9, "onesignal": 4, "firebase": 7, "purchasely": 4, "despia": 5]
+        ),
+        Place(
+            "Sources/Recording/",
+            "how requests of strangers are recognised",
+            ["revenuecat": 4, "onesignal": 2, "firebase": 2, "purchasely": 0, "despia": 0]
+        ),
+        Place(
+            "Sources/Reports/",
+            "words for people",
+            ["revenuecat": 0, "onesignal": 0, "firebase": 0, "purchasely": 0, "despia": 1]
+        ),
+        Place(
+            "Sources/AssayCLI/",
+            "flags that people have, and the reference backend's own addresses",
+            ["revenuecat": 9, "onesignal": 4, "firebase": 3, "purchasely": 4, "despia": 2]
+        ),
+        Place(
+            "Sources/AssayBenchmarks/",
+            "what is measured",
+            ["revenuecat": 4, "onesignal": 4, "firebase": 3, "purchasely": 2, "despia": 2]
+        ),
+    ]
+
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    private static let files: [(path: String, text: String)] = {
+        let base = root.appendingPathComponent("Sources")
+        let all = FileManager.default.enumerator(at: base, includingPropertiesForKeys: nil)
+        var found: [(String, String)] = []
+        while let url = all?.nextObject() as? URL {
+            guard url.pathExtension == "swift",
+                let text = try? String(contentsOf: url, encoding: .utf8)
+            else { continue }
+            found.append((String(url.path.dropFirst(root.path.count + 1)), text.lowercased()))
+        }
+        return found
+    }()
+
+    /// Files outside its folder that name a provider.
+    private static func naming(_ provider: String) -> [String] {
+        files.filter {
+            $0.text.contains(provider)
+                && !$0.path.lowercased().hasPrefix("sources/providers/\(provider)/")
+        }.map(\.path)
+    }
+
+    @Test("no more files than there are reasons for", arguments: providers)
+    func ceilings(provider: String) {
+        var counts: [String: [String]] = [:]
+        for path in Self.naming(provider) {
+            guard let place = Self.places.first(where: { path.hasPrefix($0.prefix) }) else {
+                Issue.record("\(path) names \(provider): ask the provider's entry instead")
+                continue
+            }
+            counts[place.prefix, default: []].append(path)
+        }
+        for place in Self.places {
+            let found = counts[place.prefix] ?? []
+            let ceiling = place.ceilings[provider] ?? 0
+            #expect(
+                found.count <= ceiling,
+                """
+                \(found.count) files of \(place.prefix) name \(provider), \(ceiling) have a reason \
+                (\(place.reason)): ask the provider's entry instead. \(found)
+                """
+            )
+        }
+    }
+
+    @Test func `every file is looked at, and every folder of a provider is there`() {
+        #expect(Self.files.count > 300)
+        for provider in Self.providers {
+            #expect(
+                Self.files.contains {
+                    $0.path.lowercased().hasPrefix("sources/providers/\(provider)/")
+                }
+            )
+        }
+    }
+
+    /// Where lists were written by hand before, nobody is named today.
+    @Test(
+        "who goes through all providers names none",
+        arguments: [
+            "Sources/FakeServers/Control/ControlAPI.swift",
+            "Sources/FakeServers/Control/ControlRoute.swift",
+            "Sources/FakeServers/Control/ControlSwitches.swift",
+            "Sources/FakeServers/Control/ControlSnapshots.swift",
+            "Sources/FakeServers/Control/ControlDeliveries.swift",
+            "Sources/FakeServers/Control/ControlFaults.swift",
+            "Sources/FakeServers/DeclaredSecrets.swift", "Sources/FakeServers/JournalLines.swift",
+            "Sources/FakeServers/Courier.swift", "Sources/Providers/Provider.swift",
+            "Sources/Providers/ProviderEntry.swift", "Sources/Providers/Control/SwitchGroup.swift",
+            "Sources/Providers/Control/ProviderControl.swift",
+            "Sources/Providers/Control/ControlMember.swift",
+            "Sources/Providers/Webhooks/RetrySchedule.swift",
+            "Sources/Providers/Webhooks/DeliveryQueue.swift",
+        ]
+    )
+    func namesNone(path: String) throws {
+        let file = try #require(Self.files.first { $0.path == path }, "\(path) has moved")
+        for provider in Self.providers {
+            #expect(!file.text.contains(".\(provider)"), "\(path) asks for \(provider)")
+        }
+    }
+
+    /// The wire format of a provider is its own folder's matter (decision 0029).
+    @Test(
+        "rules read no provider's body",
+        arguments: [
+            "include_aliases", "idempotency_key", "x-purchasely", "purchasely_subscription_id",
+            "x-revenuecat", "idtoken", "localid", "expiration_at_ms", "entitlement_ids",
+        ]
+    )
+    func noWireFormat(word: String) {
+        for (path, text) in Self.files where path.hasPrefix("Sources/Conformance/Judging/") {
+            #expect(!text.contains(word), "\(path) knows '\(word)'")
+        }
+    }
+}
