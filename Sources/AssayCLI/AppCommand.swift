@@ -215,13 +215,13 @@ struct DeviceRun: Sendable {
         options.keepsEvidence = keepsEvidence
         let chosen = options
         let cast = performer.cast(profile)
-        func run(_ play: @escaping DeviceStage.Play) async -> [CaseResult] {
+        func run(_ perform: @escaping DeviceStage.Perform) async -> [CaseResult] {
             let stage = DeviceStage(
                 profile: profile,
                 cast: cast,
                 options: chosen,
                 clock: RealClock(),
-                play: play
+                perform: perform
             )
             let runner = SuiteRunner(on: stage, options: chosen) { progress?.report($0) }
             return await runner.run(contracts)

@@ -2,7 +2,7 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-extension RunExecutor.Progress {
+extension Play {
     /// Takes from an answer what its pattern gives a name, and tells whether it looks that way.
     mutating func learn(from response: HTTPMessage.Response, _ pattern: AnswerPattern?) -> Bool {
         guard let pattern else { return true }
@@ -12,45 +12,44 @@ extension RunExecutor.Progress {
 
 /// Requests of the app and its operators: creating users and accounts, and the backend's own
 /// routes, the way the profile says.
-extension RunExecutor {
+extension Play {
     // MARK: Users and accounts
 
     /// Announces the user; the text says what went wrong.
-    func register(_ user: String, _ progress: inout Progress) async -> String? {
-        let values = usualValues(of: user, progress)
+    mutating func register(_ user: String) async -> String? {
+        let values = usualValues(of: user)
         switch profile.creation {
-        case .command(let words): return await run(words, values)
+        case .command(let words): return await carryOut(words, values)
         case .register:
             guard let endpoint = profile.endpoints["register"] else {
                 return "the profile names no endpoint 'register'"
             }
-            return await create(.registration(user: user), endpoint, values, user, &progress)
+            return await create(.registration(user: user), endpoint, values, user)
         case .request(let endpoint):
-            return await create(.registration(user: user), endpoint, values, user, &progress)
+            return await create(.registration(user: user), endpoint, values, user)
         }
     }
 
     /// Makes an account; the text says what went wrong.
-    func createAccount(_ account: String, _ progress: inout Progress) async -> String? {
+    mutating func createAccount(_ account: String) async -> String? {
         let values: [String: String?] = [
-            "account": progress.namespace.accountID(of: account),
-            "password": progress.namespace.password(of: account),
+            "account": namespace.accountID(of: account),
+            "password": namespace.password(of: account),
         ]
         switch profile.accountCreation {
-        case .command(let words): return await run(words, values)
+        case .command(let words): return await carryOut(words, values)
         case .request(let endpoint):
             return await create(
                 .registration(user: "account " + account),
                 endpoint,
                 values,
-                nil,
-                &progress
+                nil
             )
         case .register, nil: return "the profile does not say how 'accounts' are created"
         }
     }
 
-    private func run(_ words: [String], _ values: [String: String?]) async -> String? {
+    private func carryOut(_ words: [String], _ values: [String: String?]) async -> String? {
         do {
             let known = NamedValues(texts: values)
             let filled = try words.map { try known.filled($0) }
@@ -61,26 +60,24 @@ extension RunExecutor {
         }
     }
 
-    private func create(
+    private mutating func create(
         _ purpose: Exchange.Purpose,
         _ endpoint: Profile.Endpoint,
         _ values: [String: String?],
-        _ user: String?,
-        _ progress: inout Progress
+        _ user: String?
     ) async -> String? {
         let (sequence, outcome) = await send(
             endpoint,
             values,
             purpose: purpose,
             fields: [],
-            lane: 0,
-            progress
+            lane: 0
         )
         world.journal.complete(sequence, outcome)
         switch outcome {
         case .answered(let response) where (200..<300).contains(response.status):
             guard let user else { return nil }
-            return note(response, of: endpoint, user, &progress)
+            return note(response, of: endpoint, user)
         case .answered(let response):
             return "\(endpoint.method) \(endpoint.path) answered \(response.status)"
         case .failed(_, let text): return "\(endpoint.method) \(endpoint.path): \(text)"
@@ -89,23 +86,22 @@ extension RunExecutor {
     }
 
     /// Takes the id that the backend chose and the proof that it handed out.
-    private func note(
+    private mutating func note(
         _ response: HTTPMessage.Response,
         of endpoint: Profile.Endpoint,
-        _ user: String,
-        _ progress: inout Progress
+        _ user: String
     ) -> String? {
         let answer = try? JSONValue(parsing: response.body)
         if let proof = endpoint.answerProof.flatMap({ answer?[$0]?.string }),
-            progress.proofs[user] == nil
+            proofs[user] == nil
         {
-            progress.proofs[user] = proof
+            proofs[user] = proof
         }
         // The guide's register answers the id that it was given; others choose one.
         guard case .request = profile.creation, let pointer = endpoint.answerID else { return nil }
         switch answer?[pointer] {
-        case .string(let id): progress.namespace.assign(id, to: user)
-        case .number(let id): progress.namespace.assign(id.description, to: user)
+        case .string(let id): namespace.assign(id, to: user)
+        case .number(let id): namespace.assign(id.description, to: user)
         case let other:
             return "\(endpoint.method) \(endpoint.path) answered no id at \(pointer): "
                 + (other?.text ?? "nothing there")
@@ -113,10 +109,10 @@ extension RunExecutor {
         return nil
     }
 
-    private func usualValues(of user: String, _ progress: Progress) -> [String: String?] {
+    private func usualValues(of user: String) -> [String: String?] {
         [
-            "id": progress.namespace.id(of: user),
-            "device": progress.namespace.installID(of: user), "platform": "ios", "source": "new",
+            "id": namespace.id(of: user),
+            "device": namespace.installID(of: user), "platform": "ios", "source": "new",
             "timestamp": world.now.description,
         ]
     }
@@ -124,35 +120,35 @@ extension RunExecutor {
     // MARK: Calls
 
     /// Makes the calls, at the same moment when there are several.
-    func make(_ calls: [Call], _ progress: inout Progress) async {
+    mutating func make(_ calls: [Call]) async {
         var requests: [(call: Call, endpoint: Profile.Endpoint, values: [String: String?])] = []
         for call in calls {
             // An obstacle has said that the route is missing before the case began.
             guard let endpoint = profile.endpoints[call.route.rawValue] else { continue }
-            requests.append((call, endpoint, values(of: call, &progress)))
+            requests.append((call, endpoint, values(of: call)))
         }
         let prepared = requests
-        let tokens = calls.map { authorization($0, &progress) }
-        let snapshot = progress
+        var tokens: [[HTTPMessage.Field]] = []
+        for call in calls { tokens.append(authorization(call)) }
+        let (fields, play) = (tokens, self)
         if calls.count > 1 {
             await backend.client.warm(lanes: calls.count, path: backend.readyPath)
         }
         await withTaskGroup(of: Void.self) { group in
             for (index, request) in prepared.enumerated() {
                 group.addTask {
-                    let (sequence, outcome) = await self.send(
+                    let (sequence, outcome) = await play.send(
                         request.endpoint,
                         request.values,
                         purpose: .appCall(request.call.name),
-                        fields: tokens[index],
-                        lane: index,
-                        snapshot
+                        fields: fields[index],
+                        lane: index
                     )
-                    self.world.journal.complete(sequence, outcome)
+                    play.world.journal.complete(sequence, outcome)
                 }
             }
         }
-        for request in prepared { noteProof(request.call, request.endpoint, &progress) }
+        for request in prepared { noteProof(request.call, request.endpoint) }
     }
 
     /// The answer without its content encoding, as recordings hold it.
@@ -167,27 +163,27 @@ extension RunExecutor {
     }
 
     /// What a signed-in app of that user holds, when Firebase knows the user.
-    private func token(of user: String, _ progress: Progress) -> String? {
-        seed(user, progress)
-        return forge.text(TokenSpec(), user: progress.namespace.id(of: user), at: world.now)
+    private func token(of user: String) -> String? {
+        seed(user)
+        return run.forge.text(TokenSpec(), user: namespace.id(of: user), at: world.now)
     }
 
     /// Sends a request that the contract writes out, and learns from its answer what later ones say.
-    func make(_ request: AppRequest, within: Duration, _ progress: inout Progress) async {
-        progress.values.namespace = progress.namespace
+    mutating func make(_ request: AppRequest) async {
+        values.namespace = namespace
         for user in TemplateValues.users(in: request.fields.map(\.value)) {
-            progress.values.tokens[user] = token(of: user, progress)
+            values.tokens[user] = token(of: user)
         }
-        let target = progress.values.fill(target: request.target)
+        let target = values.fill(target: request.target)
         let body: [UInt8] =
             switch request.body {
-            case .json(let value): progress.values.fill(value).bytes
-            case .text(let text): Array(progress.values.fill(text).utf8)
+            case .json(let value): values.fill(value).bytes
+            case .text(let text): Array(values.fill(text).utf8)
             case nil: []
             }
         var fields: [HTTPMessage.Field] = []
         for field in request.fields {
-            fields.append(HTTPMessage.Field(field.name, progress.values.fill(field.value)))
+            fields.append(HTTPMessage.Field(field.name, values.fill(field.value)))
         }
         if case .json = request.body, fields.value(of: "content-type") == nil {
             fields.append(HTTPMessage.Field("content-type", "application/json"))
@@ -196,19 +192,19 @@ extension RunExecutor {
         // A read may come before the work is done that the recorded one saw: it is asked again
         // while time alone could mend it.
         let isRead = request.method == "GET" && request.answer != nil
-        let patience = patience(shortPatience(progress.latency))
+        let patience = run.patience(run.shortPatience(latency))
         var pause: Duration = .milliseconds(2)
         while true {
             let sequence = world.journal.begin(
-                exchange(.app, .appCall(request.name), message, progress)
+                exchange(.app, .appCall(request.name), message)
             )
             let outcome = Self.decoded(await backend.client.send(message, within: within))
             world.journal.complete(sequence, outcome)
             guard case .answered(let response) = outcome else { return }
-            var learned = progress
+            var learned = self
             let isMatch = learned.learn(from: response, request.answer)
             if isMatch || !isRead || patience.isOver || Task.isCancelled {
-                progress = learned
+                self = learned
                 return
             }
             await patience.pause(pause)
@@ -216,47 +212,43 @@ extension RunExecutor {
         }
     }
 
-    private func noteProof(
-        _ call: Call,
-        _ endpoint: Profile.Endpoint,
-        _ progress: inout Progress
-    ) {
+    private mutating func noteProof(_ call: Call, _ endpoint: Profile.Endpoint) {
         guard let pointer = endpoint.answerProof else { return }
         let exchange = world.journal.read {
-            $0.exchanges(in: progress.namespace.name, from: progress.firstSequence)
+            $0.exchanges(in: namespace.name, from: firstSequence)
         }.last { if case .appCall(call.name) = $0.purpose { true } else { false } }
         let answer = (exchange?.response?.body).flatMap { try? JSONValue(parsing: $0) }
-        progress.values.proofs[call.name] = answer?[pointer]?.string
-        if call.route == .register, let user = call.user, progress.proofs[user] == nil {
-            progress.proofs[user] = answer?[pointer]?.string
+        values.proofs[call.name] = answer?[pointer]?.string
+        if call.route == .register, let user = call.user, proofs[user] == nil {
+            proofs[user] = answer?[pointer]?.string
         }
     }
 
-    private func values(of call: Call, _ progress: inout Progress) -> [String: String?] {
-        var values: [String: String?] = call.user.map { usualValues(of: $0, progress) } ?? [:]
+    private mutating func values(of call: Call) -> [String: String?] {
+        var values: [String: String?] = call.user.map { usualValues(of: $0) } ?? [:]
         values["id"] = values["id"] ?? .some(nil)
-        values["proof"] = .some(call.user.flatMap { progress.proofs[$0] })
+        values["proof"] = .some(call.user.flatMap { proofs[$0] })
         if let account = call.account {
-            values["account"] = progress.namespace.accountID(of: account)
-            values["password"] = progress.namespace.password(of: account)
+            values["account"] = namespace.accountID(of: account)
+            values["password"] = namespace.password(of: account)
         }
-        progress.values.namespace = progress.namespace
+        self.values.namespace = namespace
         for (name, value) in call.values.sorted(by: { $0.key < $1.key }) {
-            values[name] = .some(value.flatMap { progress.values.fillIfPresent($0) })
+            values[name] = .some(value.flatMap { self.values.fillIfPresent($0) })
         }
         return values
     }
 
-    private func authorization(_ call: Call, _ progress: inout Progress) -> [HTTPMessage.Field] {
+    private mutating func authorization(_ call: Call) -> [HTTPMessage.Field] {
         guard var spec = call.token, call.route == .protected else { return [] }
-        progress.values.namespace = progress.namespace
-        progress.values.clock = world.now
+        values.namespace = namespace
+        values.clock = world.now
         for (name, value) in spec.claims.sorted(by: { $0.key < $1.key }) {
-            spec.claims[name] = .some(value.map { progress.values.fill($0) })
+            spec.claims[name] = .some(value.map { values.fill($0) })
         }
-        spec.raw = spec.raw.map { progress.values.fill($0) }
-        let user = call.user.map { progress.namespace.id(of: $0) } ?? ""
-        guard let token = forge.text(spec, user: user, at: world.now) else { return [] }
+        spec.raw = spec.raw.map { values.fill($0) }
+        let user = call.user.map { namespace.id(of: $0) } ?? ""
+        guard let token = run.forge.text(spec, user: user, at: world.now) else { return [] }
         return [HTTPMessage.Field("Authorization", "Bearer " + token)]
     }
 
@@ -267,11 +259,10 @@ extension RunExecutor {
         _ values: [String: String?],
         purpose: Exchange.Purpose,
         fields: [HTTPMessage.Field],
-        lane: Int,
-        _ progress: Progress
+        lane: Int
     ) async -> (sequence: Int, outcome: Exchange.Outcome) {
         let request = endpoint.request(values, idForm: profile.idForm, fields: fields)
-        let sequence = world.journal.begin(exchange(.app, purpose, request, progress))
+        let sequence = world.journal.begin(exchange(.app, purpose, request))
         let outcome = await backend.client.send(request, lane: lane, within: .seconds(30))
         return (sequence, outcome)
     }

@@ -63,7 +63,7 @@ struct CalibratedStage: OpenStage {
     func turns(of plans: [CasePlan]) async -> [Turn] {
         let isSerialised =
             plans.contains { $0.subject.hasHeldCopies }
-            ? await HeldCopies(run: executor).isSerialised() : false
+            ? await executor.isSerialised() : false
         return plans.map { plan in
             if plan.subject.touchesEverybody { return .last }
             let starvesOthers = isSerialised && plan.subject.hasHeldCopies

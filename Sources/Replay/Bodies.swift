@@ -2,78 +2,72 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Writes what a delivery carries, byte for byte as its sender would.
-struct Bodies {
-    let run: RunExecutor
-
-    private var world: FakeWorld { run.world }
-
+/// Bodies: what a delivery carries, byte for byte as its sender would write it.
+extension RunExecutor {
     /// The body of the contract's first event, in a namespace that nobody uses.
     func sampleBody(of contract: Contract) -> JSONValue? {
-        let namespace = Namespace(name: "sample", idForm: run.profile.idForm)
+        let namespace = Namespace(name: "sample", idForm: profile.idForm)
         for case .deliver(let delivery) in contract.steps {
             switch delivery.subject {
-            case .event(let spec): return run.factory(namespace).body(spec, name: delivery.name)
+            case .event(let spec): return factory(namespace).body(spec, name: delivery.name)
             case .purchasely(let spec):
-                return PurchaselyEventFactory(namespace: namespace, base: run.base)
+                return PurchaselyEventFactory(namespace: namespace, base: base)
                     .body(spec, name: delivery.name)
             case .body, .raw, .repeats, .told: continue
             }
         }
         return nil
     }
+}
 
-    func body(of delivery: Delivery, _ progress: inout RunExecutor.Progress) -> [UInt8] {
-        let factory = run.factory(progress.namespace)
+extension Play {
+    mutating func body(of delivery: Delivery) -> [UInt8] {
+        let factory = run.factory(namespace)
         switch delivery.subject {
         case .repeats(let name):
-            let bytes = progress.bodies[name] ?? []
+            let bytes = bodies[name] ?? []
             guard !delivery.edits.isEmpty, let value = try? JSONValue(parsing: bytes)
             else { return bytes }
-            return Self.edited(value, delivery, &progress).bytes
+            return edited(value, delivery).bytes
         case .event(let spec):
             let body = factory.body(spec, name: delivery.name)
-            while let next = progress.upcoming.first, next.time <= spec.time {
-                world.apply(next.body, namespace: progress.namespace.name)
-                progress.upcoming.removeFirst()
+            while let next = upcoming.first, next.time <= spec.time {
+                world.apply(next.body, namespace: namespace.name)
+                upcoming.removeFirst()
             }
-            return Self.edited(body, delivery, &progress).bytes
+            return edited(body, delivery).bytes
         case .purchasely(let spec):
-            let body = PurchaselyEventFactory(namespace: progress.namespace, base: run.base)
+            let body = PurchaselyEventFactory(namespace: namespace, base: run.base)
                 .body(spec, name: delivery.name)
-            return Self.edited(body, delivery, &progress).bytes
+            return edited(body, delivery).bytes
         case .body(let value):
-            progress.values.namespace = progress.namespace
-            let body = Self.edited(progress.values.fill(value), delivery, &progress)
+            values.namespace = namespace
+            let body = edited(values.fill(value), delivery)
             // What the event says, REST says.
             if delivery.provider == .revenueCat, body["event"]?["app_user_id"] != nil {
-                world.apply(body, namespace: progress.namespace.name)
+                world.apply(body, namespace: namespace.name)
             }
             return body.bytes
         case .told(let type):
-            let bytes = run.told(type, &progress)
+            let bytes = told(type)
             guard !delivery.edits.isEmpty, let value = try? JSONValue(parsing: bytes)
             else { return bytes }
-            return Self.edited(value, delivery, &progress).bytes
+            return edited(value, delivery).bytes
         case .raw(.text(let text)):
-            progress.values.namespace = progress.namespace
-            return Array(progress.values.fill(text).utf8)
+            values.namespace = namespace
+            return Array(values.fill(text).utf8)
         case .raw(.truncated(let spec, let percent)):
             let bytes = factory.body(spec, name: delivery.name).bytes
             return Array(bytes.prefix(bytes.count * percent / 100))
         }
     }
 
-    private static func edited(
-        _ body: JSONValue,
-        _ delivery: Delivery,
-        _ progress: inout RunExecutor.Progress
-    ) -> JSONValue {
+    private mutating func edited(_ body: JSONValue, _ delivery: Delivery) -> JSONValue {
         var body = body
-        progress.values.namespace = progress.namespace
+        values.namespace = namespace
         let isFlat = delivery.provider == .purchasely
         for edit in delivery.edits {
-            body.set(edit.pointer, to: edit.value.map { progress.values.fill($0) })
+            body.set(edit.pointer, to: edit.value.map { values.fill($0) })
         }
         if delivery.paddingKilobytes > 0 {
             let text = String(repeating: "x", count: delivery.paddingKilobytes << 10)
@@ -87,8 +81,8 @@ struct Bodies {
             body.set(JSONPointer(tokens: place), to: nested)
         }
         if delivery.shufflesKeys {
-            var generator = SeededGenerator(seed: 0, text: progress.namespace.name + delivery.name)
-            body = shuffled(body, &generator)
+            var generator = SeededGenerator(seed: 0, text: namespace.name + delivery.name)
+            body = Self.shuffled(body, &generator)
         }
         return body
     }

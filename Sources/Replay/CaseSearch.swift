@@ -92,7 +92,7 @@ struct CaseSearch {
         _ count: Int
     ) async -> CaseResult {
         let random = SeededGenerator(seed: seed, text: plan.contract.id)
-        guard let body = Bodies(run: cases.executor).sampleBody(of: plan.contract) else {
+        guard let body = cases.executor.sampleBody(of: plan.contract) else {
             return await cases.runOnce(plan)
         }
         var generator = VariationGenerator(variation, body: body, random: random)

@@ -2,30 +2,24 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Hands events to the backend: once, repeatedly, or along the ladder of a sender's retries.
-struct Deliveries {
-    let run: RunExecutor
-    /// Longest wait for an answer, in real time.
-    let within: Duration
-
-    private var world: FakeWorld { run.world }
-
-    func deliver(_ delivery: Delivery, _ progress: inout RunExecutor.Progress) async {
-        progress.now = progress.now + delivery.delay
-        let body = Bodies(run: run).body(of: delivery, &progress)
-        if delivery.isDropped || progress.trouble != nil { return }
-        if case .repeats = delivery.subject {} else { progress.bodies[delivery.name] = body }
+/// Deliveries: events are handed to the backend once, repeatedly, or along the ladder of a sender's
+/// retries.
+extension Play {
+    mutating func deliver(_ delivery: Delivery) async {
+        now = now + delivery.delay
+        let body = body(of: delivery)
+        if delivery.isDropped || trouble != nil { return }
+        if case .repeats = delivery.subject {} else { bodies[delivery.name] = body }
         if delivery.isTogether {
-            let copies = HeldCopies(run: run)
-            await copies.deliver(delivery, body, within: within, &progress)
+            await deliverTogether(delivery, body)
         } else if delivery.isAlongLadder {
-            await deliverAlongLadder(delivery, body, &progress)
+            await deliverAlongLadder(delivery, body)
         } else {
             for _ in 0..<delivery.times {
-                let outcome = await attempt(delivery, body, .none, &progress)
-                if await isGone(outcome, &progress) { return }
+                let outcome = await attempt(delivery, body, .none)
+                if await isGone(outcome) { return }
                 if case .answered(let response) = outcome {
-                    _ = progress.learn(from: response, delivery.answerPattern)
+                    _ = learn(from: response, delivery.answerPattern)
                 }
             }
         }
@@ -33,36 +27,31 @@ struct Deliveries {
 
     // MARK: The ladder
 
-    private func deliverAlongLadder(
-        _ delivery: Delivery,
-        _ body: [UInt8],
-        _ progress: inout RunExecutor.Progress
-    ) async {
+    private mutating func deliverAlongLadder(_ delivery: Delivery, _ body: [UInt8]) async {
         let schedule: RetrySchedule =
             delivery.provider == .purchasely ? .purchasely(takes404: false) : .revenueCat
         for number in 1...schedule.attemptCountMax {
             guard let delay = schedule.delay(beforeAttempt: number) else { return }
-            progress.now = progress.now + delay
+            now = now + delay
             if number == 1, let crash = delivery.crash {
-                let stops = Stops(run: run)
-                let isOver = await stops.deliver(delivery, body, crash, within, &progress)
-                if isOver || progress.trouble != nil { return }
+                let isOver = await deliver(delivery, body, crash)
+                if isOver || trouble != nil { return }
                 continue
             }
             let disturbance = Disturbed(attempt: number, of: delivery)
-            let outcome = await attempt(delivery, body, disturbance, &progress)
+            let outcome = await attempt(delivery, body, disturbance)
             if case .answered(let response) = outcome, schedule.isSuccess(response.status) {
                 return
             }
-            if let killer = progress.killer {
+            if let killer {
                 // The next attempt is minutes away; by then the backend is up again.
                 if await killer.joined() == false { return }
-            } else if await isGone(outcome, &progress) {
+            } else if await isGone(outcome) {
                 return
             }
             if Task.isCancelled { return }
             // Minutes lie between two attempts, so whatever the first began is over by then.
-            if disturbance != .none { await Settling(run: run).awaitQuiet(progress, nil) }
+            if disturbance != .none { await awaitQuiet(nil) }
         }
     }
 
@@ -90,28 +79,26 @@ struct Deliveries {
 
     // MARK: One attempt
 
-    private func attempt(
+    private mutating func attempt(
         _ delivery: Delivery,
         _ body: [UInt8],
-        _ disturbed: Disturbed,
-        _ progress: inout RunExecutor.Progress
+        _ disturbed: Disturbed
     ) async -> Exchange.Outcome {
-        let number = (progress.attemptCounts[delivery.name] ?? 0) + 1
-        progress.attemptCounts[delivery.name] = number
-        world.setClock(of: progress.namespace.name, to: progress.now)
+        let number = (attemptCounts[delivery.name] ?? 0) + 1
+        attemptCounts[delivery.name] = number
+        world.setClock(of: namespace.name, to: now)
         let request = run.request(delivery, body, attempt: number)
         let sequence = world.journal.begin(
-            run.exchange(
+            exchange(
                 delivery.provider,
                 .delivery(name: delivery.name, attempt: number),
-                request,
-                progress
+                request
             )
         )
-        progress.laneCount += 1
-        var outcome = await run.backend.client.send(
+        laneCount += 1
+        var outcome = await backend.client.send(
             request,
-            lane: progress.laneCount,
+            lane: laneCount,
             within: within,
             disturbance: disturbed.onTheWay
         )
@@ -122,13 +109,10 @@ struct Deliveries {
         return outcome
     }
 
-    private func isGone(
-        _ outcome: Exchange.Outcome,
-        _ progress: inout RunExecutor.Progress
-    ) async -> Bool {
-        guard case .failed(.refused, let text) = outcome, !(await run.backend.isReachable())
+    private mutating func isGone(_ outcome: Exchange.Outcome) async -> Bool {
+        guard case .failed(.refused, let text) = outcome, !(await backend.isReachable())
         else { return false }
-        progress.trouble = .backendGone(text)
+        trouble = .backendGone(text)
         return true
     }
 }

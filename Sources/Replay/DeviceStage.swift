@@ -5,7 +5,7 @@ package import Conformance
 package struct DeviceStage: SuiteStage, OpenStage {
     /// Carries one scenario out in the namespace of that name; the last parameter tells whether
     /// waiting longer could change the verdict.
-    package typealias Play =
+    package typealias Perform =
         @Sendable (
             _ plan: CasePlan, _ name: String, _ mayImprove: @Sendable (RunRecord) -> Bool
         ) async -> RunRecord
@@ -14,26 +14,26 @@ package struct DeviceStage: SuiteStage, OpenStage {
     private let cast: Cast
     private let options: SuiteRunner.Options
     private let clock: any RunClock
-    private let play: Play
+    private let perform: Perform
 
     /// - Parameters:
     ///   - profile: Endpoints, keys and budgets.
     ///   - cast: Who plays; a scenario that it does not play in full does not run.
     ///   - options: The suite's.
     ///   - clock: By which it is told how long a scenario took.
-    ///   - play: Carries a scenario out.
+    ///   - perform: Carries a scenario out.
     package init(
         profile: Profile,
         cast: Cast,
         options: SuiteRunner.Options,
         clock: any RunClock,
-        play: @escaping Play
+        perform: @escaping Perform
     ) {
         self.profile = profile
         self.cast = cast
         self.options = options
         self.clock = clock
-        self.play = play
+        self.perform = perform
     }
 
     package func obstacle(_ plan: CasePlan) -> CaseResult? {
@@ -58,7 +58,7 @@ package struct DeviceStage: SuiteStage, OpenStage {
         @Sendable func evidence(_ record: RunRecord) -> CaseEvidence {
             CaseEvidence(plan: plan, subject: record, twins: [], profile: profile, sight: sight)
         }
-        let record = await play(plan, "\(options.nonce)-\(number)") { record in
+        let record = await perform(plan, "\(options.nonce)-\(number)") { record in
             Judge.mayImprove(Judge.judge(evidence(record)).findings)
         }
         let (verdict, findings) = Judge.judge(evidence(record))

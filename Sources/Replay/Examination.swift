@@ -164,8 +164,8 @@ package struct Examination: Sendable {
 
     /// A user and a purchase: what of it can be seen, and how fast.
     private mutating func purchase(_ executor: RunExecutor, _ name: String) async {
-        var progress = executor.blank(name + "-r")
-        if let text = await executor.register("ada", &progress) {
+        var play = executor.blank(name + "-r")
+        if let text = await play.register("ada") {
             add(
                 .bad,
                 "users",
@@ -229,8 +229,7 @@ extension RunExecutor {
         path: String,
         authorization: Delivery.Authorization
     ) async -> Exchange.Outcome {
-        let progress = blank(name)
-        let body = factory(progress.namespace).body(
+        let body = factory(blank(name).namespace).body(
             EventSpec(type: "TEST", user: "tester"),
             name: "test"
         )

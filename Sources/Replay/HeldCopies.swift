@@ -2,57 +2,55 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Requests that are held back before their last byte, so that they race, or hang half-way.
-struct HeldCopies {
-    let run: RunExecutor
-
-    private var world: FakeWorld { run.world }
-    private var backend: BackendUnderTest { run.backend }
-
+/// Held copies: requests that wait before their last byte, so that they race, or hang half-way.
+extension Play {
     /// All copies are sent but for their last byte; then the last bytes go out together.
-    func deliver(
-        _ delivery: Delivery,
-        _ body: [UInt8],
-        within: Duration,
-        _ progress: inout RunExecutor.Progress
-    ) async {
+    mutating func deliverTogether(_ delivery: Delivery, _ body: [UInt8]) async {
         await backend.client.warm(lanes: delivery.times, path: backend.readyPath)
-        let first = (progress.attemptCounts[delivery.name] ?? 0) + 1
-        progress.attemptCounts[delivery.name] = first + delivery.times - 1
-        world.setClock(of: progress.namespace.name, to: progress.now)
+        let first = (attemptCounts[delivery.name] ?? 0) + 1
+        attemptCounts[delivery.name] = first + delivery.times - 1
+        world.setClock(of: namespace.name, to: now)
         let gate = Gate()
         let request = run.request(delivery, body)
         let sequences = Locked<[Int]>([])
-        let snapshot = progress
-        let isSerialised = await withTaskGroup(of: Void.self) { group in
+        let play = self
+        let answersNobody = await withTaskGroup(of: Void.self) { group in
             for index in 0..<delivery.times {
                 group.addTask {
-                    let outcome = await self.held(request, gate, 100, lane: index, within: within)
+                    let outcome = await play.run.held(
+                        request,
+                        gate,
+                        100,
+                        lane: index,
+                        within: play.within
+                    )
                     await gate.opened()
                     let sequence = sequences.withLock { $0[index] }
-                    self.world.journal.complete(sequence, outcome)
+                    play.world.journal.complete(sequence, outcome)
                 }
             }
             await gate.reached(delivery.times)
-            let isSerialised = !(await answersOthers(lane: delivery.times))
+            let answersNobody = !(await play.run.answersOthers(lane: delivery.times))
             sequences.withLock { sequences in
                 sequences = (0..<delivery.times).map { index in
                     let purpose = Exchange.Purpose.delivery(
                         name: delivery.name,
                         attempt: first + index
                     )
-                    return world.journal.begin(
-                        run.exchange(delivery.provider, purpose, request, snapshot)
+                    return play.world.journal.begin(
+                        play.exchange(delivery.provider, purpose, request)
                     )
                 }
             }
             gate.open()
             await group.waitForAll()
-            return isSerialised
+            return answersNobody
         }
-        progress.isSerialised = progress.isSerialised || isSerialised
+        isSerialised = isSerialised || answersNobody
     }
+}
 
+extension RunExecutor {
     /// Sends a request as far as the gate lets it; an answer before the gate opened belongs to the
     /// attempt all the same.
     func held(
@@ -75,8 +73,8 @@ struct HeldCopies {
     /// Whether the backend takes one request at a time: it answers nobody while it waits for the
     /// rest of a webhook, which then breaks off, so that nothing takes effect.
     func isSerialised() async -> Bool {
-        let request = run.sender.request(
-            method: run.webhookMethod,
+        let request = sender.request(
+            method: webhookMethod,
             body: Array("{\"event\": null}".utf8),
             at: world.now,
             authorization: .configured,
@@ -92,7 +90,7 @@ struct HeldCopies {
     }
 
     /// Whether the backend answers somebody else while it waits for the rest of other requests.
-    private func answersOthers(lane: Int) async -> Bool {
+    fileprivate func answersOthers(lane: Int) async -> Bool {
         let outcome = await backend.client.send(
             HTTPMessage.Request("GET", backend.readyPath),
             lane: lane,

@@ -2,20 +2,16 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Looks at users, the way the profile says.
-struct Observation {
-    let run: RunExecutor
-
-    private var world: FakeWorld { run.world }
-
+/// Observation: users are looked at the way the profile says.
+extension Play {
     /// Asks every probe about every user and writes the answers into the journal.
-    func probe(_ users: [String], _ progress: RunExecutor.Progress) async {
+    func probe(_ users: [String]) async {
         for user in users {
-            for probe in run.profile.probes {
-                let id = progress.namespace.id(of: user)
+            for probe in profile.probes {
+                let id = namespace.id(of: user)
                 switch probe.source {
-                case .get(let path): await ask(probe.name, user, path, id, progress)
-                case .command(let words): await carryOut(probe.name, user, words, id, progress)
+                case .get(let path): await ask(probe.name, user, path, id)
+                case .command(let words): await carryOut(probe.name, user, words, id)
                 }
             }
         }
@@ -25,16 +21,15 @@ struct Observation {
         _ name: String,
         _ user: String,
         _ path: String,
-        _ id: String,
-        _ progress: RunExecutor.Progress
+        _ id: String
     ) async {
         var values = NamedValues(["id": .string(id)])
         let target = values.fill(target: path)
         let request = HTTPMessage.Request("GET", target)
         let sequence = world.journal.begin(
-            run.exchange(.assay, .probe(name: name, user: user), request, progress)
+            exchange(.assay, .probe(name: name, user: user), request)
         )
-        let outcome = await run.backend.client.send(request, within: .seconds(30))
+        let outcome = await backend.client.send(request, within: .seconds(30))
         world.journal.complete(sequence, outcome)
     }
 
@@ -42,8 +37,7 @@ struct Observation {
         _ name: String,
         _ user: String,
         _ words: [String],
-        _ id: String,
-        _ progress: RunExecutor.Progress
+        _ id: String
     ) async {
         var values = NamedValues(["id": .string(id)])
         let filled = words.map { values.fill($0) }
@@ -52,8 +46,8 @@ struct Observation {
                 of: user,
                 probe: name,
                 byRunning: filled,
-                namespace: progress.namespace.name,
-                at: progress.now
+                namespace: namespace.name,
+                at: now
             )
         )
         do throws(CommandRunner.Failure) {

@@ -3,10 +3,9 @@ package import FakeServers
 package import Phone
 internal import Providers
 
-/// Carries out one run in a namespace of its own and brings back what was seen.
+/// Carries out runs, each in a namespace of its own, and brings back what was seen.
 ///
-/// Each concern has a type of its own: `Deliveries`, `HeldCopies`, `Stops`, `Bodies`, `Settling`,
-/// `Observation`; this one holds what they share and the order of things.
+/// This is what all runs of a suite share; what is one run's own is its `Play`.
 package final class RunExecutor: Sendable {
     package let backend: BackendUnderTest
     package let world: FakeWorld
@@ -100,75 +99,33 @@ package final class RunExecutor: Sendable {
         within: Duration,
         verdict: @Sendable (RunRecord) -> Prospect
     ) async -> RunRecord {
-        var progress = open(plan, name)
-        progress.latency = sight.latency
-        let began = (wall: world.now, clock: clock.now)
-        Stops(run: self).startKiller(plan, &progress)
-        for step in plan.steps {
-            await carryOut(step, plan, within: within, &progress)
-            if progress.trouble != nil || Task.isCancelled { break }
-        }
-        // It must not stop the backend of whoever comes next.
-        progress.killer?.cancel()
-        _ = await progress.killer?.value
-        await observePhones(progress)
-        let final = progress
-        func record(_ settling: RunRecord.Settling) -> RunRecord {
-            self.record(plan, final, settling, began)
-        }
-        guard plan.observes || plan.hasPlan, progress.trouble == nil, !Task.isCancelled else {
-            await tidyUp(plan, name)
-            return record(.notNeeded)
-        }
-        let settling = Settling(run: self)
-        let settled = plan.observes ? await settling.settle(progress, sight) : .notNeeded
-        if plan.observes { await Observation(run: self).probe(plan.users, progress) }
-        var result = await settling.wait(
-            for: record(settled),
-            plan,
-            progress,
-            sight,
-            verdict: verdict
-        ) {
-            record(settled)
-        }
-        if let watch = plan.watch {
-            // Real time in which something forbidden could happen; the record names how much.
-            await clock.pause(watch)
-            result = record(.window(watch))
-        }
-        await tidyUp(plan, name)
-        return result
+        var play = open(plan, name, within: within)
+        play.latency = sight.latency
+        return await play.perform(sight, verdict)
     }
 
-    private func record(
-        _ plan: RunPlan,
-        _ progress: Progress,
-        _ settling: RunRecord.Settling,
-        _ began: (wall: Instant, clock: Duration)
-    ) -> RunRecord {
-        let isComplete = world.journal.read { $0.isComplete(since: progress.firstSequence) }
-        var record = RunRecord(
-            plan: plan,
-            namespace: progress.namespace,
-            base: base,
-            began: began.wall,
-            ended: world.now,
-            exchanges: exchanges(of: plan, progress.namespace.name, from: progress.firstSequence),
-            settling: settling,
-            trouble: progress.trouble ?? (isComplete ? nil : .journalGap)
-        )
-        record.isSerialised = progress.isSerialised
-        record.starvation = heartbeat.starvation(since: began.clock)
-        return record
+    /// A run of that plan before its first step.
+    func open(_ plan: RunPlan, _ name: String, within: Duration) -> Play {
+        var play = Play(plan, in: name, within: within, of: self)
+        play.expectEvents()
+        play.introduce()
+        return play
     }
 
-    private func exchanges(of plan: RunPlan, _ name: String, from first: Int) -> [Exchange] {
+    /// A run that has not begun, and has no plan.
+    func blank(_ name: String) -> Play {
+        let plan = RunPlan(steps: [], users: ["ada"], observes: false)
+        let play = Play(plan, in: name, within: .seconds(60), of: self)
+        world.open(name, ids: [play.namespace.id(of: "ada")], at: base)
+        return play
+    }
+
+    /// What stands in the journal of a run.
+    func exchanges(of plan: RunPlan, _ name: String, from first: Int) -> [Exchange] {
         var exchanges = world.journal.read { $0.exchanges(in: name, from: first) }
         if plan.needsSolitude {
             // Fetches of keys name nobody; while nobody else runs, they are this run's.
-            exchanges += world.journal.read { $0.exchanges(in: "", from: first) }
-                .filter { $0.from == .backend }
+            exchanges += world.journal.read { $0.exchanges(in: "", from: first, by: .backend) }
             exchanges.sort { $0.sequence < $1.sequence }
         }
         return exchanges.map(Services.understood)
@@ -181,103 +138,15 @@ package final class RunExecutor: Sendable {
             return record
         }
         if probes {
-            let progress = Progress(namespace: record.namespace, firstSequence: first, now: base)
-            await Observation(run: self).probe(record.plan.users, progress)
+            var play = Play(record.plan, in: record.namespace.name, within: .seconds(60), of: self)
+            play.namespace = record.namespace
+            await play.probe(record.plan.users)
         }
         var later = record
         later.exchanges = exchanges(of: record.plan, record.namespace.name, from: first)
         later.ended = world.now
         if !world.journal.read({ $0.isComplete(since: first) }) { later.trouble = .journalGap }
         return later
-    }
-
-    /// Undoes what the plan did to the world that runs share.
-    private func tidyUp(_ plan: RunPlan, _ name: String) async {
-        world.heal(namespace: name)
-        if plan.needsSolitude { world.heal(namespace: "") }
-        guard let process = backend.process, process.timeZone != nil else { return }
-        process.timeZone = nil
-        try? await backend.restart(.terminate)
-    }
-
-    // MARK: Steps
-
-    private func carryOut(
-        _ step: Step,
-        _ plan: RunPlan,
-        within: Duration,
-        _ progress: inout Progress
-    ) async {
-        switch step {
-        case .register(let user):
-            if let text = await register(user, &progress) {
-                let isGone = !(await backend.isReachable())
-                progress.trouble =
-                    isGone ? .backendGone(text) : .registrationFailed(user: user, text)
-            }
-            introduce(plan.users, progress)
-        case .name(let user, let id):
-            progress.namespace.assign(id, to: user)
-            introduce(plan.users, progress)
-        case .createAccount(let account):
-            if let text = await createAccount(account, &progress) {
-                progress.trouble = .registrationFailed(user: "account " + account, text)
-            }
-        case .provider(let providerPlan):
-            world.schedule(providerPlan, namespace: progress.namespace.name)
-            // Fetches of keys name nobody.
-            if providerPlan.provider == .firebase { world.schedule(providerPlan, namespace: "") }
-        case .call(let calls):
-            for call in calls where call.route == .protected {
-                if let user = call.user { seed(user, progress) }
-            }
-            await make(calls, &progress)
-        case .request(let request): await make(request, within: within, &progress)
-        case .rotateKeys:
-            world.edit("") { services, now in services.firebase.rotateKeys(at: now) }
-        case .account(let user, let change): self.change(user, change, progress)
-        case .phone(let step): await carryOut(step, plan, &progress)
-        case .killAtCall:
-            if await progress.killer?.joined() != true, !Task.isCancelled {
-                progress.trouble = .disturbanceMissed("the backend did not make that call")
-            }
-            progress.killer = nil
-        case .deliver(let delivery):
-            await Deliveries(run: self, within: within).deliver(delivery, &progress)
-        case .restart(let restart):
-            let stops = Stops(run: self)
-            await stops.awaitDisturbance(plan, progress)
-            await stops.restart(restart, &progress)
-        }
-    }
-
-    /// Backends that look a session up find its user.
-    func seed(_ user: String, _ progress: Progress) {
-        let id = progress.namespace.id(of: user)
-        world.edit(progress.namespace.name) { services, now in
-            services.firebase.seed(
-                FirebaseUser(localID: id, created: now),
-                project: profile.firebaseProject,
-                at: now
-            )
-        }
-    }
-
-    private func change(_ user: String, _ change: Step.AccountChange, _ progress: Progress) {
-        seed(user, progress)
-        let id = progress.namespace.id(of: user)
-        world.edit(progress.namespace.name) { services, now in
-            services.firebase.change(id, change, project: profile.firebaseProject, at: now)
-        }
-    }
-
-    // MARK: Shared
-
-    func introduce(_ users: [String], _ progress: Progress) {
-        let ids = users.flatMap {
-            [progress.namespace.id(of: $0), progress.namespace.anonymousID(of: $0)]
-        }
-        world.open(progress.namespace.name, ids: ids, at: progress.now)
     }
 
     func factory(_ namespace: Namespace) -> EventFactory {
@@ -288,22 +157,6 @@ package final class RunExecutor: Sendable {
                 products: profile.products,
                 entitlement: profile.entitlement
             )
-        )
-    }
-
-    func exchange(
-        _ from: Exchange.Party,
-        _ purpose: Exchange.Purpose,
-        _ request: HTTPMessage.Request,
-        _ progress: Progress
-    ) -> Exchange {
-        Exchange(
-            from: from,
-            to: .backend,
-            namespace: progress.namespace.name,
-            purpose: purpose,
-            at: progress.now,
-            request: request
         )
     }
 }

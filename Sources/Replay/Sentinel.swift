@@ -17,29 +17,29 @@ struct Sentinel {
         wait: Duration,
         _ expected: RunRecord.Sight
     ) async -> RunRecord.Sight? {
-        guard let progress = await registered(name) else { return nil }
+        guard let play = await registered(name) else { return nil }
         var before: [ObservedState] = []
-        if expected.seesState { before = await states(progress) }
+        if expected.seesState { before = await states(play) }
         let start = run.clock.now
-        guard await purchase(progress) else { return nil }
+        guard await purchase(play) else { return nil }
         var sight = RunRecord.Sight(seesEffects: false, seesState: false, latency: .zero)
-        sight.readsSubscribers = exchanges(progress, by: .backend).contains { $0.to == .revenueCat }
+        sight.readsSubscribers = exchanges(play, by: .backend).contains { $0.to == .revenueCat }
         let patience = run.patience(wait)
         var pause: Duration = .milliseconds(1)
         while true {
             if expected.seesEffects, !sight.seesEffects {
-                sight.seesEffects = exchanges(progress, by: .backend).contains {
+                sight.seesEffects = exchanges(play, by: .backend).contains {
                     !$0.effects.isEmpty
                 }
             }
             if expected.seesState, !sight.seesState {
-                sight.seesState = await states(progress) != before
+                sight.seesState = await states(play) != before
             }
             sight.latency = run.clock.now - start
             let isComplete =
                 sight.seesEffects == expected.seesEffects && sight.seesState == expected.seesState
             if isComplete || patience.isOver || Task.isCancelled {
-                if expected.seesState { sight.places = places(progress) }
+                if expected.seesState { sight.places = places(play) }
                 return isComplete || sight.seesEffects || sight.seesState ? sight : nil
             }
             await patience.pause(pause)
@@ -48,13 +48,13 @@ struct Sentinel {
     }
 
     /// The places that the probes' answers had, before the purchase and after it.
-    private func places(_ progress: RunExecutor.Progress) -> [String: [JSONPointer]] {
+    private func places(_ play: Play) -> [String: [JSONPointer]] {
         var places = Dictionary(
             uniqueKeysWithValues: Set(run.profile.probes.map(\.name)).map {
                 ($0, Set<JSONPointer>())
             }
         )
-        for exchange in exchanges(progress, by: .assay) {
+        for exchange in exchanges(play, by: .assay) {
             guard case .probe(let probe, _) = exchange.purpose, exchange.completed != nil,
                 case .document(let document) = ObservedState(exchange)
             else { continue }
@@ -63,28 +63,28 @@ struct Sentinel {
         return places.mapValues { $0.sorted { $0.description < $1.description } }
     }
 
-    private func registered(_ name: String) async -> RunExecutor.Progress? {
-        var progress = run.blank(name)
-        world.open(name, ids: [progress.namespace.id(of: Self.user)], at: run.base)
-        guard await run.register(Self.user, &progress) == nil else { return nil }
-        world.open(name, ids: [progress.namespace.id(of: Self.user)], at: run.base)
-        return progress
+    private func registered(_ name: String) async -> Play? {
+        var play = run.blank(name)
+        world.open(name, ids: [play.namespace.id(of: Self.user)], at: run.base)
+        guard await play.register(Self.user) == nil else { return nil }
+        world.open(name, ids: [play.namespace.id(of: Self.user)], at: run.base)
+        return play
     }
 
     /// Whether the backend took the event.
-    private func purchase(_ progress: RunExecutor.Progress) async -> Bool {
-        let event = run.factory(progress.namespace).body(
+    private func purchase(_ play: Play) async -> Bool {
+        let event = run.factory(play.namespace).body(
             EventSpec(type: "INITIAL_PURCHASE", user: Self.user),
             name: "sentinel"
         )
-        world.apply(event, namespace: progress.namespace.name)
+        world.apply(event, namespace: play.namespace.name)
         let request = run.sender.request(
             method: run.webhookMethod,
             body: event.bytes,
             at: world.now
         )
         let sequence = world.journal.begin(
-            run.exchange(.revenueCat, .sentinel, request, progress)
+            play.exchange(.revenueCat, .sentinel, request)
         )
         let outcome = await run.backend.client.send(request, within: .seconds(60))
         world.journal.complete(sequence, outcome)
@@ -93,19 +93,19 @@ struct Sentinel {
     }
 
     private func exchanges(
-        _ progress: RunExecutor.Progress,
+        _ play: Play,
         by party: Exchange.Party
     ) -> [Exchange] {
         world.journal.read {
-            $0.exchanges(in: progress.namespace.name, from: progress.firstSequence, by: party)
+            $0.exchanges(in: play.namespace.name, from: play.firstSequence, by: party)
         }
     }
 
-    private func states(_ progress: RunExecutor.Progress) async -> [ObservedState] {
+    private func states(_ play: Play) async -> [ObservedState] {
         let first = world.journal.read { $0.nextSequence }
-        await Observation(run: run).probe([Self.user], progress)
+        await play.probe([Self.user])
         let exchanges = world.journal.read {
-            $0.exchanges(in: progress.namespace.name, from: first, by: .assay)
+            $0.exchanges(in: play.namespace.name, from: first, by: .assay)
         }
         return run.profile.probes.compactMap { probe in
             exchanges.last {

@@ -2,28 +2,22 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Waits for evidence: a later event's effect, then a quiet journal, then what has to come.
-struct Settling {
-    let run: RunExecutor
-
-    private var world: FakeWorld { run.world }
-
+/// Settling is waiting for evidence: a later event's effect, then a quiet journal, then what has to
+/// come.
+extension Play {
     /// Delivers a harmless purchase of somebody else and waits until it has taken effect, so that
     /// what was delivered before has had its turn.
-    func settle(
-        _ progress: RunExecutor.Progress,
-        _ sight: RunRecord.Sight
-    ) async -> RunRecord.Settling {
+    func settle(_ sight: RunRecord.Sight) async -> RunRecord.Settling {
         var isSeen = false
         if sight.seesEffects || sight.seesState {
             isSeen =
                 await Sentinel(run: run).see(
-                    progress.namespace.name + "-s",
+                    namespace.name + "-s",
                     wait: max(.seconds(1), sight.latency * 20),
                     sight
                 ) != nil
         }
-        let quiet = await awaitQuiet(progress, sight)
+        let quiet = await awaitQuiet(sight)
         return isSeen ? .sentinel(quiet: quiet) : .window(quiet)
     }
 
@@ -33,10 +27,7 @@ struct Settling {
     /// While nobody had time, nothing could happen: what the machine took is no quiet, and neither
     /// is a nap that was much longer than it was meant to be.
     @discardableResult
-    func awaitQuiet(
-        _ progress: RunExecutor.Progress,
-        _ sight: RunRecord.Sight?
-    ) async -> Duration {
+    func awaitQuiet(_ sight: RunRecord.Sight?) async -> Duration {
         let latency = sight?.latency ?? .zero
         let isBlind = sight.map { !$0.seesEffects && !$0.seesState } ?? false
         let window = min(max(latency * 2, .milliseconds(isBlind ? 250 : 15)), .seconds(2))
@@ -44,15 +35,15 @@ struct Settling {
         var hasOverslept = false
         while !patience.isOver, !Task.isCancelled {
             let last = world.journal.read {
-                $0.lastActivity(in: progress.namespace.name, from: progress.firstSequence)
+                $0.lastActivity(in: namespace.name, from: firstSequence)
             }
             let silence: Duration = .microseconds(world.journal.elapsed - (last ?? 0))
-            let lost = run.heartbeat.lost(since: run.clock.now - silence)
+            let lost = run.heartbeat.lost(since: clock.now - silence)
             let rest = hasOverslept ? window : window - silence + lost
             guard rest > .zero else { break }
-            let start = run.clock.now
+            let start = clock.now
             await patience.pause(rest)
-            hasOverslept = run.clock.now - start > rest * 2 + Self.oversleepMax
+            hasOverslept = clock.now - start > rest * 2 + Self.oversleepMax
         }
         return window
     }
@@ -63,33 +54,29 @@ struct Settling {
     /// Looks again and again while something that has to come is missing and may still come.
     func wait(
         for first: RunRecord,
-        _ plan: RunPlan,
-        _ progress: RunExecutor.Progress,
         _ sight: RunRecord.Sight,
-        verdict: @Sendable (RunRecord) -> RunExecutor.Prospect,
-        record: () -> RunRecord
+        verdict: @Sendable (RunRecord) -> RunExecutor.Prospect
     ) async -> RunRecord {
         // After a failure the backend's own timers decide, so the profile's patience counts; else
         // a later event has been seen to take effect, and stragglers have little time left.
         let patience = run.patience(
-            plan.isDisturbed ? run.profile.patience : run.shortPatience(sight.latency)
+            plan.isDisturbed ? profile.patience : run.shortPatience(sight.latency)
         )
         var result = first
         var pause: Duration = .milliseconds(5)
         func isOpen(_ record: RunRecord) -> Bool {
             verdict(record) == .mayImprove || plan.observes && record.isTryingAgain
         }
-        let observation = Observation(run: run)
         while isOpen(result), !patience.isOver, !Task.isCancelled {
             await patience.pause(pause)
             pause = min(pause * 2, .milliseconds(100))
-            await observation.probe(plan.users, progress)
-            result = record()
+            await probe(plan.users)
+            result = record(first.settling)
             if !isOpen(result) {
                 // What came late may come twice: stay until it is quiet again.
-                await awaitQuiet(progress, sight)
-                await observation.probe(plan.users, progress)
-                result = record()
+                await awaitQuiet(sight)
+                await probe(plan.users)
+                result = record(first.settling)
             }
         }
         if isOpen(result), patience.isCut {

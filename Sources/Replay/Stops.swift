@@ -2,84 +2,83 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Stops the backend and starts it again: between steps, during a delivery, or at one of its calls.
-struct Stops {
-    let run: RunExecutor
-
-    private var world: FakeWorld { run.world }
-    private var backend: BackendUnderTest { run.backend }
-
+/// Stops of the backend, which is started again: between steps, during a delivery, or at one of its
+/// calls.
+extension Play {
     /// A restart after a provider has failed comes after it has failed: waits until the backend has
     /// made the call, or patience is over.
-    func awaitDisturbance(_ plan: RunPlan, _ progress: RunExecutor.Progress) async {
+    func awaitDisturbance() async {
         for case .provider(let failing) in plan.steps
         where failing.provider == .oneSignal && failing.answers.first != .asUsual {
             let calls = BackendCalls(
                 party: failing.provider,
-                namespace: progress.namespace.name,
-                first: progress.firstSequence
+                namespace: namespace.name,
+                first: firstSequence
             )
             _ = await run.hasMade(1, of: calls)
         }
     }
 
     /// Waits beside the steps for the call at which the backend is to die.
-    func startKiller(_ plan: RunPlan, _ progress: inout RunExecutor.Progress) {
+    mutating func startKiller() {
         for case .killAtCall(let party, let position) in plan.steps {
             let calls = BackendCalls(
                 party: party,
-                namespace: progress.namespace.name,
-                first: progress.firstSequence
+                namespace: namespace.name,
+                first: firstSequence
             )
-            let snapshot = progress
-            progress.killer = run.clock.task {
-                guard await run.hasMade(position, of: calls) else { return false }
-                world.heal(namespace: calls.namespace)
-                var progress = snapshot
-                await restart(Restart(signal: .kill), &progress)
-                return progress.trouble == nil
+            let play = self
+            killer = clock.task {
+                guard await play.run.hasMade(position, of: calls) else { return false }
+                play.world.heal(namespace: calls.namespace)
+                return await play.restarted(Restart(signal: .kill)) == nil
             }
         }
     }
 
-    func restart(_ restart: Restart, _ progress: inout RunExecutor.Progress) async {
+    mutating func restart(_ restart: Restart) async {
+        if let text = await restarted(restart) { trouble = .restartFailed(text) }
+    }
+
+    /// Why it did not come back; nil when it did.
+    private func restarted(_ restart: Restart) async -> String? {
         if let zone = restart.timeZone { backend.process?.timeZone = zone }
         let sequence = world.journal.begin(
-            .restart(restart.signal, namespace: progress.namespace.name, at: progress.now)
+            .restart(restart.signal, namespace: namespace.name, at: now)
         )
         do throws(BackendUnderTest.UnreachableError) {
             try await backend.restart(restart.signal)
             world.journal.complete(sequence, .answered(HTTPMessage.Response(200)))
+            return nil
         } catch {
             world.journal.complete(sequence, .failed(.refused, error.description))
-            progress.trouble = .restartFailed(error.description)
+            return error.description
         }
     }
 
     /// The first attempt, during which the backend is stopped and started again; whether the
     /// sender takes the event for delivered.
-    func deliver(
+    mutating func deliver(
         _ delivery: Delivery,
         _ body: [UInt8],
-        _ crash: Crash,
-        _ within: Duration,
-        _ progress: inout RunExecutor.Progress
+        _ crash: Crash
     ) async -> Bool {
-        progress.attemptCounts[delivery.name] = 1
-        world.setClock(of: progress.namespace.name, to: progress.now)
+        attemptCounts[delivery.name] = 1
+        world.setClock(of: namespace.name, to: now)
         let request = run.request(delivery, body)
         let purpose = Exchange.Purpose.delivery(name: delivery.name, attempt: 1)
         let sequence = world.journal.begin(
-            run.exchange(delivery.provider, purpose, request, progress)
+            exchange(delivery.provider, purpose, request)
         )
         let gate = Gate()
         let percent = crash.moment == .halfSent ? 50 : 100
-        async let sending = HeldCopies(run: run).held(request, gate, percent, within: within)
+        let (run, within) = (run, within)
+        async let sending = run.held(request, gate, percent, within: within)
         await gate.reached(1)
         if crash.moment != .halfSent { gate.open() }
-        if crash.moment == .working { await run.clock.pause(progress.latency / 2) }
+        if crash.moment == .working { await clock.pause(latency / 2) }
         if crash.moment == .answered { _ = await sending }
-        await restart(Restart(signal: crash.signal), &progress)
+        await restart(Restart(signal: crash.signal))
         if crash.moment == .halfSent { gate.open(breaking: true) }
         let outcome = await sending
         if crash.moment == .halfSent {

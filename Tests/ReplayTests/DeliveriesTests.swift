@@ -27,7 +27,7 @@ struct DeliveriesTests {
 
     /// What is left when the deliveries are made.
     private struct Made: Sendable {
-        let progress: RunExecutor.Progress
+        let play: Play
         let exchanges: [Exchange]
 
         /// The attempts of one delivery.
@@ -50,11 +50,15 @@ struct DeliveriesTests {
         within: Duration = Bench.within
     ) throws -> Made {
         try bench.run { bench in
-            var progress = bench.executor.open(Bench.plan(deliveries.map(Step.deliver)), "n-1")
+            var play = bench.executor.open(
+                Bench.plan(deliveries.map(Step.deliver)),
+                "n-1",
+                within: within
+            )
             for delivery in deliveries {
-                await Deliveries(run: bench.executor, within: within).deliver(delivery, &progress)
+                await play.deliver(delivery)
             }
-            return Made(progress: progress, exchanges: bench.journal("n-1"))
+            return Made(play: play, exchanges: bench.journal("n-1"))
         }
     }
 
@@ -74,7 +78,7 @@ struct DeliveriesTests {
         let arrival = try #require(bench.backend.webhooks.first)
         #expect(arrival.request.body == attempt.request.body)
         #expect(arrival.disturbance == Disturbance.none)
-        #expect(made.progress.bodies["a"] == attempt.request.body)
+        #expect(made.play.bodies["a"] == attempt.request.body)
     }
 
     @Test("copies carry the same bytes, each over a way of its own", arguments: [2, 3, 7])
@@ -101,7 +105,7 @@ struct DeliveriesTests {
         let made = try Self.make([Self.purchase(), again])
         #expect(made.attempts("aAgain").map(\.request.body) == made.attempts().map(\.request.body))
         #expect(made.attempts("aAgain").map(\.purpose) == [.delivery(name: "aAgain", attempt: 1)])
-        #expect(made.progress.bodies["aAgain"] == nil, "a repeat of a repeat names the first")
+        #expect(made.play.bodies["aAgain"] == nil, "a repeat of a repeat names the first")
     }
 
     @Test func `a delivery that is made twice counts on`() throws {
@@ -119,7 +123,7 @@ struct DeliveriesTests {
         #expect(made.attempts("a").map(\.at) == [base])
         #expect(made.attempts("b").map(\.at) == [base + .seconds(3600)])
         #expect(bench.clock.now < .seconds(1))
-        #expect(made.progress.now == base + .seconds(3600))
+        #expect(made.play.now == base + .seconds(3600))
         #expect(bench.world.clock(of: "n-1") == base + .seconds(3600))
     }
 
@@ -131,7 +135,7 @@ struct DeliveriesTests {
         )
         #expect(made.attempts("a").isEmpty)
         #expect(made.numbers == [1, 2])
-        let id = made.progress.namespace.id(of: "ada")
+        let id = made.play.namespace.id(of: "ada")
         let request = HTTPMessage.Request(
             "GET",
             "/v1/subscribers/\(id)",
@@ -147,7 +151,7 @@ struct DeliveriesTests {
         let bench = Bench()
         let told = Delivery(name: "told", subject: .told("RENEWAL"))
         let made = try Self.make([told], bench)
-        #expect(made.progress.trouble == .disturbanceMissed("the store told of no RENEWAL"))
+        #expect(made.play.trouble == .disturbanceMissed("the store told of no RENEWAL"))
         #expect(bench.backend.webhooks.isEmpty)
     }
 
@@ -314,7 +318,7 @@ struct DeliveriesTests {
         bench.backend.isGone = true
         let made = try Self.make([Self.purchase { $0.times = 5 }], bench)
         #expect(made.numbers == [1])
-        #expect(made.progress.trouble == .backendGone("the connection was refused"))
+        #expect(made.play.trouble == .backendGone("the connection was refused"))
     }
 
     @Test func `the ladder stops when the backend is gone`() throws {
@@ -322,7 +326,7 @@ struct DeliveriesTests {
         bench.backend.isGone = true
         let made = try Self.make([Self.ladder()], bench)
         #expect(made.numbers == [1])
-        #expect(made.progress.trouble == .backendGone("the connection was refused"))
+        #expect(made.play.trouble == .backendGone("the connection was refused"))
     }
 
     @Test func `one refused connection is not the end while it still answers others`() throws {
@@ -332,12 +336,12 @@ struct DeliveriesTests {
             return .failed(.refused, "the queue was full")
         }
         let copies = try Self.make([Self.purchase { $0.times = 3 }], bench)
-        #expect(copies.progress.trouble == nil)
+        #expect(copies.play.trouble == nil)
         #expect(copies.numbers == [1, 2, 3])
         let ladder = Bench()
         ladder.backend.answer = bench.backend.answer
         let made = try Self.make([Self.ladder()], ladder)
-        #expect(made.progress.trouble == nil)
+        #expect(made.play.trouble == nil)
         #expect(made.numbers == [1, 2])
     }
 
@@ -350,7 +354,7 @@ struct DeliveriesTests {
         }
         let made = try Self.make([Self.ladder()], bench)
         #expect(made.numbers == [1, 2, 3])
-        #expect(made.progress.trouble == nil)
+        #expect(made.play.trouble == nil)
     }
 
     @Test func `a cancellation ends the ladder after the attempt that goes on`() throws {
@@ -358,11 +362,10 @@ struct DeliveriesTests {
         bench.backend.answer = { _, _ in .answered(HTTPMessage.Response(500)) }
         let count = try bench.run { bench in
             let work = bench.clock.task {
-                var progress = bench.executor.open(Bench.plan([]), "n-1")
+                var play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
                 withUnsafeCurrentTask { $0?.cancel() }
-                await Deliveries(run: bench.executor, within: Bench.within)
-                    .deliver(Self.ladder(), &progress)
-                return progress.attemptCounts["a"]
+                await play.deliver(Self.ladder())
+                return play.attemptCounts["a"]
             }
             return await work.value
         }

@@ -83,7 +83,7 @@ struct HeldCopiesTests {
         for isSerial in [false, true] {
             let bench = Bench()
             bench.backend.isSerial = isSerial
-            let found = try bench.run { await HeldCopies(run: $0.executor).isSerialised() }
+            let found = try bench.run { await $0.executor.isSerialised() }
             #expect(found == isSerial)
             let webhook = try #require(bench.backend.webhooks.first)
             guard case .held(_, let percent) = webhook.disturbance else {
@@ -100,14 +100,9 @@ struct HeldCopiesTests {
     @Test func `copies to a backend that is gone end all the same`() throws {
         let bench = Bench()
         let record = try bench.run { bench in
-            var progress = bench.executor.open(Bench.plan([]), "n-1")
+            var play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
             bench.backend.isGone = true
-            await HeldCopies(run: bench.executor).deliver(
-                Self.copies(3),
-                Array("{}".utf8),
-                within: Bench.within,
-                &progress
-            )
+            await play.deliverTogether(Self.copies(3), Array("{}".utf8))
             return bench.journal("n-1")
         }
         #expect(record.count == 3)

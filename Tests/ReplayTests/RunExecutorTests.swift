@@ -263,8 +263,8 @@ struct RunExecutorTests {
                 )
             ]
         }
-        let progress = bench.executor.open(Bench.plan([]), "n-1")
-        await Observation(run: bench.executor).probe(["ada"], progress)
+        let play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
+        await play.probe(["ada"])
         let look = try #require(bench.journal("n-1").first)
         #expect(look.purpose == .probe(name: "sql", user: "ada"))
         #expect(look.response?.status == status)
@@ -281,8 +281,8 @@ struct RunExecutorTests {
                 )
             ]
         }
-        let progress = bench.executor.open(Bench.plan([]), "n-1")
-        await Observation(run: bench.executor).probe(["ada"], progress)
+        let play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
+        await play.probe(["ada"])
         let look = try #require(bench.journal("n-1").first)
         #expect(look.outcome == .failed(.closed, "'/bin/sh' ended with 3"))
     }

@@ -34,13 +34,12 @@ struct SettlingTests {
     func window(latency: Duration?, milliseconds: Int) throws {
         let bench = Bench()
         let (window, time) = try bench.run { bench in
-            let progress = bench.executor.open(Bench.plan([]), "n-1")
+            let play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
             await bench.clock.pause(.milliseconds(1))
-            bench.backend.push(to: progress.namespace.id(of: "ada"))
+            bench.backend.push(to: play.namespace.id(of: "ada"))
             await bench.clock.pause(.microseconds(1))
             let start = bench.clock.now
-            let window = await Settling(run: bench.executor).awaitQuiet(
-                progress,
+            let window = await play.awaitQuiet(
                 latency.map { Self.sight($0) }
             )
             return (window, bench.clock.now - start)
@@ -51,12 +50,11 @@ struct SettlingTests {
 
     @Test func `a backend of which nothing is seen is given longer`() throws {
         let windows = try Bench().run { bench in
-            let progress = bench.executor.open(Bench.plan([]), "n-1")
-            let settling = Settling(run: bench.executor)
+            let play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
             var windows: [Duration] = []
             for (effects, state) in [(false, false), (true, false), (false, true)] {
                 let sight = Self.sight(.milliseconds(1), effects: effects, state: state)
-                windows.append(await settling.awaitQuiet(progress, sight))
+                windows.append(await play.awaitQuiet(sight))
             }
             return windows
         }
@@ -66,11 +64,11 @@ struct SettlingTests {
     @Test func `what is long over needs no more quiet`() throws {
         let bench = Bench()
         let took = try bench.run { bench in
-            let progress = bench.executor.open(Bench.plan([]), "n-1")
-            bench.backend.push(to: progress.namespace.id(of: "ada"))
+            let play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
+            bench.backend.push(to: play.namespace.id(of: "ada"))
             await bench.clock.pause(.seconds(1))
             let start = bench.clock.now
-            await Settling(run: bench.executor).awaitQuiet(progress, nil)
+            await play.awaitQuiet(nil)
             return bench.clock.now - start
         }
         #expect(took == .zero)
@@ -79,9 +77,9 @@ struct SettlingTests {
     @Test func `every sign of the run begins the quiet anew, and no sign of another`() throws {
         let bench = Bench()
         let took = try bench.run { bench in
-            let progress = bench.executor.open(Bench.plan([]), "n-1")
-            let other = bench.executor.open(Bench.plan([]), "n-2")
-            let ada = progress.namespace.id(of: "ada")
+            let play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
+            let other = bench.executor.open(Bench.plan([]), "n-2", within: Bench.within)
+            let ada = play.namespace.id(of: "ada")
             bench.backend.push(to: ada)
             for delay in [10, 20, 30] {
                 bench.backend.push(to: ada, after: .milliseconds(delay))
@@ -90,7 +88,7 @@ struct SettlingTests {
                 bench.backend.push(to: other.namespace.id(of: "ada"), after: .milliseconds(delay))
             }
             await bench.clock.pause(.microseconds(1))
-            await Settling(run: bench.executor).awaitQuiet(progress, nil)
+            await play.awaitQuiet(nil)
             return bench.clock.now
         }
         #expect(took == .milliseconds(45))
@@ -99,14 +97,14 @@ struct SettlingTests {
     @Test func `a backend that never rests is left after a while`() throws {
         let bench = Bench()
         let took = try bench.run { bench in
-            let progress = bench.executor.open(Bench.plan([]), "n-1")
-            let ada = progress.namespace.id(of: "ada")
+            let play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
+            let ada = play.namespace.id(of: "ada")
             for number in 0..<1000 {
                 bench.backend.push(to: ada, after: .milliseconds(10 * number))
             }
             await bench.clock.pause(.milliseconds(5))
             let start = bench.clock.now
-            await Settling(run: bench.executor).awaitQuiet(progress, nil)
+            await play.awaitQuiet(nil)
             return bench.clock.now - start
         }
         #expect(took == .seconds(2))
@@ -117,8 +115,8 @@ struct SettlingTests {
     @Test func `it settles when a later event has taken effect and it is quiet`() throws {
         let bench = Bench()
         let (settling, exchanges) = try bench.run { bench in
-            let progress = bench.executor.open(Bench.plan([]), "n-1")
-            let settling = await Settling(run: bench.executor).settle(progress, Bench.sight)
+            let play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
+            let settling = await play.settle(Bench.sight)
             return (settling, bench.journal("n-1-s"))
         }
         #expect(settling == .sentinel(quiet: .milliseconds(15)))
@@ -130,9 +128,9 @@ struct SettlingTests {
         let bench = Bench()
         bench.backend.pushDelay = nil
         let settling = try bench.run { bench in
-            let progress = bench.executor.open(Bench.plan([]), "n-1")
+            let play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
             let sight = Self.sight(.milliseconds(5), state: false)
-            return await Settling(run: bench.executor).settle(progress, sight)
+            return await play.settle(sight)
         }
         #expect(settling == .window(.milliseconds(15)))
         #expect(bench.clock.now > .seconds(1), "it was looked for")
@@ -141,8 +139,8 @@ struct SettlingTests {
     @Test func `where nothing can be seen no later event is sent`() throws {
         let bench = Bench()
         let settling = try bench.run { bench in
-            let progress = bench.executor.open(Bench.plan([]), "n-1")
-            return await Settling(run: bench.executor).settle(progress, Calibration.blind)
+            let play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
+            return await play.settle(Calibration.blind)
         }
         #expect(settling == .window(.milliseconds(250)))
         #expect(bench.backend.arrivals.isEmpty)

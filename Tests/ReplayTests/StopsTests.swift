@@ -156,15 +156,13 @@ struct StopsTests {
         let bench = Bench()
         bench.backend.work = .milliseconds(40)
         let died = try bench.run { bench in
-            var progress = bench.executor.open(Bench.plan([]), "n-1")
-            progress.latency = .milliseconds(30)
+            var play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
+            play.latency = .milliseconds(30)
             let start = bench.clock.now
-            let isOver = await Stops(run: bench.executor).deliver(
+            let isOver = await play.deliver(
                 Self.purchase(),
                 Array("{}".utf8),
-                Crash(signal: .kill, moment: .working),
-                Bench.within,
-                &progress
+                Crash(signal: .kill, moment: .working)
             )
             let restart = bench.journal("n-1").last { $0.from == .assay }
             return (isOver, (restart?.invoked ?? 0) - start.microseconds)
@@ -285,8 +283,8 @@ struct StopsTests {
     func noticed(seed: UInt64) throws {
         let bench = Bench(seed: seed)
         let times = try bench.run { bench in
-            let progress = bench.executor.open(Bench.plan([]), "n-1")
-            let user = progress.namespace.id(of: "ada")
+            let play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
+            let user = play.namespace.id(of: "ada")
             let waiting = (1...3).map { count in
                 bench.clock.task {
                     (await bench.executor.hasMade(count, of: Self.calls()), bench.clock.now)
@@ -308,8 +306,8 @@ struct StopsTests {
     @Test func `calls of before count at once, and those of before the run do not`() throws {
         let bench = Bench { $0.patience = .milliseconds(100) }
         let found = try bench.run { bench in
-            let progress = bench.executor.open(Bench.plan([]), "n-1")
-            let user = progress.namespace.id(of: "ada")
+            let play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
+            let user = play.namespace.id(of: "ada")
             for _ in 0..<2 { bench.backend.call(.oneSignal, PlayedBackend.notification(to: user)) }
             let two = await bench.executor.hasMade(2, of: Self.calls())
             let time = bench.clock.now
@@ -322,8 +320,10 @@ struct StopsTests {
     @Test func `calls of other runs, to others, and of others do not count`() throws {
         let bench = Bench { $0.patience = .milliseconds(100) }
         let hasMade = try bench.run { bench in
-            let mine = bench.executor.open(Bench.plan([]), "n-1").namespace.id(of: "ada")
-            let other = bench.executor.open(Bench.plan([]), "n-2").namespace.id(of: "ada")
+            let mine = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within).namespace
+                .id(of: "ada")
+            let other = bench.executor.open(Bench.plan([]), "n-2", within: Bench.within).namespace
+                .id(of: "ada")
             let waiting = bench.clock.task {
                 await bench.executor.hasMade(1, of: Self.calls())
             }
