@@ -1,0 +1,252 @@
+import Conformance
+import FakeServers
+import Providers
+import Testing
+
+@testable import Replay
+
+/// Apps on phones before a backend: what they say reaches it, what the store tells of is delivered,
+/// and nothing of it is a browser's or a clock's.
+@Suite("Live apps")
+struct LiveAppsTests {
+    private static func act(
+        _ name: AppAction.Name,
+        _ app: AppAction.App = .accounts,
+        _ change: (inout AppAction) -> Void = { _ in }
+    ) -> Step {
+        var action = AppAction(name)
+        action.app = app
+        change(&action)
+        return .phone(.app(action))
+    }
+
+    private static func told(_ type: String, _ name: String = "told") -> Step {
+        .deliver(Delivery(name: name, subject: .told(type)))
+    }
+
+    private static func complete() -> Step {
+        var change = PhoneChange()
+        change.act = .complete
+        return .phone(.phone(change))
+    }
+
+    private static func run(
+        _ steps: [Step],
+        users: [String] = ["guest"],
+        _ bench: Bench = Bench()
+    ) throws -> RunRecord {
+        try bench.run { bench in
+            await bench.executor.run(
+                RunPlan(steps: steps, users: users, observes: false),
+                in: "n-1",
+                sight: Bench.sight,
+                within: Bench.within
+            ) { _ in .settled }
+        }
+    }
+
+    private static func gestures(_ record: RunRecord) -> [String] {
+        record.exchanges.compactMap {
+            if case .gesture(let name) = $0.purpose { name } else { nil }
+        }
+    }
+
+    // MARK: The app with accounts
+
+    private static let guest = act(.launch) { $0.anonymous = "guest" }
+
+    @Test func `what a guest buys is told to the backend under the guest's id`() throws {
+        let bench = Bench()
+        let record = try Self.run(
+            [Self.guest, Self.act(.purchase), Self.told("INITIAL_PURCHASE")],
+            bench
+        )
+        #expect(record.trouble == nil)
+        #expect(Self.gestures(record) == ["launch", "purchase"])
+        let event = try #require(bench.backend.webhooks.first?.event)
+        #expect(event["type"] == "INITIAL_PURCHASE")
+        #expect(event["app_user_id"]?.string == record.namespace.id(of: "guest"))
+        #expect(record.namespace.assigned["guest"] != nil, "the app chose it")
+        #expect(record.exchanges.contains { $0.to == .revenueCat && $0.from == .app })
+    }
+
+    @Test func `a renewal that the store makes is told like any other event`() throws {
+        let bench = Bench()
+        let record = try Self.run(
+            [
+                Self.guest, Self.act(.purchase), Self.told("INITIAL_PURCHASE", "bought"),
+                .phone(.store(StoreAct(name: "renew", user: "guest"))),
+                Self.told("RENEWAL", "renewed"),
+            ],
+            bench
+        )
+        #expect(record.trouble == nil)
+        #expect(
+            bench.backend.webhooks.compactMap { $0.event?["type"]?.string }
+                == ["INITIAL_PURCHASE", "RENEWAL"]
+        )
+        let users = Set(bench.backend.webhooks.compactMap { $0.event?["app_user_id"]?.string })
+        #expect(users == [record.namespace.id(of: "guest")])
+    }
+
+    @Test func `each event is told once, and what else was told is named`() throws {
+        let bench = Bench()
+        let record = try Self.run(
+            [
+                Self.guest, Self.act(.purchase), Self.told("INITIAL_PURCHASE", "one"),
+                Self.told("INITIAL_PURCHASE", "two"),
+            ],
+            bench
+        )
+        #expect(
+            record.trouble == .disturbanceMissed("the store told of no INITIAL_PURCHASE")
+        )
+        #expect(bench.backend.webhooks.count == 1)
+        let other = try Self.run([Self.guest, Self.act(.purchase), Self.told("REFUND")])
+        let text = "the store told of no REFUND; it told of INITIAL_PURCHASE"
+        #expect(other.trouble == .disturbanceMissed(text))
+    }
+
+    @Test func `what the store refuses is trouble, and names it`() throws {
+        let record = try Self.run([
+            Self.guest, .phone(.store(StoreAct(name: "renew", user: "guest"))),
+        ])
+        guard case .disturbanceMissed? = record.trouble else {
+            Issue.record("a renewal of nothing was taken: \(String(describing: record.trouble))")
+            return
+        }
+        let unknown = try Self.run([
+            Self.guest, .phone(.store(StoreAct(name: "frobnicate", user: "guest"))),
+        ])
+        #expect(unknown.trouble == .disturbanceMissed("the store knows no 'frobnicate'"))
+    }
+
+    // MARK: The app on Despia
+
+    private static let launch = act(.launch, .despia)
+
+    @Test func `a launch registers the phone at the backend itself`() throws {
+        let bench = Bench()
+        let record = try Self.run([Self.launch], users: [], bench)
+        #expect(record.trouble == nil)
+        let registrations = bench.backend.arrivals.filter {
+            $0.request.path == "/api/user/register"
+        }
+        #expect(registrations.count == 1)
+        let body = try JSONValue(parsing: try #require(registrations.first).request.body)
+        let id = try #require(body["appUserId"]?.string)
+        #expect(!id.isEmpty)
+        let call = try #require(
+            record.exchanges.first { $0.purpose == .appCall("register") }
+        )
+        #expect(call.phone?.name == "phone")
+        #expect(call.response?.status == 200)
+        #expect(record.exchanges.contains { $0.purpose == .screen }, "what it shows is kept")
+        #expect(Self.gestures(record).first == "launch")
+    }
+
+    @Test func `what is bought on the phone is told under the id that it registered`() throws {
+        let bench = Bench()
+        let record = try Self.run(
+            [
+                Self.launch, Self.act(.upgrade, .despia), Self.complete(),
+                Self.told("INITIAL_PURCHASE"),
+            ],
+            users: [],
+            bench
+        )
+        #expect(record.trouble == nil)
+        let registered = bench.backend.arrivals.compactMap { arrival -> String? in
+            guard arrival.request.path == "/api/user/register" else { return nil }
+            return (try? JSONValue(parsing: arrival.request.body))?["appUserId"]?.string
+        }
+        let buyer = bench.backend.webhooks.first?.event?["app_user_id"]?.string
+        #expect(buyer != nil)
+        #expect(registered.contains { $0 == buyer })
+    }
+
+    @Test func `nothing of ours travels with what an app says`() throws {
+        let bench = Bench()
+        _ = try Self.run(
+            [Self.launch, Self.act(.upgrade, .despia), Self.complete()],
+            users: [],
+            bench
+        )
+        #expect(!bench.backend.arrivals.isEmpty)
+        for arrival in bench.backend.arrivals {
+            let names = arrival.request.fields.map { $0.name.lowercased() }
+            #expect(!names.contains { $0.hasPrefix("x-assay") })
+        }
+    }
+
+    /// The way to the backend, by plan: what the app hears, and whether the backend took the call.
+    @Test(
+        "what is planned for a call decides what the app hears of it",
+        arguments: [
+            (AppBackendPlan.Answer.status(503), true), (.reset, false), (.never, false),
+            (.slow(.seconds(3)), true), (.ok, true),
+        ]
+    )
+    func planned(answer: AppBackendPlan.Answer, reaches: Bool) throws {
+        var plan = AppBackendPlan()
+        plan.answers["register"] = [answer]
+        let bench = Bench()
+        let record = try Self.run([.phone(.backend(plan)), Self.launch], users: [], bench)
+        let calls = record.exchanges.filter { $0.purpose == .appCall("register") }
+        if case .status = answer {
+            // The backend did it, and the app does not know.
+            guard case .answerLost(let response?) = calls.first?.outcome else {
+                Issue.record("the answer was not lost: \(calls.map(\.outcome))")
+                return
+            }
+            #expect(response.status == 200)
+        } else if reaches {
+            #expect(calls.first?.response?.status == 200)
+        }
+        let first = bench.backend.arrivals.first { $0.request.path == "/api/user/register" }
+        #expect(reaches ? first != nil : calls.count == bench.backend.arrivals.count)
+    }
+
+    @Test func `a kill ends the app's page, and a launch opens another that knows its id`() throws {
+        let bench = Bench()
+        let record = try Self.run(
+            [Self.launch, Self.act(.kill, .despia), Self.launch],
+            users: [],
+            bench
+        )
+        #expect(record.trouble == nil)
+        #expect(Self.gestures(record) == ["launch", "kill", "launch"])
+        let ids = bench.backend.arrivals.compactMap { arrival -> String? in
+            guard arrival.request.path == "/api/user/register" else { return nil }
+            return (try? JSONValue(parsing: arrival.request.body))?["appUserId"]?.string
+        }
+        #expect(Set(ids).count == 1, "\(ids)")
+        let loads = Set(record.exchanges.compactMap { $0.phone?.load })
+        #expect(loads.isSuperset(of: ["1", "2"]))
+    }
+
+    @Test func `thirty virtual seconds cost none of ours`() throws {
+        let bench = Bench()
+        let record = try Self.run(
+            [Self.launch, Self.act(.wait, .despia) { $0.time = .seconds(30) }],
+            users: [],
+            bench
+        )
+        #expect(record.trouble == nil)
+        #expect(bench.clock.now < .seconds(1))
+    }
+
+    @Test func `the same seed plays the same phones, to the letter`() throws {
+        func played(_ seed: UInt64) throws -> [Exchange] {
+            try Self.run(
+                [
+                    Self.launch, Self.act(.upgrade, .despia), Self.complete(),
+                    Self.told("INITIAL_PURCHASE"),
+                ],
+                users: [],
+                Bench(seed: seed)
+            ).exchanges
+        }
+        #expect(try played(3) == played(3))
+    }
+}
