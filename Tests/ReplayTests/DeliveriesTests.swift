@@ -240,7 +240,7 @@ struct DeliveriesTests {
             return nil
         }
         let made = try Self.make([Self.ladder()], bench)
-        #expect(made.numbers == [1, 2])
+        try #require(made.numbers == [1, 2])
         let text = "no complete answer within 60000 ms"
         #expect(made.attempts()[0].outcome == .failed(.timedOut, text))
         #expect(made.attempts()[1].response?.status == 200)
@@ -290,8 +290,8 @@ struct DeliveriesTests {
 
     @Test func `what nobody heard was a success all the same, and is kept`() throws {
         let made = try Self.make([Self.ladder { $0.answersLost = 1 }])
-        guard case .answerLost(let response?) = made.attempts()[0].outcome else {
-            Issue.record("the first answer was not lost: \(made.attempts()[0].outcome)")
+        guard case .answerLost(let response?)? = made.attempts().first?.outcome else {
+            Issue.record("the first answer was not lost")
             return
         }
         #expect(response.status == 200)
@@ -305,6 +305,7 @@ struct DeliveriesTests {
         bench.backend.pushCount = 1
         _ = try Self.make([Self.ladder { $0.answersLost = 1 }], bench)
         let times = bench.backend.webhooks.map(\.time)
+        try #require(times.count == 2)
         let answered = times[0] + .milliseconds(2)
         // The window is 15 ms; a push within it begins a new one.
         let last = pushDelay <= 15 ? answered + .milliseconds(pushDelay) : answered

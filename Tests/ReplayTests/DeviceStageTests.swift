@@ -85,7 +85,7 @@ struct DeviceStageTests {
 
     @Test func `a scenario takes as long as the suite's clock says`() throws {
         let results = try #require(Scenarios().run([Self.scenario("a")]))
-        #expect(results.map(\.seconds) == [0.125])
+        try #require(results.map(\.seconds) == [0.125])
         #expect(results.map(\.verdict) == [.passed])
         #expect(results[0].base == SimulatedClock.start)
         #expect(results[0].timeline.isEmpty)
@@ -111,7 +111,7 @@ struct DeviceStageTests {
         let results = try #require(
             scenarios.run([Self.scenario("a", [register, Self.launch]), Self.scenario("b")])
         )
-        #expect(results.map(\.verdict) == [.notRun, .passed])
+        try #require(results.map(\.verdict) == [.notRun, .passed])
         let note = try #require(results[0].note)
         #expect(note.hasPrefix("app.yaml:9:3: "))
         #expect(note.contains("assay app --scripted"))

@@ -221,6 +221,7 @@ struct StopsTests {
         let record = try Self.run(Self.killAt(position), bench)
         #expect(record.trouble == nil)
         let calls = record.exchanges.filter { $0.to == .oneSignal }
+        try #require(calls.count >= position)
         let stop = try #require(
             record.exchanges.first { if case .restart = $0.purpose { true } else { false } }
         )

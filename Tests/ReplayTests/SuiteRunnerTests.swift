@@ -140,7 +140,7 @@ struct SuiteRunnerTests {
             [.case("a"), .case("blocked", obstacle: "no such feature"), .case("b", turn: .alone)]
         )
         let results = try #require(run.run())
-        #expect(results.map(\.verdict) == [.passed, .notRun, .passed])
+        try #require(results.map(\.verdict) == [.passed, .notRun, .passed])
         #expect(results[1].note == "no such feature")
         #expect(run.stage.opened == [["a", "b"]])
         #expect(!run.stage.began.contains("blocked"))
@@ -212,7 +212,7 @@ struct SuiteRunnerTests {
         let run = PlayedSuite([.case("a"), .case("b"), .case("z", turn: .last)])
         run.stage.revision = { results in
             #expect(results.map { $0?.verdict } == [.passed, .passed, nil])
-            results[1]?.verdict = .failed
+            if results.count == 3 { results[1]?.verdict = .failed }
         }
         let results = try #require(run.run())
         #expect(results.map(\.verdict) == [.passed, .failed, .passed])
