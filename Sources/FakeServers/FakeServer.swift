@@ -8,6 +8,8 @@ package final class FakeServer: Sendable {
     package let port: Int
     private let world: FakeWorld
     private let idleMax: Duration
+    /// How long a port of ours that was closed is waited for; longer, and it is somebody else's.
+    private static let reopenMax = Duration.seconds(30)
     /// None while connections are refused.
     private let listener: Locked<HTTPHost?>
 
@@ -66,8 +68,27 @@ package final class FakeServer: Sendable {
         if isRefusing {
             await take()?.close()
         } else if self.isRefusing {
-            let opened = try await Self.open(party, world, host, port, idleMax)
+            let opened = try await reopened()
             listener.withLock { $0 = opened }
+        }
+    }
+
+    /// The port again, as soon as nobody has it any more.
+    ///
+    /// A program that was started meanwhile has a copy of every open socket until it has become
+    /// itself; so long the port is taken, though we have closed it.
+    private func reopened() async throws(StartError) -> HTTPHost {
+        let clock = ContinuousClock()
+        let giveUp = clock.now + Self.reopenMax
+        var pause = Duration.milliseconds(1)
+        while true {
+            do throws(StartError) {
+                return try await Self.open(party, world, host, port, idleMax)
+            } catch {
+                guard error.isTaken, clock.now < giveUp, !Task.isCancelled else { throw error }
+            }
+            try? await clock.sleep(for: pause)
+            pause = min(pause * 2, .milliseconds(100))
         }
     }
 

@@ -14,6 +14,8 @@ internal import Darwin
 /// The port could not be opened.
 package struct StartError: Error, Sendable, CustomStringConvertible {
     package let description: String
+    /// Whether somebody else has it.
+    package var isTaken = false
 }
 
 /// A server on one port that answers whole requests and hides the library behind it.
@@ -42,7 +44,9 @@ final class HTTPHost: Sendable {
     let host: String
     let port: Int
     private let group: ServiceGroup
-    /// Ends when the port is closed.
+    /// Takes connections on the port.
+    private let listener: any Channel
+    /// Ends when the port is closed and every caller has gone.
     private let ended: AsyncStream<Never>
 
     init(
@@ -53,7 +57,7 @@ final class HTTPHost: Sendable {
         handler: @escaping Handler
     ) async throws(StartError) {
         self.host = host
-        let (ports, continuation) = AsyncStream.makeStream(of: Int?.self)
+        let (listeners, continuation) = AsyncStream.makeStream(of: (any Channel).self)
         var logger = Logger(label: "assay.fake")
         logger.logLevel = .critical
         let application = Application(
@@ -65,7 +69,7 @@ final class HTTPHost: Sendable {
                 address: .hostname(host, port: port),
                 reuseAddress: true
             ),
-            onServerRunning: { continuation.yield($0.localAddress?.port) },
+            onServerRunning: { continuation.yield($0) },
             logger: logger
         )
         // No signals: they belong to the program, not to a fake.
@@ -90,16 +94,18 @@ final class HTTPHost: Sendable {
                 failure.withLock { $0 = "\(error)" }
             }
         }
-        var iterator = ports.makeAsyncIterator()
-        guard case .some(.some(let opened)) = await iterator.next() else {
+        var iterator = listeners.makeAsyncIterator()
+        guard let listener = await iterator.next(), let opened = listener.localAddress?.port else {
             let reason = failure.withLock { $0 }
             let isTaken = reason.contains("EADDRINUSE") || reason.contains("in use")
             throw StartError(
                 description: "cannot open \(host):\(port) for \(name): "
-                    + (isTaken ? "the port is in use" : reason)
+                    + (isTaken ? "the port is in use" : reason),
+                isTaken: isTaken
             )
         }
         self.port = opened
+        self.listener = listener
     }
 
     /// Closes the port; calls that are going on are still answered.
@@ -107,9 +113,12 @@ final class HTTPHost: Sendable {
         await group.triggerGracefulShutdown()
     }
 
-    /// Closes the port and waits until it is closed, but not for callers that are held for ever.
+    /// Closes the port and waits until it is closed; then for its callers, but not for those that
+    /// are held for ever.
     func close() async {
         await group.triggerGracefulShutdown()
+        // Whoever opens the port again must not find it taken, however busy the machine is.
+        try? await listener.closeFuture.get()
         let ended = ended
         await withTaskGroup(of: Void.self) { group in
             group.addTask { for await _ in ended {} }

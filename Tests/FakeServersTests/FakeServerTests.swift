@@ -180,6 +180,64 @@ struct FakeServerTests {
         }
     }
 
+    /// Closing ends when the port is closed, not when a time is over: opening finds it free.
+    @Test func `a port is refused and taken again, over and over`() async throws {
+        let world = Self.world()
+        let server = try await FakeServer(.oneSignal, world: world)
+        let port = server.port
+        for _ in 0..<20 {
+            try await server.refuse(true)
+            #expect(server.isRefusing)
+            let refused = BackendClient(base: server.baseURL, laneCount: 1)
+            let outcome = await refused.send(Self.push, within: Patience.hang)
+            await refused.close()
+            // Other tests start programs, and one that has not become itself yet still has a copy of
+            // the port: then a connection is made, and reset without a byte.
+            guard case .failed(let failure, _) = outcome, [.refused, .closed].contains(failure)
+            else {
+                Issue.record("\(outcome)")
+                return
+            }
+            try await server.refuse(false)
+            #expect(!server.isRefusing)
+        }
+        #expect(server.port == port)
+        let client = BackendClient(base: server.baseURL, laneCount: 1)
+        guard case .answered = await client.send(Self.push, within: Patience.hang) else {
+            Issue.record("nobody answers")
+            return
+        }
+        await client.close()
+        await server.stop()
+    }
+
+    @Test func `a caller that is held does not keep a port from being refused`() async throws {
+        try await with(.oneSignal) { world, client in
+            let server = try await FakeServer(.oneSignal, world: world)
+            world.schedule(
+                ProviderPlan(provider: .oneSignal, answers: [.never], isPermanent: true),
+                namespace: "run"
+            )
+            let numbers = world.journal.follow()
+            let caller = BackendClient(base: server.baseURL, laneCount: 1)
+            let held = Task { await caller.send(Self.push, within: Patience.hang) }
+            for await _ in numbers { break }
+            try await server.refuse(true)
+            try await server.refuse(false)
+            world.heal(namespace: "run")
+            let other = BackendClient(base: server.baseURL, laneCount: 1)
+            guard case .answered = await other.send(Self.push, within: Patience.hang) else {
+                Issue.record("nobody answers")
+                return
+            }
+            held.cancel()
+            _ = await held.value
+            await other.close()
+            await caller.close()
+            await server.stop()
+        }
+    }
+
     @Test func `a port in use is a clear error`() async throws {
         let world = Self.world()
         let first = try await FakeServer(.oneSignal, world: world)
