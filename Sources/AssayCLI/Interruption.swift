@@ -21,8 +21,12 @@ final class Interruption: Sendable {
             return DispatchSource.makeSignalSource(signal: number, queue: queue)
         }
         for source in sources {
+            let isHeard = DispatchSemaphore(value: 0)
             source.setEventHandler { [weak self] in self?.raise() }
+            source.setRegistrationHandler { isHeard.signal() }
             source.resume()
+            // Until then the signal would be lost, and whoever sent it would wait for ever.
+            isHeard.wait()
         }
     }
 
@@ -33,7 +37,12 @@ final class Interruption: Sendable {
         _ work: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
         let task = Task { try await work() }
-        state.withLock { $0.cancel = { task.cancel() } }
+        let isRaised = state.withLock { state in
+            state.cancel = { task.cancel() }
+            return state.isRaised
+        }
+        // The signal came when there was nothing to cancel yet.
+        if isRaised { task.cancel() }
         defer { state.withLock { $0.cancel = nil } }
         return try await task.value
     }

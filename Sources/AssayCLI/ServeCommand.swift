@@ -103,8 +103,9 @@ struct ServeCommand: AsyncParsableCommand {
             allowedHosts: Set(allowHost)
         )
         open.control.open(control)
-        announce(open)
+        // Whoever reads that it is ready may end it.
         let interruption = Interruption()
+        announce(open)
         let lines = quiet ? nil : Task { await Self.follow(world) }
         do {
             try await interruption.run { await courier.run() }
