@@ -19,6 +19,10 @@ package struct RevenueCatSettings: Hashable, Codable, Sendable {
     }
 
     package var project = "proja55a4c0de"
+    /// Whether REST v2 knows `project` alone; none: it takes any id, as before there were switches.
+    ///
+    /// What an unknown project is answered is *inferred* (section 4.4): 404 `resource_missing`.
+    package var knowsItsProjectAlone: Bool?
     package var appID = "appa55a4c0de1"
     package var restoreBehavior = RestoreBehavior.transfer
     /// Calls in one minute before 429; none: any number.

@@ -11,7 +11,8 @@ extension RevenueCatState {
         guard path.count >= 4, path[0] == "projects", path[2] == "customers" else {
             throw RevenueCatError(v2: 404, "resource_missing", "The resource was not found.")
         }
-        guard path[1] == settings.project || path[1] == "{project_id}" || !path[1].isEmpty else {
+        let isKnown = path[1] == settings.project || settings.knowsItsProjectAlone != true
+        guard isKnown, !path[1].isEmpty else {
             throw RevenueCatError(v2: 404, "resource_missing", "The project was not found.")
         }
         guard request.method == "GET" else {
