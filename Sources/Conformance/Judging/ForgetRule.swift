@@ -1,4 +1,4 @@
-/// Of a deleted account no probe shows anything that names its person or their phone.
+/// Of a deleted account no probe shows anything that names its person or one of their phones.
 ///
 /// Source: clause catalogue, A-11.
 package struct ForgetRule: Rule {
@@ -6,10 +6,11 @@ package struct ForgetRule: Rule {
         let expectation = evidence.expectation
         let record = evidence.subject
         return expectation.forgotten.compactMap { user in
-            let personal = [
-                ("the address", record.namespace.accountID(of: user)),
-                ("the phone", record.namespace.installID(of: "phone")),
-            ]
+            let personal =
+                [("the address", record.namespace.accountID(of: user))]
+                + phones(of: user, in: record).map {
+                    ("the phone", record.namespace.installID(of: $0))
+                }
             let looks = record.exchanges.filter {
                 guard $0.completed != nil, case .probe(_, user) = $0.purpose else { return false }
                 return true
@@ -38,5 +39,18 @@ package struct ForgetRule: Rule {
             }
             return nil
         }
+    }
+
+    /// Under which names the person's phones have their install ids: those that an app ran on, and
+    /// the user itself where the app announces it without a phone.
+    private static func phones(of user: String, in record: RunRecord) -> [String] {
+        let named = record.plan.phoneSteps.compactMap { step -> String? in
+            switch step {
+            case .app(let action): action.phone
+            case .phone(let change): change.phone
+            case .bridge, .backend, .store: nil
+            }
+        }
+        return ["phone", user] + Set(named).subtracting(["phone", user]).sorted()
     }
 }

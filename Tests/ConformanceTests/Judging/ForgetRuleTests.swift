@@ -31,4 +31,23 @@ struct ForgetRuleTests {
         #expect(findings([(200, #"{"device":"\#(phone)"}"#), (404, "")]).isEmpty)
         #expect(findings([]) == [.unobservable])
     }
+
+    @Test func `every phone of the case is the person's, and so is the device of the user`() {
+        var builder = EvidenceBuilder.bought({ $0.forgotten = ["ada"] }, [])
+        func codes(_ owner: String) -> [FindingCode] {
+            let id = builder.evidence.subject.namespace.installID(of: owner)
+            builder.subject = [EvidenceBuilder.probe(["device": .string(id)])]
+            return builder.codes(ForgetRule.self)
+        }
+        #expect(codes("ada") == [.personalDataKept])
+        #expect(codes("second").isEmpty, "no such phone took part")
+        var second = PhoneChange()
+        second.phone = "second"
+        var third = AppAction(.launch)
+        third.phone = "third"
+        builder.contract.steps += [.phone(.phone(second)), .phone(.app(third))]
+        #expect(codes("second") == [.personalDataKept])
+        #expect(codes("third") == [.personalDataKept])
+        #expect(codes("bob").isEmpty)
+    }
 }
