@@ -104,7 +104,7 @@ struct TemplateNamer {
         if TemplateValues.isUUID(text) { return some("uuid", text) }
         if let moment = Self.date(text) {
             moments.insert(moment.milliseconds)
-            return template("date", moment)
+            return template("date", moment, isCut: moment.milliseconds % 1000 == 0)
         }
         return self.text(text)
     }
@@ -173,7 +173,7 @@ struct TemplateNamer {
         case .number(let number):
             if let moment = Self.milliseconds(value) {
                 return .string(
-                    moments.contains(moment.milliseconds)
+                    moments.contains(moment.milliseconds) && isExpressible(moment)
                         ? template("now", moment) : "{{any.timestamp}}"
                 )
             }
@@ -203,7 +203,9 @@ struct TemplateNamer {
             let isCut = moment.milliseconds % 1000 == 0
             if isCut, session.contains(moment) { return "{{any.timestamp}}" }
             let same = known.first { $0 == moment.milliseconds } ?? (isCut ? known.first : nil)
-            return same.map { template("date", Instant(milliseconds: $0)) } ?? "{{any.timestamp}}"
+            guard let same = same.map(Instant.init(milliseconds:)), isCut || isExpressible(same)
+            else { return "{{any.timestamp}}" }
+            return template("date", same, isCut: isCut)
         }
         if TemplateValues.isUUID(text) {
             return reused.contains(text) ? some("uuid", text) : "{{any.uuid}}"
@@ -216,10 +218,17 @@ struct TemplateNamer {
 
     // MARK: Times
 
-    /// The offset from the base, in whole seconds where milliseconds would be too many digits.
-    private func template(_ word: String, _ moment: Instant) -> String {
+    /// Whether the offset from the base can be written to the millisecond.
+    private func isExpressible(_ moment: Instant) -> Bool {
+        let offset = (moment - base).milliseconds
+        return abs(offset) < 1_000_000_000 || offset % 1000 == 0
+    }
+
+    /// The offset from the base, in whole seconds where the text was cut to them and where
+    /// milliseconds would be too many digits.
+    private func template(_ word: String, _ moment: Instant, isCut: Bool = false) -> String {
         var offset = moment - base
-        if abs(offset.milliseconds) >= 1_000_000_000 || word == "date" {
+        if isCut || !isExpressible(moment) {
             offset = .milliseconds(
                 (offset.milliseconds + (offset.milliseconds < 0 ? -500 : 500)) / 1000 * 1000
             )
