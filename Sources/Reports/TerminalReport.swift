@@ -27,7 +27,7 @@ package struct TerminalReport: Sendable {
                 }
             guard let cause, !told.insert(cause).inserted else { return block + "\n" }
             let label = result.verdict == .notRun ? "NOT RUN" : "INCONCLUSIVE"
-            return "\(style.yellow(label))  \(result.contract.caseID)  (as above)\n"
+            return "\(style.yellow(label))  \(result.contract.caseID.printable)  (as above)\n"
         }
     }
 
@@ -55,8 +55,14 @@ package struct TerminalReport: Sendable {
     private func headline(_ label: String, _ result: CaseResult, _ code: String) -> String {
         let tail = [code, result.contract.clause, result.contract.level.rawValue.uppercased()]
             .filter { !$0.isEmpty }.joined(separator: "  ")
-        return "\(style.bold(label))  \(result.contract.caseID)\n"
-            + "      \(result.contract.title)\n      \(tail)\n"
+        return "\(style.bold(label))  \(result.contract.caseID.printable)\n"
+            + indented(result.contract.title, 6) + "      \(tail.printable)\n"
+    }
+
+    /// A text of its own, wrapped; nothing in it moves the cursor.
+    private func indented(_ text: String, _ indent: Int) -> String {
+        text.printableLines.wrapped(Self.width - indent)
+            .map { String(repeating: " ", count: indent) + $0 + "\n" }.joined()
     }
 
     private func finding(_ label: String, _ result: CaseResult) -> String {
@@ -66,9 +72,9 @@ package struct TerminalReport: Sendable {
         var text = headline(label, result, "\(first.code.rawValue) \(first.rule)")
         for finding in result.findings.prefix(4) {
             if let location = finding.location {
-                text += "  \(style.dim("\(location.path):\(location.line)"))\n"
-                text += location.excerpt.split(separator: "\n", omittingEmptySubsequences: false)
-                    .map { "  " + $0.prefix(Self.width - 2) + "\n" }.joined()
+                text += "  \(style.dim("\(location.path.printable):\(location.line)"))\n"
+                text += location.excerpt.exactLines
+                    .map { "  " + $0.printable.prefix(Self.width - 2) + "\n" }.joined()
             }
             if result.findings.count > 1 {
                 text += "  \(finding.code.rawValue) \(finding.rule)\n"
@@ -88,8 +94,8 @@ package struct TerminalReport: Sendable {
         if !timeline.isEmpty { text += timeline.map { style.dim($0) + "\n" }.joined() }
         if let output = result.backendOutput, !output.isEmpty {
             text += "  the backend's last lines:\n"
-            text += output.split(separator: "\n").suffix(8).map {
-                "    " + String($0).printable.prefix(Self.width - 4) + "\n"
+            text += output.exactLines.filter { !$0.isEmpty }.suffix(8).map {
+                "    " + $0.printable.prefix(Self.width - 4) + "\n"
             }.joined()
         }
         if result.settling != .notNeeded { text += lines("waited", "\(result.settling)", 12) }
@@ -140,26 +146,18 @@ package struct TerminalReport: Sendable {
             by: { $0.note ?? "" }
         )
         for (note, cases) in skipped.sorted(by: { $0.key < $1.key }) {
-            text += "         not run: \(cases.count) cases, \(note)\n"
+            text += indented("not run: \(cases.count) cases, \(note)", 9)
         }
         let volatile = Set(report.cases.flatMap(\.volatile)).sorted()
         if !volatile.isEmpty {
             let list = volatile.prefix(8).joined(separator: ", ")
-            text += "         not compared, because it differs by itself: \(list)"
-            text += volatile.count > 8 ? ", …\n" : "\n"
+            let more = volatile.count > 8 ? ", …" : ""
+            text += indented("not compared, because it differs by itself: \(list)\(more)", 9)
         }
-        for note in report.notes { text += "         \(note)\n" }
+        for note in report.notes { text += indented(note, 9) }
         if report.isOutOfTime { text += "         the time was over; what had run is reported\n" }
         if report.isInterrupted { text += "         interrupted; what had run is reported\n" }
-        text += "         suite \(report.suite.prefix(19)) · seed \(report.seed)\n"
+        text += indented("suite \(report.suite.prefix(19)) · seed \(report.seed)", 9)
         return text
-    }
-}
-
-extension String {
-    /// Printable text that keeps its line breaks.
-    var printableLines: String {
-        split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
-            .joined(separator: "\n")
     }
 }

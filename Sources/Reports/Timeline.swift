@@ -39,10 +39,10 @@ package struct Timeline: Sendable {
 
     private func line(_ exchange: Exchange) -> String {
         let parties = "\(pad(exchange.from.description, 10)) → \(exchange.to)"
-        let call = Self.call(exchange).printable
+        let said = "\(subject(exchange)) \(Self.call(exchange))".printable
         let text =
             "  \(pad((exchange.at - base).offsetText, 10)) \(pad(parties, 24)) "
-            + "\(pad(outcome(exchange), 11)) \(subject(exchange)) \(call)"
+            + "\(pad(outcome(exchange), 11)) \(said)"
         return text.count <= Self.width ? text : String(text.prefix(Self.width - 1)) + "…"
     }
 
