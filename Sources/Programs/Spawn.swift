@@ -57,31 +57,17 @@ enum Spawn {
         return process
     }
 
-    /// A group of its own, so that its children end with it, and the default signals.
     #if canImport(Glibc)
-    private static func attributes() -> posix_spawnattr_t {
-        var attributes = posix_spawnattr_t()
-        configure(&attributes)
-        return attributes
-    }
-
-    private static func configure(_ attributes: inout posix_spawnattr_t) {
-        posix_spawnattr_init(&attributes)
-        var signals = defaultSignals
-        posix_spawnattr_setsigdefault(&attributes, &signals)
-        // Threads of a pool block signals, and a program would inherit that.
-        var blocked = sigset_t()
-        sigemptyset(&blocked)
-        posix_spawnattr_setsigmask(&attributes, &blocked)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        let flags =
-            Int16(POSIX_SPAWN_SETPGROUP) | Int16(POSIX_SPAWN_SETSIGDEF)
-            | Int16(POSIX_SPAWN_SETSIGMASK)
-        posix_spawnattr_setflags(&attributes, flags)
-    }
+    private typealias Attributes = posix_spawnattr_t
+    private static var noAttributes: Attributes { posix_spawnattr_t() }
     #else
-    private static func attributes() -> posix_spawnattr_t? {
-        var attributes: posix_spawnattr_t?
+    private typealias Attributes = posix_spawnattr_t?
+    private static var noAttributes: Attributes { nil }
+    #endif
+
+    /// A group of its own, so that its children end with it, and the default signals.
+    private static func attributes() -> Attributes {
+        var attributes = noAttributes
         posix_spawnattr_init(&attributes)
         var signals = defaultSignals
         posix_spawnattr_setsigdefault(&attributes, &signals)
@@ -96,7 +82,6 @@ enum Spawn {
         posix_spawnattr_setflags(&attributes, flags)
         return attributes
     }
-    #endif
 
     private static var defaultSignals: sigset_t {
         var signals = sigset_t()

@@ -31,26 +31,3 @@ package struct ShellCommand: Hashable, Sendable, CustomStringConvertible {
         return "'" + parts.joined(separator: "'\\''") + "'"
     }
 }
-
-/// How one case of a report is looked at again.
-package struct ReplayCommand: Hashable, Sendable {
-    /// All but what selects the case.
-    package let command: ShellCommand
-    /// The command takes one case; without that it shows all of them.
-    package let selects: Bool
-
-    package init(_ words: [String], selects: Bool = true) {
-        command = ShellCommand(words)
-        self.selects = selects
-    }
-
-    /// The command for that case.
-    package func text(_ caseID: String) -> String {
-        (selects ? command.adding(["--only", caseID]) : command).description
-    }
-
-    /// The command that explains a finding.
-    package func explanation(of code: String) -> String {
-        ShellCommand([command.words.first ?? "assay", "explain", code]).description
-    }
-}

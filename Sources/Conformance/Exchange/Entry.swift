@@ -1,31 +1,3 @@
-/// What a person did with an app, or what befell its page.
-package struct Gesture: Hashable, Sendable {
-    /// `upgrade`, `kill`, `wait`: an act by the contract's name for it, or one of the two below.
-    package var name: String
-    /// The selector of an element that was to be tapped and was not there.
-    package var missing: String?
-    /// What the page told of an error of its own.
-    package var text: String?
-
-    package init(_ name: String, missing: String? = nil, text: String? = nil) {
-        self.name = name
-        self.missing = missing
-        self.text = text
-    }
-
-    /// The page told of an error of its own.
-    package static func pageError(_ text: String) -> Gesture {
-        Gesture(errorName, text: text)
-    }
-
-    /// The first script of a page could run.
-    package static let pageStarted = Gesture("page-started")
-
-    package var isPageError: Bool { name == Self.errorName }
-
-    private static let errorName = "page-error"
-}
-
 /// What stands in a journal: exchanges, and four things that are none.
 ///
 /// These four are written as exchanges of Assay's own, so that one order holds everything and runs
@@ -102,16 +74,7 @@ extension Exchange {
         namespace: String,
         at now: Instant
     ) -> Exchange {
-        Exchange(
-            from: .assay,
-            to: .app,
-            namespace: namespace,
-            purpose: .screen,
-            at: now,
-            request: HTTPMessage.Request("GET", "/screen"),
-            phone: PhoneRef(phone),
-            outcome: .answered(HTTPMessage.Response(200, json: shown))
-        )
+        look(at: .app, .screen, "/screen", shown, on: phone, namespace: namespace, at: now)
     }
 
     /// What a phone holds, as the fake shows a device.
@@ -121,13 +84,35 @@ extension Exchange {
         namespace: String,
         at now: Instant
     ) -> Exchange {
+        let purpose = Purpose.probe(name: "phone", user: phone)
+        return look(
+            at: .despia,
+            purpose,
+            "/device",
+            shown,
+            on: phone,
+            namespace: namespace,
+            at: now
+        )
+    }
+
+    /// What Assay itself saw of a phone.
+    private static func look(
+        at party: Party,
+        _ purpose: Purpose,
+        _ target: String,
+        _ shown: JSONValue,
+        on phone: String,
+        namespace: String,
+        at now: Instant
+    ) -> Exchange {
         Exchange(
             from: .assay,
-            to: .despia,
+            to: party,
             namespace: namespace,
-            purpose: .probe(name: "phone", user: phone),
+            purpose: purpose,
             at: now,
-            request: HTTPMessage.Request("GET", "/device"),
+            request: HTTPMessage.Request("GET", target),
             phone: PhoneRef(phone),
             outcome: .answered(HTTPMessage.Response(200, json: shown))
         )

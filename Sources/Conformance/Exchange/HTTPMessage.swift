@@ -71,25 +71,6 @@ extension [HTTPMessage.Field] {
     }
 }
 
-extension String {
-    /// The text with every byte outside RFC 3986's unreserved set percent-encoded.
-    package var percentEncoded: String {
-        var output = ""
-        for byte in utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-                UInt8(ascii: "_"), UInt8(ascii: "~"):
-                output.append(Character(Unicode.Scalar(byte)))
-            default:
-                let hex = String(byte, radix: 16, uppercase: true)
-                output += byte < 0x10 ? "%0\(hex)" : "%\(hex)"
-            }
-        }
-        return output
-    }
-}
-
 /// Bodies are written as text where they are UTF-8, and byte by byte where they are not.
 private struct BodyText: Codable {
     let bytes: [UInt8]

@@ -30,49 +30,39 @@ package enum Judge {
     }
 
     private static func trouble(in evidence: CaseEvidence) -> Finding? {
-        for (name, record) in [("the case", evidence.subject)]
-            + evidence.twins.map({ ("its twin", $0) })
-        {
-            switch record.trouble {
-            case nil: break
+        let runs =
+            [("the case", evidence.subject)] + evidence.twins.map { ("its twin", $0) }
+        return runs.lazy.compactMap { name, record in
+            record.trouble.map { finding(for: $0, in: name) }
+        }.first
+    }
+
+    /// What a run's trouble is called, which says nothing about the backend.
+    private static func finding(for trouble: RunRecord.Trouble, in run: String) -> Finding {
+        let (code, expected, actual): (FindingCode, String, String) =
+            switch trouble {
             case .registrationFailed(let user, let text):
-                return Finding(
-                    .setupFailed,
-                    expected: "user '\(user)' is created before \(name)",
-                    actual: text
-                )
-            case .backendGone(let text):
-                return Finding(.backendGone, expected: "the backend answers", actual: text)
+                (.setupFailed, "user '\(user)' is created before \(run)", text)
+            case .backendGone(let text): (.backendGone, "the backend answers", text)
             case .journalGap:
-                return Finding(
-                    .journalGap,
-                    expected: "every exchange of \(name) is in the journal",
-                    actual: "the journal was full and forgot the oldest entries"
+                (
+                    .journalGap, "every exchange of \(run) is in the journal",
+                    "the journal was full and forgot the oldest entries"
                 )
             case .restartFailed(let text):
-                return Finding(
-                    .setupFailed,
-                    expected: "the backend comes back after a restart",
-                    actual: text
-                )
-            case .probeFailed(let text):
-                return Finding(.setupFailed, expected: "the probes answer", actual: text)
-            case .pageUnusable(let text):
-                return Finding(
-                    .setupFailed,
-                    expected: "the page loads and reacts",
-                    actual: text,
-                    remedy: "Open the page by hand; its URL is given by --url or 'app: url:'."
-                )
+                (.setupFailed, "the backend comes back after a restart", text)
+            case .probeFailed(let text): (.setupFailed, "the probes answer", text)
+            case .pageUnusable(let text): (.setupFailed, "the page loads and reacts", text)
             case .disturbanceMissed(let text):
-                return Finding(
-                    .disturbanceMissed,
-                    expected: "something to disturb in \(name)",
-                    actual: text
-                )
+                (.disturbanceMissed, "something to disturb in \(run)", text)
             }
-        }
-        return nil
+        let remedy: String? =
+            if case .pageUnusable = trouble {
+                "Open the page by hand; its URL is given by --url or 'app: url:'."
+            } else {
+                nil
+            }
+        return Finding(code, expected: expected, actual: actual, remedy: remedy)
     }
 }
 

@@ -15,33 +15,17 @@ package struct StateRule: Rule {
         _ field: StateExpectation.Field,
         in evidence: CaseEvidence
     ) -> Finding? {
-        let record = evidence.subject
         if field.name == "exists" { return existence(user, field, in: evidence) }
         guard let (probe, reading) = evidence.profile.probe(reading: field.name) else {
-            // Every field is optional; one that is mapped beside it is judged.
-            let others = evidence.expectation.states.flatMap(\.fields).map(\.name)
-            if others.contains(where: { evidence.profile.probe(reading: $0) != nil }) { return nil }
-            return Finding(
-                .unobservable,
-                expected: "\(field.name) of \(user)",
-                actual: "no probe in the profile maps '\(field.name)'",
-                remedy: "Add it under 'probes: … read:' in assay.yaml, for example "
-                    + "{\(field.name): /\(field.name)}.",
-                location: field.location
-            )
+            return unmapped(user, field, in: evidence)
         }
         let document: JSONValue?
-        switch record.state(of: user, probe: probe.name) {
+        let answer = "probe '\(probe.name)' of \(user) answers"
+        switch evidence.subject.state(of: user, probe: probe.name) {
         case .document(let value): document = value
         case .missing: document = nil
-        case .unreadable(let text):
-            return setupFailed("probe '\(probe.name)' of \(user) answers", text, field)
-        case nil:
-            return setupFailed(
-                "probe '\(probe.name)' of \(user) answers",
-                "it was not asked",
-                field
-            )
+        case .unreadable(let text): return setupFailed(answer, text, field)
+        case nil: return setupFailed(answer, "it was not asked", field)
         }
         guard let expected = resolve(field, in: evidence) else {
             return setupFailed(
@@ -50,39 +34,80 @@ package struct StateRule: Rule {
                 field
             )
         }
-        let look = ReadingSurvey.look(at: reading.pointer, in: document)
-        let actual: JSONValue
-        switch look {
-        case .nothing where reading.absent != nil, .lacking where reading.absent != nil:
-            actual = reading.absent ?? .null
-        case .value(let found):
-            guard let read = value(found, reading.meaning, field: field.name, at: record.ended)
-            else { return notUnderstood(found, user, field, reading) }
-            actual = read
-        case .nothing, .lacking:
-            let survey = ReadingSurvey(evidence)
-            actual = value(.null, reading.meaning, field: field.name, at: record.ended) ?? .null
-            // Where nothing is, nothing can be read, and a wrong answer is wrong all the same; a
-            // right one proves something only where the place is known to exist.
-            let isDoubtful =
-                look == .lacking
-                || matches(actual, expected, field: field.name)
-                    && evidence.sight.places != nil
-            if isDoubtful, survey.couldShow, !survey.hasShown(reading.pointer, by: probe.name) {
-                return survey.finding(
-                    field.name,
-                    reading,
-                    of: probe.name,
-                    expected: "\(field.name) of \(user) is \(text(expected, field: field.name))",
-                    at: field.location
-                )
-            }
+        let wanted = "\(field.name) of \(user) is \(text(expected, field: field.name))"
+        func compared(_ actual: JSONValue) -> Finding? {
+            if matches(actual, expected, field: field.name) { return nil }
+            return Finding(
+                .stateValue,
+                expected: wanted,
+                actual: "\(text(actual, field: field.name)) (\(probe.name)\(reading.pointer))",
+                location: field.location
+            )
         }
-        guard !matches(actual, expected, field: field.name) else { return nil }
+        let look = ReadingSurvey.look(at: reading.pointer, in: document)
+        if case .value(let found) = look {
+            let now = evidence.subject.ended
+            return value(found, reading.meaning, field: field.name, at: now).map(compared)
+                ?? notUnderstood(found, user, field, reading)
+        }
+        if let absent = reading.absent { return compared(absent) }
+        return absence(of: (field, probe.name, reading), look, expected, wanted, in: evidence)
+            ?? compared(nothing(field, reading, in: evidence))
+    }
+
+    /// What a field means that nothing says anything of.
+    private static func nothing(
+        _ field: StateExpectation.Field,
+        _ reading: Profile.Reading,
+        in evidence: CaseEvidence
+    ) -> JSONValue {
+        value(.null, reading.meaning, field: field.name, at: evidence.subject.ended) ?? .null
+    }
+
+    /// The doubt that the mapped place exists at all; nil where its absence may be believed.
+    ///
+    /// Where nothing is, nothing can be read, and a wrong answer is wrong all the same; a right one
+    /// proves something only where the place is known to exist.
+    private static func absence(
+        of mapped: (field: StateExpectation.Field, probe: String, reading: Profile.Reading),
+        _ look: ReadingSurvey.Look,
+        _ expected: JSONValue,
+        _ wanted: String,
+        in evidence: CaseEvidence
+    ) -> Finding? {
+        let (field, probe, reading) = mapped
+        let actual = nothing(field, reading, in: evidence)
+        let isDoubtful =
+            look == .lacking
+            || matches(actual, expected, field: field.name) && evidence.sight.places != nil
+        let survey = ReadingSurvey(evidence)
+        guard isDoubtful, survey.couldShow, !survey.hasShown(reading.pointer, by: probe) else {
+            return nil
+        }
+        return survey.finding(
+            field.name,
+            reading,
+            of: probe,
+            expected: wanted,
+            at: field.location
+        )
+    }
+
+    /// A field that no probe maps: every field is optional, and one that is mapped beside it is
+    /// judged.
+    private static func unmapped(
+        _ user: String,
+        _ field: StateExpectation.Field,
+        in evidence: CaseEvidence
+    ) -> Finding? {
+        let others = evidence.expectation.states.flatMap(\.fields).map(\.name)
+        if others.contains(where: { evidence.profile.probe(reading: $0) != nil }) { return nil }
         return Finding(
-            .stateValue,
-            expected: "\(field.name) of \(user) is \(text(expected, field: field.name))",
-            actual: "\(text(actual, field: field.name)) (\(probe.name)\(reading.pointer))",
+            .unobservable,
+            expected: "\(field.name) of \(user)",
+            actual: "no probe in the profile maps '\(field.name)'",
+            remedy: "Add it under 'probes: … read:' in assay.yaml, for example "
+                + "{\(field.name): /\(field.name)}.",
             location: field.location
         )
     }

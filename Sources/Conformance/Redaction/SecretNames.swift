@@ -98,22 +98,3 @@ package enum SecretNames {
         endings.first { normal.hasSuffix($0.ending) }?.kind
     }
 }
-
-/// What a profile, a provider or a running fake knows to be secret beyond the tables.
-package struct SecretDeclaration: Hashable, Sendable {
-    /// Values that are secret wherever they stand, by the name under which a mark shows them.
-    package var values: [String: Secret]
-    /// Names of headers, members and parameters that hold secrets, in any case.
-    package var names: [String]
-
-    package init(values: [String: Secret] = [:], names: [String] = []) {
-        self.values = values
-        self.names = names
-    }
-
-    /// What a profile declares.
-    package init(_ profile: Profile) {
-        self.init(names: profile.allSecretNames)
-        for (name, secret) in profile.secrets { values[name.rawValue] = secret }
-    }
-}

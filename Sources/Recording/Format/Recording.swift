@@ -30,11 +30,7 @@ package struct Recording: Hashable, Sendable {
     package static func parse(
         _ bytes: [UInt8]
     ) throws(RecordingError) -> (recording: Recording, notes: [String]) {
-        var header: RecordingHeader?
-        var open: [Int: Exchange] = [:]
-        var done: [Exchange] = []
-        var notes: [String] = []
-        var isClosed = false
+        var reader = Reader()
         var start = 0
         var number = 0
         while start < bytes.count {
@@ -43,22 +39,37 @@ package struct Recording: Hashable, Sendable {
             let line = bytes[start..<(end ?? bytes.count)]
             start = (end ?? bytes.count) + 1
             guard end != nil else {
-                if header == nil {
-                    throw RecordingError(
-                        line: 1,
-                        problem: "the header is not complete",
-                        remedy: .restore
-                    )
-                }
-                notes.append("line \(number) was not finished and is left out")
+                try reader.takeUnfinished(number)
                 break
             }
+            try reader.take(line, number)
+        }
+        return try reader.recording()
+    }
+
+    /// What has been read of a file so far.
+    private struct Reader {
+        private var header: RecordingHeader?
+        private var open: [Int: Exchange] = [:]
+        private var done: [Exchange] = []
+        private var notes: [String] = []
+        private var isClosed = false
+
+        private func fail(_ line: Int, _ problem: String, _ remedy: String = .restore)
+            -> RecordingError
+        {
+            RecordingError(line: line, problem: problem, remedy: remedy)
+        }
+
+        /// A last line without its end.
+        mutating func takeUnfinished(_ number: Int) throws(RecordingError) {
+            if header == nil { throw fail(1, "the header is not complete") }
+            notes.append("line \(number) was not finished and is left out")
+        }
+
+        mutating func take(_ line: ArraySlice<UInt8>, _ number: Int) throws(RecordingError) {
             guard line.count <= lineMax else {
-                throw RecordingError(
-                    line: number,
-                    problem: "the line has more than \(lineMax >> 20) MB",
-                    remedy: .restore
-                )
+                throw fail(number, "the line has more than \(lineMax >> 20) MB")
             }
             let value: JSONValue
             do throws(JSONError) {
@@ -67,72 +78,77 @@ package struct Recording: Hashable, Sendable {
                     options: .init(depthMax: 160, duplicateKeys: .keep)
                 )
             } catch {
-                throw RecordingError(
-                    line: number,
-                    problem: "this is not JSON: \(error)",
-                    remedy: .restore
-                )
+                throw fail(number, "this is not JSON: \(error)")
             }
             guard header != nil else {
                 header = try RecordingHeader(value, line: number)
-                continue
+                return
             }
             guard !isClosed else {
-                throw RecordingError(
-                    line: number,
-                    problem: "something follows the line that closes the recording",
-                    remedy: "Two recordings in one file? Keep each in a folder of its own."
+                throw fail(
+                    number,
+                    "something follows the line that closes the recording",
+                    "Two recordings in one file? Keep each in a folder of its own."
                 )
             }
             if let sequence = value["begin"]?.int64 {
-                let exchange = try RecordingLine.exchange(
-                    value,
-                    sequence: Int(clamping: sequence),
-                    line: number
-                )
-                guard open.updateValue(exchange, forKey: exchange.sequence) == nil else {
-                    throw RecordingError(
-                        line: number,
-                        problem: "exchange \(sequence) begins twice",
-                        remedy: .restore
-                    )
-                }
+                try begin(sequence, value, number)
             } else if let sequence = value["end"]?.int64 {
-                guard var exchange = open.removeValue(forKey: Int(clamping: sequence)) else {
-                    throw RecordingError(
-                        line: number,
-                        problem: "exchange \(sequence) ends and never began",
-                        remedy: .restore
-                    )
-                }
-                try RecordingLine.complete(&exchange, with: value, line: number)
-                done.append(exchange)
+                try end(sequence, value, number)
             } else if let count = value["closed"]?.int64 {
-                isClosed = true
-                if Int(clamping: count) != done.count + open.count {
-                    notes.append(
-                        "it says that it has \(count) exchanges, and \(done.count + open.count) are there"
-                    )
-                }
-            } else if value["note"]?.string != nil {
-                continue
-            } else {
-                throw RecordingError(
-                    line: number,
-                    problem: "the line is neither begin, end, note nor closed",
-                    remedy: .restore
-                )
+                close(count)
+            } else if value["note"]?.string == nil {
+                throw fail(number, "the line is neither begin, end, note nor closed")
             }
         }
-        guard let header else {
-            throw RecordingError(line: 1, problem: "the file is empty", remedy: .restore)
+
+        private mutating func begin(
+            _ sequence: Int64,
+            _ value: JSONValue,
+            _ number: Int
+        ) throws(RecordingError) {
+            let exchange = try RecordingLine.exchange(
+                value,
+                sequence: Int(clamping: sequence),
+                line: number
+            )
+            guard open.updateValue(exchange, forKey: exchange.sequence) == nil else {
+                throw fail(number, "exchange \(sequence) begins twice")
+            }
         }
-        if !isClosed { notes.append("the recorder did not close it") }
-        if !open.isEmpty {
-            notes.append("\(open.count) exchanges have no answer and are left out")
+
+        private mutating func end(
+            _ sequence: Int64,
+            _ value: JSONValue,
+            _ number: Int
+        ) throws(RecordingError) {
+            guard var exchange = open.removeValue(forKey: Int(clamping: sequence)) else {
+                throw fail(number, "exchange \(sequence) ends and never began")
+            }
+            try RecordingLine.complete(&exchange, with: value, line: number)
+            done.append(exchange)
         }
-        done.sort { $0.sequence < $1.sequence }
-        return (Recording(header: header, exchanges: done, isClosed: isClosed), notes)
+
+        private mutating func close(_ count: Int64) {
+            isClosed = true
+            let found = done.count + open.count
+            if Int(clamping: count) != found {
+                notes.append("it says that it has \(count) exchanges, and \(found) are there")
+            }
+        }
+
+        /// What the file held, when all of it was read.
+        func recording() throws(RecordingError) -> (recording: Recording, notes: [String]) {
+            guard let header else { throw fail(1, "the file is empty") }
+            var notes = notes
+            if !isClosed { notes.append("the recorder did not close it") }
+            if !open.isEmpty {
+                notes.append("\(open.count) exchanges have no answer and are left out")
+            }
+            let exchanges = done.sorted { $0.sequence < $1.sequence }
+            let recording = Recording(header: header, exchanges: exchanges, isClosed: isClosed)
+            return (recording, notes)
+        }
     }
 
     /// The file's text, as the recorder would have written it.

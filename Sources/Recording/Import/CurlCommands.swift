@@ -22,12 +22,23 @@ extension ImportReader {
         if exchanges.isEmpty { throw fail(1, "there is no curl command", "Name another file.") }
     }
 
-    private mutating func add(command words: [String], _ line: Int) throws(RecordingError) {
+    /// What the flags of one command say.
+    private struct Command {
         var method: String?
         var url: String?
         var fields: [HTTPMessage.Field] = []
         var parts: [String] = []
         var isQuery = false
+    }
+
+    /// Flags whose value says nothing about the request.
+    private static let skipped: Set<String> = [
+        "-A", "--user-agent", "-o", "--output", "-m", "--max-time", "--connect-timeout", "-w",
+        "--write-out", "-e", "--referer", "--retry",
+    ]
+
+    private func command(_ words: [String], _ line: Int) throws(RecordingError) -> Command {
+        var found = Command()
         var rest = words[...]
         func value(_ flag: String) throws(RecordingError) -> String {
             guard let value = rest.popFirst() else {
@@ -37,47 +48,48 @@ extension ImportReader {
         }
         while let word = rest.popFirst() {
             switch word {
-            case "-X", "--request": method = try value(word)
+            case "-X", "--request": found.method = try value(word)
             case "-H", "--header":
-                let header = try value(word).split(separator: ":", maxSplits: 1).map(String.init)
-                guard header.count == 2 else { continue }
-                fields.append(
-                    HTTPMessage.Field(header[0], String(header[1].drop(while: \.isWhitespace)))
-                )
-            case "-d", "--data", "--data-raw", "--data-binary", "--data-ascii":
-                parts.append(try value(word))
-            case "--data-urlencode": parts.append(try value(word))
+                guard let (name, text) = try value(word).cut(at: ":"), !name.isEmpty, !text.isEmpty
+                else { continue }
+                found.fields.append(.init(name, String(text.drop(while: \.isWhitespace))))
+            case "-d", "--data", "--data-raw", "--data-binary", "--data-ascii",
+                "--data-urlencode":
+                found.parts.append(try value(word))
             case "--json":
-                parts.append(try value(word))
-                fields.append(HTTPMessage.Field("content-type", "application/json"))
+                found.parts.append(try value(word))
+                found.fields.append(.init("content-type", "application/json"))
             case "-u", "--user":
                 let login = Array(try value(word).utf8)
-                fields.append(HTTPMessage.Field("authorization", "Basic " + Base64.text(login)))
-            case "-b", "--cookie": fields.append(HTTPMessage.Field("cookie", try value(word)))
-            case "-A", "--user-agent": _ = try value(word)
-            case "-G", "--get": isQuery = true
-            case "-I", "--head": method = "HEAD"
-            case "--url": url = try value(word)
-            case "-o", "--output", "-m", "--max-time", "--connect-timeout", "-w", "--write-out",
-                "-e", "--referer", "--retry":
-                _ = try value(word)
-            case let flag where flag.hasPrefix("-"): continue
-            default: url = word
+                found.fields.append(.init("authorization", "Basic " + Base64.text(login)))
+            case "-b", "--cookie": found.fields.append(.init("cookie", try value(word)))
+            case "-G", "--get": found.isQuery = true
+            case "-I", "--head": found.method = "HEAD"
+            case "--url": found.url = try value(word)
+            case let flag where Self.skipped.contains(flag): _ = try value(word)
+            case let flag where flag.utf8.first == UInt8(ascii: "-"): continue
+            default: found.url = word
             }
         }
-        guard let url, let target = Self.target(url.contains("://") ? url : "http://" + url) else {
-            throw fail(line, "the command has no URL", "Complete the command.")
-        }
-        var body = parts.joined(separator: "&")
+        return found
+    }
+
+    private mutating func add(command words: [String], _ line: Int) throws(RecordingError) {
+        let found = try command(words, line)
+        guard let url = found.url,
+            let target = Self.target(url.contains("://") ? url : "http://" + url)
+        else { throw fail(line, "the command has no URL", "Complete the command.") }
+        var body = found.parts.joined(separator: "&")
         var full = target
-        if isQuery, !body.isEmpty {
+        if found.isQuery, !body.isEmpty {
             full += (target.contains("?") ? "&" : "?") + body
             body = ""
         }
-        let verb = method ?? (body.isEmpty ? "GET" : "POST")
+        let verb = found.method ?? (body.isEmpty ? "GET" : "POST")
         guard Self.isMethod(verb) else {
             throw fail(line, "'\(verb)' is no method", "Write it in capitals: -X POST.")
         }
+        var fields = found.fields
         if !body.isEmpty, fields.value(of: "content-type") == nil {
             let type =
                 (try? JSONValue(parsing: body)) == nil

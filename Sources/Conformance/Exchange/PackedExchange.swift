@@ -1,0 +1,247 @@
+/// An exchange as the journal stores it: numbers in place, every text and body in one blob.
+struct PackedExchange: Sendable {
+    var sequence: Int32
+    var from: UInt8
+    var to: UInt8
+    var purposeKind: UInt8
+    var outcomeKind: UInt8
+    var detail: Int32
+    var status: Int32
+    var at: Int64
+    var invoked: Int64
+    /// -1 while pending.
+    var completed: Int64
+    var namespace: String
+    var blob: [UInt8]
+
+    static let empty = PackedExchange(
+        Exchange(
+            from: .assay,
+            to: .assay,
+            namespace: "",
+            purpose: .call,
+            at: Instant(milliseconds: 0),
+            request: HTTPMessage.Request("", "")
+        )
+    )
+
+    var byteCount: Int { Journal.entryOverhead + blob.count }
+
+    init(_ exchange: Exchange) {
+        sequence = Int32(clamping: exchange.sequence)
+        from = exchange.from.rawValue
+        to = exchange.to.rawValue
+        at = exchange.at.milliseconds
+        invoked = exchange.invoked
+        completed = exchange.completed ?? -1
+        namespace = exchange.namespace
+        detail = 0
+        status = 0
+        var writer = BlobWriter()
+        purposeKind = 0
+        outcomeKind = 0
+        blob = []
+        purposeKind = pack(exchange.purpose, &writer)
+        writer.write(exchange.request.method)
+        writer.write(exchange.request.target)
+        writer.write(exchange.request.fields)
+        writer.write(exchange.request.body)
+        let phone = exchange.phone.map { [$0.name] + ($0.load.map { [$0] } ?? []) } ?? []
+        writer.write(phone.count)
+        for text in phone { writer.write(text) }
+        outcomeKind = pack(exchange.outcome, &writer)
+        writer.write(exchange.effects.count)
+        for effect in exchange.effects {
+            writer.write(effect.kind)
+            writer.write(effect.recipients.count)
+            for recipient in effect.recipients { writer.write(recipient) }
+            writer.write(effect.content.bytes)
+            writer.write(effect.idempotencyKey ?? "")
+        }
+        // An exact copy: a buffer that grew by doubling would hold twice what it needs.
+        blob = writer.bytes.withUnsafeBufferPointer { Array($0) }
+    }
+
+    /// Writes what a purpose says, and gives the number of its kind.
+    private mutating func pack(_ purpose: Exchange.Purpose, _ writer: inout BlobWriter) -> UInt8 {
+        switch purpose {
+        case .call: return 0
+        case .sentinel: return 1
+        case .delivery(let name, let attempt):
+            detail = Int32(clamping: attempt)
+            writer.write(name)
+            return 2
+        case .registration(let user):
+            writer.write(user)
+            return 3
+        case .probe(let name, let user):
+            writer.write(name)
+            writer.write(user)
+            return 4
+        case .restart(let text):
+            writer.write(text)
+            return 5
+        case .appCall(let name):
+            writer.write(name)
+            return 6
+        case .gesture(let name):
+            writer.write(name)
+            return 7
+        case .screen: return 8
+        }
+    }
+
+    /// Writes what an outcome says, and gives the number of its kind.
+    private mutating func pack(_ outcome: Exchange.Outcome, _ writer: inout BlobWriter) -> UInt8 {
+        switch outcome {
+        case .pending: return 0
+        case .requestCut: return 1
+        case .answered(let response):
+            pack(response, &writer)
+            return 2
+        case .answerLost(nil): return 3
+        case .answerLost(let response?):
+            pack(response, &writer)
+            return 4
+        case .failed(let failure, let text):
+            status = Int32(failure.rawValue)
+            writer.write(text)
+            return 5
+        }
+    }
+
+    private mutating func pack(_ response: HTTPMessage.Response, _ writer: inout BlobWriter) {
+        status = Int32(clamping: response.status)
+        writer.write(response.fields)
+        writer.write(response.body)
+    }
+
+    var exchange: Exchange {
+        var reader = BlobReader(bytes: blob)
+        let purpose: Exchange.Purpose =
+            switch purposeKind {
+            case 1: .sentinel
+            case 2: .delivery(name: reader.text(), attempt: Int(detail))
+            case 3: .registration(user: reader.text())
+            case 4: .probe(name: reader.text(), user: reader.text())
+            case 5: .restart(reader.text())
+            case 6: .appCall(reader.text())
+            case 7: .gesture(reader.text())
+            case 8: .screen
+            default: .call
+            }
+        let request = HTTPMessage.Request(
+            reader.text(),
+            reader.text(),
+            fields: reader.fields(),
+            body: reader.data()
+        )
+        let phone = (0..<reader.count()).map { _ in reader.text() }
+        func response() -> HTTPMessage.Response {
+            HTTPMessage.Response(Int(status), fields: reader.fields(), body: reader.data())
+        }
+        let outcome: Exchange.Outcome =
+            switch outcomeKind {
+            case 1: .requestCut
+            case 2: .answered(response())
+            case 3: .answerLost(nil)
+            case 4: .answerLost(response())
+            case 5:
+                .failed(Exchange.Failure(rawValue: UInt8(status)) ?? .closed, reader.text())
+            default: .pending
+            }
+        let effects = (0..<reader.count()).map { _ in
+            let kind = reader.text()
+            let recipients = (0..<reader.count()).map { _ in reader.text() }
+            let content = (try? JSONValue(parsing: reader.data())) ?? .null
+            let key = reader.text()
+            return Effect(
+                kind: kind,
+                recipients: recipients,
+                content: content,
+                idempotencyKey: key.isEmpty ? nil : key
+            )
+        }
+        return Exchange(
+            from: Exchange.Party(rawValue: from) ?? .assay,
+            to: Exchange.Party(rawValue: to) ?? .assay,
+            namespace: namespace,
+            purpose: purpose,
+            at: Instant(milliseconds: at),
+            request: request,
+            phone: phone.first.map { PhoneRef($0, load: phone.count > 1 ? phone[1] : nil) },
+            sequence: Int(sequence),
+            invoked: invoked,
+            completed: completed < 0 ? nil : completed,
+            outcome: outcome,
+            effects: effects
+        )
+    }
+}
+
+/// Appends texts with their length in front, in base 128.
+private struct BlobWriter {
+    var bytes: [UInt8] = []
+
+    mutating func write(_ count: Int) {
+        var rest = UInt(count)
+        while rest >= 0x80 {
+            bytes.append(UInt8(rest & 0x7f) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
+    }
+
+    mutating func write(_ data: [UInt8]) {
+        write(data.count)
+        bytes.append(contentsOf: data)
+    }
+
+    mutating func write(_ text: String) {
+        write(text.utf8.count)
+        bytes.append(contentsOf: text.utf8)
+    }
+
+    mutating func write(_ fields: [HTTPMessage.Field]) {
+        write(fields.count)
+        for field in fields {
+            write(field.name)
+            write(field.value)
+        }
+    }
+}
+
+/// Reads what `BlobWriter` wrote; both are private to one process, so nothing is checked twice.
+private struct BlobReader {
+    let bytes: [UInt8]
+    var index = 0
+
+    init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    mutating func count() -> Int {
+        var value: UInt = 0
+        var shift: UInt = 0
+        while index < bytes.count {
+            let byte = bytes[index]
+            index += 1
+            value |= UInt(byte & 0x7f) << shift
+            if byte < 0x80 { break }
+            shift += 7
+        }
+        return Int(value)
+    }
+
+    mutating func data() -> [UInt8] {
+        let length = count()
+        defer { index += length }
+        return Array(bytes[index..<(index + length)])
+    }
+
+    mutating func text() -> String { String(decoding: data(), as: UTF8.self) }
+
+    mutating func fields() -> [HTTPMessage.Field] {
+        (0..<count()).map { _ in HTTPMessage.Field(text(), text()) }
+    }
+}

@@ -1,0 +1,40 @@
+/// `‹kind:fingerprint›` or `‹kind fingerprint›`: what stands where a secret stood.
+package enum SecretMark {
+    static let opening: [UInt8] = Array("‹".utf8)
+    static let closing: [UInt8] = Array("›".utf8)
+    /// A longer one is none of ours, in bytes.
+    private static let lengthMax = 80
+
+    /// Whether the whole text is such a mark.
+    package static func isMark(_ text: String) -> Bool {
+        guard text.hasPrefix("‹") else { return false }
+        let bytes = Array(text.utf8)
+        return end(in: bytes, at: 0) == bytes.count
+    }
+
+    /// Where a mark that begins at that place ends; nil when none begins there.
+    static func end(in bytes: [UInt8], at start: Int) -> Int? {
+        guard bytes[start] == opening[0], bytes[start...].starts(with: opening) else { return nil }
+        let limit = min(bytes.count, start + lengthMax)
+        var index = start + opening.count
+        let kindStart = index
+        while index < limit, (97...122).contains(bytes[index]) { index += 1 }
+        guard SecretNames.kinds.contains(String(decoding: bytes[kindStart..<index], as: UTF8.self))
+        else { return nil }
+        if index < limit, bytes[index] == UInt8(ascii: ":") || bytes[index] == UInt8(ascii: " ") {
+            index += 1
+            while index < limit, isFingerprint(bytes[index]) { index += 1 }
+        }
+        guard index < bytes.count, bytes[index...].starts(with: closing) else { return nil }
+        return index + closing.count
+    }
+
+    /// Digits and letters of a fingerprint, or the name of a declared secret.
+    private static func isFingerprint(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 48...57, 65...90, 97...122, UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+}

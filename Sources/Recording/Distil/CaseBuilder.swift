@@ -1,0 +1,359 @@
+internal import Conformance
+
+extension Distiller {
+    /// One group's part of the session.
+    ///
+    /// Calls are what the backend sent to providers because of it.
+    struct CaseBuilder {
+        /// Headers that say nothing about the backend.
+        private static let noise: Set<String> = [
+            "host", "user-agent", "accept", "accept-encoding", "accept-language", "content-length",
+            "connection", "date", "server", "via", "x-request-id", "traceparent", "tracestate",
+            "origin",
+            "referer", "cache-control", "pragma", "dnt", "te", "transfer-encoding", "keep-alive",
+            "expect", "upgrade-insecure-requests", "x-forwarded-for", "x-forwarded-proto",
+            "x-forwarded-host", "x-real-ip", "forwarded", "priority",
+        ]
+
+        let users: SessionUsers
+        let recording: Recording
+        let options: Options
+        private var names: [String: Int] = [:]
+        private var namer: TemplateNamer
+        /// The moment that relative times count from; nil: the earliest that an event carries.
+        var base: Instant?
+        /// When all of it took place, by a real clock and with some slack.
+        var session: ClosedRange<Instant>
+        /// Tells the contracts of one session apart.
+        var suffix = ""
+
+        init(users: SessionUsers, recording: Recording, options: Options) {
+            self.users = users
+            self.recording = recording
+            self.options = options
+            let began = recording.header.began
+            let microseconds = recording.exchanges.map { $0.completed ?? $0.invoked }.max() ?? 0
+            session = (began - .seconds(3))...(began + .microseconds(microseconds) + .seconds(3))
+            namer = TemplateNamer(users: users, base: began, session: session, reused: [])
+        }
+
+        mutating func contract(
+            _ exchanges: [Exchange],
+            calls: [Exchange]
+        ) -> Contract? {
+            guard !exchanges.isEmpty else { return nil }
+            namer = TemplateNamer(
+                users: users,
+                base: base ?? earliest(exchanges),
+                session: session,
+                reused: reused(in: exchanges)
+            )
+            var steps: [Step] = []
+            var deliveries: [String: (name: String, body: [UInt8])] = [:]
+            let volatile = volatilePlaces(exchanges)
+            let polls = polls(exchanges)
+            for (index, exchange) in exchanges.enumerated() where !polls.contains(index) {
+                if exchange.from == .app {
+                    steps.append(request(exchange, volatile[index] ?? []))
+                } else {
+                    steps.append(delivery(exchange, &deliveries))
+                }
+            }
+            let named = steps.flatMap { step -> [String] in
+                switch step {
+                case .request(let request): request.users
+                case .deliver(let delivery): delivery.users
+                default: []
+                }
+            }
+            let user = named.first
+            var expectation = Expectation(answers: .statuses([200]))
+            expectation.effects = effects(calls)
+            let day = recording.header.began.description.prefix(10)
+            let place = SourceLocation(path: options.source, line: 1, column: 1)
+            var contract = Contract(
+                id: options.id + suffix,
+                variant: "",
+                title: title(exchanges, user),
+                clause: "G-01",
+                level: .must,
+                source: options.source,
+                needs: expectation.effects.contains { $0.countMin > 0 } ? [.push] : [],
+                given: trouble(calls).map { [.provider($0)] } ?? [],
+                steps: steps,
+                expectation: expectation,
+                location: place
+            )
+            contract.provenance = Provenance(
+                recorded: Instant(iso8601: day + "T00:00:00Z") ?? recording.header.began,
+                ageMax: options.ageMax,
+                location: place
+            )
+            contract.values = namer.values
+            return contract
+        }
+
+        private func title(_ exchanges: [Exchange], _ user: String?) -> String {
+            let events = exchanges.filter { $0.from != .app }.count
+            let calls = exchanges.count - events
+            let parts = [
+                calls == 0 ? nil : calls == 1 ? "a request" : "\(calls) requests",
+                events == 0 ? nil : events == 1 ? "an event" : "\(events) events",
+            ].compactMap { $0 }.joined(separator: " and ")
+            let whom = user.map { " of \($0)" } ?? ""
+            return (parts + whom + " end as they were recorded").capitalisedFirst
+        }
+
+        /// The earliest time that an event carries, else the first exchange.
+        private func earliest(_ exchanges: [Exchange]) -> Instant {
+            let times = exchanges.filter { $0.from != .app }.flatMap { exchange -> [Instant] in
+                guard let body = try? JSONValue(parsing: exchange.request.body) else { return [] }
+                let event = body["event"] ?? body
+                return ["event_timestamp_ms", "purchased_at_ms", "event_created_at_ms"]
+                    .compactMap { event[$0].flatMap(TemplateNamer.milliseconds) }
+            }
+            return times.min() ?? exchanges.first?.at ?? recording.header.began
+        }
+
+        /// Every text and number of the requests that came after the first answer.
+        private func reused(in exchanges: [Exchange]) -> Set<String> {
+            var found: Set<String> = []
+            for exchange in exchanges.dropFirst() {
+                for part in exchange.request.target.split(whereSeparator: { "/?&=".contains($0) }) {
+                    found.insert(String(part).percentDecoded)
+                }
+                for field in exchange.request.fields {
+                    for word in field.value.split(separator: " ") { found.insert(String(word)) }
+                }
+                if let body = try? JSONValue(parsing: exchange.request.body) {
+                    _ = body.mapLeaves { leaf in
+                        switch leaf {
+                        case .string(let text): found.insert(text)
+                        case .number(let number): found.insert(number.description)
+                        default: break
+                        }
+                        return leaf
+                    }
+                }
+            }
+            return found
+        }
+
+        /// Reads that were asked again at once: how often, and what the first ones saw, was a matter of
+        /// time.
+        private func polls(_ exchanges: [Exchange]) -> Set<Int> {
+            Set(
+                zip(exchanges, exchanges.dropFirst()).enumerated().filter { _, pair in
+                    isSameRead(pair.0, pair.1)
+                }.map(\.offset)
+            )
+        }
+
+        /// Whether the same caller asked the same thing twice.
+        private func isSameRead(_ left: Exchange, _ right: Exchange) -> Bool {
+            left.request.method == "GET" && right.request.method == "GET"
+                && left.request.target == right.request.target
+                && meaningful(left.request.fields) == meaningful(right.request.fields)
+        }
+
+        private func meaningful(_ fields: [HTTPMessage.Field]) -> [HTTPMessage.Field] {
+            fields.filter { field in
+                let key = field.name.lowercased()
+                return !Self.noise.contains(key) && !key.hasPrefix("sec-")
+                    && !key.hasPrefix("x-assay")
+            }
+        }
+
+        /// Places that differ between two equal reads with nothing in between.
+        private func volatilePlaces(_ exchanges: [Exchange]) -> [Int: [JSONPointer]] {
+            var places: [Int: [JSONPointer]] = [:]
+            for (index, pair) in zip(exchanges, exchanges.dropFirst()).enumerated() {
+                guard isSameRead(pair.0, pair.1),
+                    pair.0.response?.status == pair.1.response?.status,
+                    let left = (pair.0.response?.body).flatMap({ try? JSONValue(parsing: $0) }),
+                    let right = (pair.1.response?.body).flatMap({ try? JSONValue(parsing: $0) })
+                else { continue }
+                let differing = left.differences(from: right).map(\.pointer)
+                places[index, default: []] += differing
+                places[index + 1, default: []] += differing
+            }
+            return places
+        }
+
+        // MARK: Steps
+
+        private mutating func unique(_ name: String) -> String {
+            names[name, default: 0] += 1
+            let count = names[name] ?? 1
+            return count == 1 ? name : "\(name)-\(count)"
+        }
+
+        private mutating func request(_ exchange: Exchange, _ volatile: [JSONPointer]) -> Step {
+            let target = namer.target(exchange.request.target)
+            // `get-subscriptions` for GET /api/subscriptions/{{user.ada}}.
+            let words = exchange.request.path.split(separator: "/").map(String.init)
+                .filter { word in
+                    word.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "-" || $0 == "_") }
+                        && users.userByID[word] == nil
+                }
+            let name = ([exchange.request.method.lowercased()] + words.suffix(1))
+                .joined(separator: "-")
+            var request = AppRequest(
+                name: unique(name),
+                method: exchange.request.method,
+                target: target
+            )
+            let type = exchange.request[field: "content-type"] ?? ""
+            for field in meaningful(exchange.request.fields) {
+                let key = field.name.lowercased()
+                if key == "content-type", type.hasPrefix("application/json") { continue }
+                request.fields.append(HTTPMessage.Field(key, namer.text(field.value)))
+            }
+            if let value = try? JSONValue(parsing: exchange.request.body) {
+                request.body = .json(namer.request(value))
+            } else if let text = String(validating: exchange.request.body, as: UTF8.self),
+                !text.isEmpty
+            {
+                request.body = .text(namer.text(text))
+            }
+            request.answer = pattern(exchange, volatile)
+            return .request(request)
+        }
+
+        private mutating func delivery(
+            _ exchange: Exchange,
+            _ deliveries: inout [String: (name: String, body: [UInt8])]
+        ) -> Step {
+            let body = try? JSONValue(parsing: exchange.request.body)
+            let event = body?["event"] ?? body
+            let type = event?["type"]?.string ?? event?["event_name"]?.string ?? "event"
+            let eventID = event?["id"]?.string ?? event?["event_id"]?.string
+            let name = unique(type.lowercased().replacing("_", with: "-"))
+            var delivery: Delivery
+            if let eventID, let earlier = deliveries[eventID],
+                earlier.body == exchange.request.body
+            {
+                delivery = Delivery(name: name, subject: .repeats(earlier.name))
+            } else if let body {
+                if let eventID {
+                    deliveries[eventID] = (name, exchange.request.body)
+                    namer.name(eventID: eventID, of: name)
+                }
+                delivery = Delivery(name: name, subject: .body(templated(body)))
+            } else {
+                let text = String(decoding: exchange.request.body, as: UTF8.self)
+                delivery = Delivery(name: name, subject: .raw(.text(text)))
+            }
+            delivery.provider = exchange.from
+            if exchange.from == .revenueCat, exchange.request[field: "authorization"] == nil {
+                delivery.authorization = .missing
+            }
+            let pattern = pattern(exchange, [])
+            delivery.answerPattern = pattern
+            delivery.answers = .statuses([pattern.status])
+            return .deliver(delivery)
+        }
+
+        /// The body of an event; its own id belongs to the delivery.
+        private mutating func templated(_ body: JSONValue) -> JSONValue {
+            var named = namer.request(body)
+            for place in ["/event/id", "/id", "/event_id"] {
+                guard let pointer = JSONPointer(place), let id = body[pointer]?.string,
+                    let template = namer.eventTemplate(id)
+                else { continue }
+                named.set(pointer, to: .string(template))
+            }
+            return named
+        }
+
+        private mutating func pattern(
+            _ exchange: Exchange,
+            _ volatile: [JSONPointer]
+        ) -> AnswerPattern {
+            let place = SourceLocation(path: options.source, line: 1, column: 1)
+            guard let response = exchange.response else {
+                return AnswerPattern(status: 0, location: place)
+            }
+            var pattern = AnswerPattern(status: response.status, location: place)
+            for field in response.fields {
+                let key = field.name.lowercased()
+                guard key == "location" || key == "set-cookie" else { continue }
+                pattern.fields.append(HTTPMessage.Field(key, namer.text(field.value)))
+            }
+            if let value = try? JSONValue(parsing: response.body) {
+                var named = namer.answer(value)
+                for pointer in volatile where named[pointer] != nil {
+                    named.set(pointer, to: "{{any}}")
+                }
+                pattern.body = .json(named)
+            }
+            return pattern
+        }
+
+        // MARK: Effects
+
+        /// How OneSignal failed in the session, call by call, so that it fails again; nil when it
+        /// never did.
+        private func trouble(_ calls: [Exchange]) -> ProviderPlan? {
+            var answers = calls.filter { $0.to == .oneSignal && $0.request.method != "GET" }
+                .map { call -> ProviderPlan.Answer in
+                    switch call.outcome {
+                    case .answered(let response) where response.status >= 400:
+                        .status(response.status)
+                    case .answered, .pending: .asUsual
+                    case .answerLost: .loseAnswer
+                    case .failed, .requestCut: .reset
+                    }
+                }
+            while answers.last == .asUsual { answers.removeLast() }
+            return answers.isEmpty || answers.count > 20
+                ? nil : ProviderPlan(provider: .oneSignal, answers: answers)
+        }
+
+        /// What the providers were told, each message with its number, and how many there were.
+        private mutating func effects(_ exchanges: [Exchange]) -> [EffectExpectation] {
+            let place = SourceLocation(path: options.source, line: 1, column: 1)
+            var found: [EffectExpectation] = []
+            var totals: [String: Int] = ["onesignal.notification": 0]
+            for effect in exchanges.flatMap(\.effects) {
+                totals[effect.kind, default: 0] += 1
+                let user = effect.recipients.compactMap { users.userByID[$0] }.first
+                let says = namer.answer(effect.content)
+                if let index = found.firstIndex(where: {
+                    $0.kind == effect.kind && $0.user == user && $0.says == says
+                }) {
+                    found[index].countMin += 1
+                    found[index].countMax = found[index].countMin
+                    continue
+                }
+                var expectation = EffectExpectation(
+                    kind: effect.kind,
+                    user: user,
+                    countMin: 1,
+                    countMax: 1,
+                    hasSteadyKey: false,
+                    location: place
+                )
+                expectation.says = says
+                found.append(expectation)
+            }
+            for (kind, count) in totals.sorted(by: { $0.key < $1.key }) {
+                found.append(
+                    EffectExpectation(
+                        kind: kind,
+                        user: nil,
+                        countMin: count,
+                        countMax: count,
+                        hasSteadyKey: false,
+                        location: place
+                    )
+                )
+            }
+            return found
+        }
+    }
+}
+
+extension String {
+    fileprivate var capitalisedFirst: String { prefix(1).uppercased() + dropFirst() }
+}
