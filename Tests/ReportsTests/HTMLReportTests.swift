@@ -1,0 +1,169 @@
+import Conformance
+import Reports
+import Testing
+
+/// The page is built from texts that strangers wrote, and opens in a browser.
+@Suite("HTML report")
+struct HTMLReportTests {
+    /// Every tag of a page with its attributes; nil where a text broke out of its place.
+    private struct Page {
+        struct Tag { let name: String, attributes: [String: String] }
+
+        var tags: [Tag] = []
+        var text = ""
+        var isWellFormed = true
+
+        init(_ page: String) {
+            var rest = Array(page.unicodeScalars)[...]
+            while let scalar = rest.popFirst() {
+                if scalar == ">" { isWellFormed = isWellFormed && isInStyle }
+                guard scalar == "<" else {
+                    text.unicodeScalars.append(scalar)
+                    continue
+                }
+                var inside = ""
+                while let next = rest.popFirst(), next != ">" { inside.unicodeScalars.append(next) }
+                add(inside)
+            }
+        }
+
+        private var isInStyle: Bool { tags.last?.name == "style" }
+
+        private mutating func add(_ inside: String) {
+            let parts = inside.split(separator: " ", maxSplits: 1).map(String.init)
+            guard let name = parts.first else { return isWellFormed = false }
+            var attributes: [String: String] = [:]
+            var rest = parts.count > 1 ? parts[1] : ""
+            while !rest.isEmpty {
+                let name = String(rest.prefix { !"= ".contains($0) })
+                rest = String(rest.dropFirst(name.count))
+                var value = ""
+                if rest.hasPrefix("=\"") {
+                    value = String(rest.dropFirst(2).prefix { $0 != "\"" })
+                    rest = String(rest.dropFirst(value.count + 3))
+                } else if rest.hasPrefix("=") {
+                    value = String(rest.dropFirst().prefix { $0 != " " })
+                    rest = String(rest.dropFirst(value.count + 1))
+                }
+                attributes[name] = value
+                rest = String(rest.drop { $0 == " " })
+            }
+            tags.append(Tag(name: name, attributes: attributes))
+        }
+    }
+
+    private static let tags: Set<String> = [
+        "!doctype", "html", "head", "meta", "title", "style", "body", "header", "h1", "h2", "p",
+        "span", "section", "div", "b", "ul", "li", "details", "summary", "code", "dl", "dt", "dd",
+        "pre", "table", "thead", "tbody", "tr", "td", "th", "br",
+    ]
+    private static let attributes: Set<String> = [
+        "class", "title", "lang", "charset", "name", "content", "open", "html",
+    ]
+
+    @Test("planted markup stays text", arguments: ReportStory.hostile)
+    func markup(text: String) {
+        let page = Page(HTMLReport.render(ReportStory.planted(text)))
+        #expect(page.isWellFormed)
+        for tag in page.tags {
+            let name = tag.name.hasPrefix("/") ? String(tag.name.dropFirst()) : tag.name
+            #expect(Self.tags.contains(name.lowercased()), "a tag of its own: \(tag.name)")
+            for attribute in tag.attributes.keys {
+                #expect(Self.attributes.contains(attribute), "an attribute: \(attribute)")
+            }
+        }
+    }
+
+    @Test("the page has as many tags whatever is planted", arguments: ReportStory.hostile)
+    func shape(text: String) {
+        let plain = Page(HTMLReport.render(ReportStory.planted("plain")))
+        let page = Page(HTMLReport.render(ReportStory.planted(text)))
+        #expect(page.tags.map(\.name) == plain.tags.map(\.name))
+    }
+
+    @Test("texts of any kind break nothing", arguments: 0..<UInt64(60))
+    func anything(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let pieces = ["<", ">", "\"", "&", "'", "\u{301}", "a", " ", "=", "/", "-", "\n", "é"]
+        let text = (0..<12).map { _ in pieces.randomElement(using: &generator) ?? "x" }.joined()
+        let plain = Page(HTMLReport.render(ReportStory.planted("plain")))
+        let page = Page(HTMLReport.render(ReportStory.planted(text)))
+        #expect(page.isWellFormed)
+        #expect(page.tags.map(\.name) == plain.tags.map(\.name))
+    }
+
+    @Test func `what was planted can be read`() {
+        let page = HTMLReport.render(ReportStory.planted("<b>&\"bold\"</b>"))
+        #expect(page.contains("&lt;b&gt;&amp;&quot;bold&quot;&lt;/b&gt;"))
+        #expect(!page.contains("<b>&"))
+    }
+
+    @Test func `nothing is loaded from elsewhere`() {
+        let page = HTMLReport.render(
+            ReportStory.report(Verdict.allCases.map { ReportStory.result($0) })
+        )
+        for part in ["<script", "<link", "src=", "href=", "url(", "@import", "http-equiv"] {
+            #expect(!page.contains(part), "\(part)")
+        }
+    }
+
+    @Test(
+        "only what is not green has a block, and only failures are open",
+        arguments: Verdict.allCases
+    )
+    func blocks(verdict: Verdict) {
+        let page = HTMLReport.render(ReportStory.report([ReportStory.result(verdict)]))
+        #expect(page.contains("<details") == (verdict != .passed))
+        #expect(page.contains("<details open>") == (verdict == .failed))
+        #expect(page.contains("<code>a/b/c</code>"), "every case stands in the table")
+    }
+
+    @Test func `a case that is declared unsupported is quiet`() {
+        let quiet = ReportStory.result(.notRun) { $0.isDeclaredUnsupported = true }
+        #expect(!HTMLReport.render(ReportStory.report([quiet])).contains("<details"))
+    }
+
+    @Test func `the page counts clauses and verdicts`() {
+        let page = HTMLReport.render(
+            ReportStory.report([
+                ReportStory.result(.passed), ReportStory.result(.failed, "a/b/d"),
+                ReportStory.result(.passed, "a/b/e") { $0.contract.clause = "S-04" },
+            ])
+        )
+        #expect(page.contains("<b>1 of 2</b><span>clauses proven</span>"))
+        #expect(page.contains("<b>2</b><span>passed</span>"))
+        #expect(page.contains("<b>1</b><span>failed</span>"))
+        #expect(page.contains("<span class=\"chip failed\" title=\"failed\">S-03</span>"))
+        #expect(page.contains("<span class=\"chip proven\" title=\"proven\">S-04</span>"))
+        #expect(!page.contains(">grade<"), "a part of the suite has no grade")
+    }
+
+    @Test func `a whole suite has its grade`() {
+        let page = HTMLReport.render(
+            ReportStory.report([ReportStory.result(.passed)], isWhole: true)
+        )
+        #expect(page.contains("<span>grade</span>"))
+    }
+
+    @Test(
+        "times have three digits behind the point",
+        arguments: [
+            (0.0, "0.000"), (0.0004, "0.000"), (0.0125, "0.013"), (1.5, "1.500"),
+            (61.0499, "61.050"), (0.9996, "1.000"),
+        ]
+    )
+    func seconds(seconds: Double, text: String) {
+        let page = HTMLReport.render(
+            ReportStory.report([ReportStory.result(.passed) { $0.seconds = seconds }])
+        )
+        #expect(page.contains("<td class=num>\(text)</tr>"))
+    }
+
+    @Test func `at most six findings are told of one case`() {
+        let many = ReportStory.result(.failed) { result in
+            result.findings = (0..<9).map { Finding(.noAnswer, expected: "e\($0)", actual: "a") }
+        }
+        let page = HTMLReport.render(ReportStory.report([many]))
+        #expect(page.contains("<dd>e5") && !page.contains("<dd>e6"))
+    }
+}

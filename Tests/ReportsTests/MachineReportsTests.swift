@@ -1,0 +1,322 @@
+import Conformance
+import Reports
+import Testing
+
+/// Reports that programs read: whatever stands in them, they keep their form.
+@Suite("Reports for machines")
+struct MachineReportsTests {
+    // MARK: JUnit
+
+    /// XML as a strict reader sees it: elements with attributes, and the text in them.
+    private struct XML {
+        var elements: [(name: String, attributes: [String: String], text: String)] = []
+        var problem: String?
+
+        init(_ document: String) {
+            var open: [Int] = []
+            var rest = Array(document.unicodeScalars)[...]
+            while let scalar = rest.popFirst(), problem == nil {
+                guard scalar == "<" else {
+                    if let last = open.last { elements[last].text.unicodeScalars.append(scalar) }
+                    if scalar.value < 0x20, scalar != "\n" { problem = "a control character" }
+                    continue
+                }
+                var inside = ""
+                var isQuoted = false
+                while let next = rest.popFirst() {
+                    if next == "\"" { isQuoted.toggle() }
+                    if next == "<" { problem = "a tag in a tag" }
+                    if next == ">", !isQuoted { break }
+                    inside.unicodeScalars.append(next)
+                }
+                if inside.hasPrefix("?") { continue }
+                if inside.hasPrefix("/") {
+                    guard let last = open.popLast(), "/" + elements[last].name == inside else {
+                        problem = "\(inside) closes nothing"
+                        return
+                    }
+                    continue
+                }
+                let isClosed = inside.hasSuffix("/")
+                read(isClosed ? String(inside.dropLast()) : inside)
+                if !isClosed { open.append(elements.count - 1) }
+            }
+            if !open.isEmpty { problem = problem ?? "an element is not closed" }
+        }
+
+        private mutating func read(_ inside: String) {
+            let name = String(inside.prefix { $0 != " " })
+            var attributes: [String: String] = [:]
+            var rest = String(inside.dropFirst(name.count))
+            while let sign = rest.firstRange(of: "=\"") {
+                let key = rest[..<sign.lowerBound].drop { $0 == " " }
+                let value = rest[sign.upperBound...].prefix { $0 != "\"" }
+                if attributes.updateValue(Self.plain(String(value)), forKey: String(key)) != nil {
+                    problem = "\(key) stands twice"
+                }
+                rest = String(rest[value.endIndex...].dropFirst())
+            }
+            if !rest.allSatisfy({ $0 == " " }) { problem = "'\(rest)' is no attribute" }
+            elements.append((name, attributes, ""))
+        }
+
+        static func plain(_ text: String) -> String {
+            [
+                ("&quot;", "\""), ("&lt;", "<"), ("&gt;", ">"), ("&#10;", "\n"), ("&#9;", "\t"),
+                ("&amp;", "&"),
+            ].reduce(text) { $0.replacing($1.0, with: $1.1) }
+        }
+    }
+
+    @Test("JUnit stays XML", arguments: ReportStory.hostile)
+    func junit(text: String) {
+        let document = JUnitReport.render(ReportStory.planted(text))
+        let xml = XML(document)
+        #expect(xml.problem == nil)
+        #expect(xml.elements.count { $0.name == "testcase" } == Verdict.allCases.count)
+        #expect(!document.unicodeScalars.contains { $0.value == 0xfffe || $0.value == 0xffff })
+    }
+
+    @Test func `what was found can be read out of JUnit again`() throws {
+        let text = "<two> & \"more\"\n\tthan 'one'"
+        let failed = ReportStory.result(.failed) {
+            $0.findings = [Finding(.effectExtra, expected: "one", actual: text)]
+        }
+        let xml = XML(JUnitReport.render(ReportStory.report([failed])))
+        let failure = try #require(xml.elements.first { $0.name == "failure" })
+        #expect(failure.attributes["message"] == "E202 effect-extra: " + text)
+        #expect(failure.attributes["type"] == "E202")
+        #expect(XML.plain(failure.text).contains("actual: " + text))
+    }
+
+    private static let kinds: [(Verdict, Bool, String?)] = [
+        (.passed, false, nil), (.failed, false, "failure"), (.unexpectedPass, false, "failure"),
+        (.knownFailure, false, "skipped"), (.inconclusive, false, "error"),
+        (.notRun, false, "error"), (.notRun, true, "skipped"),
+    ]
+
+    @Test("each verdict is what JUnit has for it, and is counted so", arguments: kinds)
+    func verdicts(verdict: Verdict, isUnsupported: Bool, element: String?) throws {
+        let result = ReportStory.result(verdict) { $0.isDeclaredUnsupported = isUnsupported }
+        let xml = XML(
+            JUnitReport.render(ReportStory.report([result, ReportStory.result(.passed)]))
+        )
+        #expect(xml.problem == nil)
+        let inner = xml.elements.map(\.name).filter {
+            ["failure", "skipped", "error"].contains($0)
+        }
+        #expect(inner == (element.map { [$0] } ?? []))
+        for name in ["testsuites", "testsuite"] {
+            let counts = try #require(xml.elements.first { $0.name == name }).attributes
+            #expect(counts["tests"] == "2")
+            #expect(counts["failures"] == (element == "failure" ? "1" : "0"))
+            #expect(counts["errors"] == (element == "error" ? "1" : "0"))
+            #expect(counts["skipped"] == (element == "skipped" ? "1" : "0"))
+        }
+    }
+
+    @Test func `a folder of contracts is a suite, and its cases are named without it`() {
+        let xml = XML(
+            JUnitReport.render(
+                ReportStory.report([
+                    ReportStory.result(.passed, "b/two/x"), ReportStory.result(.passed, "a/one/y"),
+                    ReportStory.result(.passed, "b/two/z") { $0.contract.variant = "copies:2" },
+                    ReportStory.result(.passed, "alone"),
+                ])
+            )
+        )
+        let suites = xml.elements.filter { $0.name == "testsuite" }
+        #expect(suites.map { $0.attributes["name"] } == ["", "a/one", "b/two"])
+        let cases = xml.elements.filter { $0.name == "testcase" }
+        #expect(cases.map { $0.attributes["name"] } == ["alone", "y", "x", "z/copies:2"])
+        #expect(cases.map { $0.attributes["classname"] } == ["", "a.one", "b.two", "b.two"])
+    }
+
+    // MARK: GitHub
+
+    /// The commands of a text, taken apart as a forge does.
+    private func commands(
+        _ text: String
+    ) throws -> [(level: String, properties: [String: String], message: String)] {
+        try text.split(separator: "\n").map { line in
+            let parts = line.dropFirst(2).split(separator: "::", maxSplits: 1)
+            try #require(line.hasPrefix("::") && parts.count == 2, "no command: \(line)")
+            let words = parts[0].split(separator: " ", maxSplits: 1)
+            var properties: [String: String] = [:]
+            for pair in (words.count > 1 ? words[1] : "").split(separator: ",") {
+                let sides = pair.split(
+                    separator: "=",
+                    maxSplits: 1,
+                    omittingEmptySubsequences: false
+                )
+                properties[String(sides[0])] = Self.unescaped(String(sides[1]))
+            }
+            return (String(words[0]), properties, Self.unescaped(String(parts[1])))
+        }
+    }
+
+    private static func unescaped(_ text: String) -> String {
+        [("%3A", ":"), ("%2C", ","), ("%0A", "\n"), ("%0D", "\r"), ("%25", "%")]
+            .reduce(text) { $0.replacing($1.0, with: $1.1) }
+    }
+
+    @Test("an annotation stays one command, whatever it says", arguments: ReportStory.hostile)
+    func annotations(text: String) throws {
+        let plain = try commands(GitHubReport.render(ReportStory.planted("plain")))
+        let found = try commands(GitHubReport.render(ReportStory.planted(text)))
+        #expect(found.map(\.level) == plain.map(\.level))
+        #expect(
+            found.map { $0.properties.keys.sorted() } == plain.map { $0.properties.keys.sorted() }
+        )
+        #expect(found.dropLast().allSatisfy { $0.properties["title"]?.isEmpty == false })
+    }
+
+    @Test func `what was found can be read out of an annotation again`() throws {
+        let text = "50%: a, b\r\nand :: more"
+        let failed = ReportStory.result(.failed) {
+            $0.findings = [
+                Finding(
+                    .effectExtra,
+                    expected: "one",
+                    actual: text,
+                    remedy: "do it",
+                    location: ReportStory.location
+                )
+            ]
+        }
+        let found = try #require(
+            try commands(GitHubReport.render(ReportStory.report([failed]))).first
+        )
+        #expect(found.level == "error")
+        #expect(found.message == "expected: one\nactual: \(text)\ndo it")
+        #expect(found.properties["file"] == "contracts/a/b.yaml")
+        #expect(found.properties["line"] == "7" && found.properties["col"] == "3")
+        #expect(found.properties["title"] == "E202 a/b/c")
+    }
+
+    private static let levels: [(Verdict, Bool, [String])] = [
+        (.passed, false, ["notice"]), (.knownFailure, false, ["notice"]),
+        (.failed, false, ["error", "error"]), (.unexpectedPass, false, ["error", "error"]),
+        (.inconclusive, false, ["warning", "error"]), (.notRun, false, ["error", "error"]),
+        (.notRun, true, ["notice"]),
+    ]
+
+    @Test("verdicts have levels, and the last line has that of the run", arguments: levels)
+    func level(verdict: Verdict, isUnsupported: Bool, expected: [String]) throws {
+        let result = ReportStory.result(verdict) { $0.isDeclaredUnsupported = isUnsupported }
+        let text = GitHubReport.render(ReportStory.report([result]))
+        #expect(try commands(text).map(\.level) == expected)
+    }
+
+    // MARK: Badge
+
+    /// A whole suite in which so many grades' clauses passed.
+    private static func cases(_ grade: Standing.Grade) -> [CaseResult] {
+        [
+            ("S-01", Standing.Grade.receives), ("S-03", .idempotent), ("S-04", .resilient),
+            ("S-10", .complete),
+        ].map { clause, needed in
+            ReportStory.result(needed <= grade ? .passed : .inconclusive, "a/" + clause) {
+                $0.contract.clause = clause
+            }
+        }
+    }
+
+    private static let badges: [(Standing.Grade, String, String)] = [
+        (.none, "0 of 4 clauses", "red"), (.receives, "Receives · 1 of 4 clauses", "yellow"),
+        (.idempotent, "Idempotent · 2 of 4 clauses", "yellow"),
+        (.resilient, "Resilient · 3 of 4 clauses", "yellow"),
+        (.complete, "Complete · 4 of 4 clauses", "brightgreen"),
+    ]
+
+    @Test("a badge shows the grade of a whole suite", arguments: badges)
+    func badge(grade: Standing.Grade, message: String, color: String) throws {
+        let text = BadgeReport.render(ReportStory.report(Self.cases(grade), isWhole: true))
+        let badge = try JSONValue(parsing: text)
+        #expect(badge["message"]?.string == message)
+        #expect(badge["color"]?.string == color)
+        #expect(badge["isError"]?.bool == (grade != .complete))
+        #expect(badge["schemaVersion"] == 1 && badge["label"] == "assay")
+    }
+
+    @Test func `a part of the suite shows its clauses and no grade`() throws {
+        let green = try JSONValue(
+            parsing: BadgeReport.render(ReportStory.report(Self.cases(.complete)))
+        )
+        #expect(green["message"] == "4 of 4 clauses" && green["color"] == "green")
+        let red = try JSONValue(
+            parsing: BadgeReport.render(ReportStory.report(Self.cases(.resilient)))
+        )
+        #expect(red["message"] == "3 of 4 clauses" && red["color"] == "red")
+    }
+
+    @Test func `a complete backend whose list of failures is wrong is no brighter than yellow`()
+        throws
+    {
+        var report = ReportStory.report(Self.cases(.complete), isWhole: true)
+        report.cases.append(
+            ReportStory.result(.unexpectedPass, "a/x") { $0.contract.level = .should }
+        )
+        let badge = try JSONValue(parsing: BadgeReport.render(report))
+        #expect(badge["color"] == "yellow")
+    }
+
+    // MARK: JSON
+
+    @Test("the JSON report stays JSON, and says what was planted", arguments: ReportStory.hostile)
+    func json(text: String) throws {
+        let value = try JSONValue(parsing: JSONReport.render(ReportStory.planted(text)))
+        #expect(value["cases"]?.array?.count == Verdict.allCases.count)
+        let plain = try JSONValue(parsing: JSONReport.render(ReportStory.planted("plain")))
+        #expect(value.object?.keys == plain.object?.keys)
+    }
+
+    @Test("members are there where there is something to say", arguments: Verdict.allCases)
+    func members(verdict: Verdict) throws {
+        let bare = ReportStory.result(verdict)
+        let full = ReportStory.result(verdict) {
+            $0.note = "a note"
+            $0.overlap = 3
+            $0.runCount = 9
+            $0.volatile = ["p/x"]
+            $0.settling = .window(.milliseconds(5))
+            $0.isDeclaredUnsupported = true
+            $0.findings = [
+                Finding(.noAnswer, expected: "e", actual: "a", location: ReportStory.location)
+            ]
+            $0.findings[0].nearMiss = ["near"]
+        }
+        let cases = try JSONValue(parsing: JSONReport.render(ReportStory.report([bare, full])))[
+            "cases"
+        ]
+        let (plain, whole) = (cases?.array?.first, cases?.array?.last)
+        for key in ["overlap", "runs", "volatile", "settled", "unsupported"] {
+            #expect(plain?[key] == nil && whole?[key] != nil, "\(key)")
+        }
+        #expect(whole?["note"] == "a note" && whole?["overlap"] == 3 && whole?["runs"] == 9)
+        #expect(plain?["verdict"]?.string == verdict.rawValue)
+        let finding = whole?["findings"]?.array?.first
+        #expect(finding?["file"] == "contracts/a/b.yaml" && finding?["line"] == 7)
+        #expect(finding?["nearMiss"] == ["near"] && finding?["code"] == "E103")
+    }
+
+    @Test(
+        "the exit code of the report is that of the program",
+        arguments: [
+            ([Verdict.passed], 0), ([.failed], 1), ([.inconclusive], 5), ([.notRun], 5),
+            ([.knownFailure], 0), ([.unexpectedPass], 1), ([.passed, .failed, .inconclusive], 1),
+            ([], 0),
+        ] as [([Verdict], Int64)]
+    )
+    func exit(verdicts: [Verdict], code: Int64) throws {
+        let report = ReportStory.report(verdicts.map { ReportStory.result($0) })
+        let value = try JSONValue(parsing: JSONReport.render(report))
+        #expect(value["exit"]?.int64 == code)
+        for verdict in Verdict.allCases {
+            #expect(
+                value["summary"]?[verdict.rawValue]?.int64
+                    == Int64(verdicts.count { $0 == verdict })
+            )
+        }
+    }
+}

@@ -1,0 +1,256 @@
+import Conformance
+import Reports
+import Testing
+
+/// What a person reads: a hundred columns, nothing that moves the cursor, one cause once.
+@Suite("Terminal report")
+struct TerminalReportTests {
+    private let terminal = TerminalReport(
+        style: TerminalStyle(isColoured: false),
+        replay: ReplayCommand(["assay", "verify"])
+    )
+
+    private func text(_ report: RunReport) -> String {
+        terminal.blocks(report).joined() + terminal.summary(report)
+    }
+
+    // MARK: Width and characters
+
+    @Test("nothing planted moves the cursor", arguments: ReportStory.hostile)
+    func cursor(text planted: String) {
+        var report = ReportStory.planted(planted)
+        // The line to paste names the case as it is.
+        for index in report.cases.indices { report.cases[index].contract.variant = "" }
+        let shown = text(report)
+        let bad = shown.unicodeScalars.filter {
+            $0 != "\n" && ($0.value < 0x20 || (0x7f..<0xa0).contains($0.value))
+        }
+        #expect(bad.isEmpty, "\(bad.map { String($0.value, radix: 16) })")
+    }
+
+    @Test(
+        "a line has at most a hundred columns, however long the texts",
+        arguments: [60, 98, 99, 100, 250, 3000]
+    )
+    func width(count: Int) {
+        for unit in ["x", "word ", "ä", "/path"] {
+            let long = String(String(repeating: unit, count: count).prefix(count))
+            var report = ReportStory.planted(long)
+            // Ids, places and commands are copied from here, and stay in one piece.
+            for index in report.cases.indices {
+                report.cases[index].contract.variant = ""
+                report.cases[index].contract.clause = "S-03"
+                report.cases[index].findings = report.cases[index].findings.map { finding in
+                    var short = Finding(
+                        finding.code,
+                        expected: long,
+                        actual: long,
+                        remedy: long,
+                        location: ReportStory.location
+                    )
+                    short.nearMiss = finding.nearMiss
+                    return short
+                }
+            }
+            report.seed = "7"
+            for line in text(report).split(separator: "\n") {
+                #expect(line.count <= 100, "\(line.count): \(line.prefix(40))…")
+            }
+        }
+    }
+
+    @Test("a wrapped text keeps its words and its width", arguments: 0..<UInt64(200))
+    func wrapping(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let width = Int.random(in: 1...40, using: &generator)
+        let words = (0..<Int.random(in: 0...12, using: &generator)).map { _ in
+            String(repeating: "w", count: Int.random(in: 1...(width * 2), using: &generator))
+        }
+        let text = words.joined(separator: " ")
+        let lines = text.wrapped(width)
+        #expect(lines.allSatisfy { $0.count <= width })
+        #expect(lines.joined().filter { $0 == "w" } == text.filter { $0 == "w" })
+        let short = words.filter { $0.count <= width }
+        if short.count == words.count {
+            #expect(lines.joined(separator: " ") == text, "no word is broken that fits")
+            for (line, next) in zip(lines, lines.dropFirst()) {
+                let first = next.prefix { $0 != " " }
+                #expect(line.count + 1 + first.count > width, "a line is filled before the next")
+            }
+        }
+    }
+
+    @Test(
+        "line breaks of a text are kept",
+        arguments: [
+            ("", [""]), ("a\nb", ["a", "b"]), ("a\n\nb", ["a", "", "b"]), ("a b", ["a b"]),
+            ("abcdef", ["abcde", "f"]), ("abcde f", ["abcde", "f"]), ("a bcdef", ["a", "bcdef"]),
+        ]
+    )
+    func breaks(text: String, lines: [String]) {
+        #expect(text.wrapped(5) == lines)
+    }
+
+    // MARK: Blocks
+
+    @Test("only what is not green has a block", arguments: Verdict.allCases)
+    func blocks(verdict: Verdict) {
+        let block = terminal.block(ReportStory.result(verdict))
+        #expect(block.isEmpty == [.passed, .knownFailure].contains(verdict))
+        if !block.isEmpty {
+            #expect(block.contains("a/b/c"))
+            #expect(block.contains("A redelivered event takes effect once"))
+        }
+        let quiet = ReportStory.result(verdict) { $0.isDeclaredUnsupported = true }
+        if verdict == .notRun { #expect(terminal.block(quiet).isEmpty) }
+    }
+
+    @Test func `a failure says what, where, why and how to see it again`() {
+        let block = terminal.block(ReportStory.result(.failed))
+        for part in [
+            "FAIL  a/b/c\n", "E202 effect-extra  S-03  MUST\n", "contracts/a/b.yaml:7\n",
+            "  expected  one\n", "  actual    two\n", "  replay    assay verify --only a/b/c\n",
+            "  explain   assay explain E202\n",
+        ] {
+            #expect(block.contains(part), "\(part)")
+        }
+    }
+
+    @Test func `of many findings four are told and the others counted`() {
+        let many = ReportStory.result(.failed) { result in
+            result.findings = (0..<7).map {
+                Finding(.noAnswer, expected: "e\($0)", actual: "a\($0)")
+            }
+        }
+        let block = terminal.block(many)
+        #expect(block.contains("e3") && !block.contains("e4"))
+        #expect(block.contains("… and 3 more findings"))
+        let one = terminal.block(ReportStory.result(.failed))
+        #expect(!one.contains("more findings"))
+    }
+
+    @Test func `one cause that stops many cases is told once`() {
+        let gone = (0..<3).map { index in
+            ReportStory.result(.inconclusive, "a/b/c\(index)") {
+                $0.findings = [Finding(.backendGone, expected: "the backend answers", actual: "no")]
+            }
+        }
+        let blocks = terminal.blocks(ReportStory.report(gone))
+        #expect(blocks.count == 3)
+        #expect(blocks[0].contains("expected  the backend answers"))
+        #expect(blocks[1] == "INCONCLUSIVE  a/b/c1  (as above)\n")
+        #expect(blocks[2] == "INCONCLUSIVE  a/b/c2  (as above)\n")
+    }
+
+    @Test func `cases that did not run for two reasons have two blocks`() {
+        let cases = [("x", "one"), ("y", "two"), ("z", "one")].map { id, note in
+            ReportStory.result(.notRun, id) { $0.note = note }
+        }
+        let blocks = terminal.blocks(ReportStory.report(cases))
+        #expect(blocks.map { $0.contains("(as above)") } == [false, false, true])
+    }
+
+    @Test func `other doubts are told each by itself`() {
+        let cases = ["x", "y"].map { ReportStory.result(.inconclusive, $0) }
+        let blocks = terminal.blocks(ReportStory.report(cases))
+        #expect(blocks.allSatisfy { !$0.contains("as above") })
+    }
+
+    @Test func `of the backend's output the last eight lines are shown, with any line ends`() {
+        for end in ["\n", "\r\n"] {
+            let output = (0..<12).map { "line \($0)" }.joined(separator: end) + end
+            let block = terminal.block(ReportStory.result(.failed) { $0.backendOutput = output })
+            #expect(block.contains("    line 4\n") && block.contains("    line 11\n"))
+            #expect(!block.contains("line 3\n") && !block.contains("\\u{d}"))
+        }
+        let silent = terminal.block(ReportStory.result(.failed) { $0.backendOutput = "" })
+        #expect(!silent.contains("the backend's last lines"))
+    }
+
+    @Test func `what came closest stands beside the finding`() {
+        let block = terminal.block(
+            ReportStory.result(.failed) { $0.findings[0].nearMiss = ["GET /x", "  - a", "  + b"] }
+        )
+        #expect(block.contains("  closest   GET /x\n              - a\n              + b\n"))
+    }
+
+    @Test func `a note is told unless it is what came`() {
+        let told = terminal.block(ReportStory.result(.failed) { $0.note = "listed otherwise" })
+        #expect(told.contains("  note      listed otherwise"))
+        let same = terminal.block(ReportStory.result(.failed) { $0.note = "two" })
+        #expect(!same.contains("  note "))
+    }
+
+    // MARK: Summary
+
+    @Test func `the summary counts what there is and leaves out what there is not`() {
+        let summary = terminal.summary(
+            ReportStory.report([
+                ReportStory.result(.passed), ReportStory.result(.passed, "d"),
+                ReportStory.result(.knownFailure, "e"),
+            ])
+        )
+        #expect(summary.contains("3 cases in 1.25 s\n"))
+        #expect(summary.contains("2 passed · 1 known failures\n"))
+        #expect(!summary.contains("inconclusive") && !summary.contains("grade"))
+        #expect(summary.contains("clauses proven 0 of 1") && summary.contains("broken S-03"))
+    }
+
+    @Test(
+        "seconds have two digits behind the point",
+        arguments: [
+            (0.0, "0.00"), (0.004, "0.00"), (0.05, "0.05"), (0.996, "1.00"), (75.5, "75.50"),
+        ]
+    )
+    func seconds(seconds: Double, text: String) {
+        var report = ReportStory.report([])
+        report.seconds = seconds
+        #expect(terminal.summary(report).contains(" in \(text) s\n"))
+    }
+
+    @Test func `places that were not compared are listed up to eight`() {
+        func list(_ count: Int) -> String {
+            let result = ReportStory.result(.passed) { result in
+                result.volatile = (0..<count).map { "p/\($0)" }
+            }
+            return terminal.summary(ReportStory.report([result]))
+        }
+        #expect(!list(0).contains("not compared"))
+        #expect(list(8).contains("p/7\n"))
+        #expect(list(9).contains("p/7, …\n") && !list(9).contains("p/8"))
+    }
+
+    @Test func `a run that was stopped or out of time says so`() {
+        var report = ReportStory.report([ReportStory.result(.passed)])
+        #expect(!terminal.summary(report).contains("what had run is reported"))
+        report.isInterrupted = true
+        #expect(terminal.summary(report).contains("interrupted; what had run is reported"))
+        report.isOutOfTime = true
+        #expect(terminal.summary(report).contains("the time was over; what had run is reported"))
+    }
+
+    @Test func `missing features are told once each, with their cases counted`() {
+        let cases = [("x", "no push"), ("y", "no push"), ("z", "no login")].map { id, note in
+            ReportStory.result(.notRun, id) {
+                $0.note = note
+                $0.isDeclaredUnsupported = true
+            }
+        }
+        let summary = terminal.summary(ReportStory.report(cases))
+        #expect(summary.contains("not run: 1 cases, no login\n"))
+        #expect(summary.contains("not run: 2 cases, no push\n"))
+    }
+
+    @Test("colours change no word", arguments: Verdict.allCases)
+    func colours(verdict: Verdict) {
+        let coloured = TerminalReport(
+            style: TerminalStyle(isColoured: true),
+            replay: ReplayCommand(["assay", "verify"])
+        )
+        let report = ReportStory.report([ReportStory.result(verdict)])
+        let text = coloured.blocks(report).joined() + coloured.summary(report)
+        let plain = text.replacing(#/\u{1b}\[[0-9]*m/#, with: "")
+        #expect(plain == self.text(report))
+        #expect(text != plain)
+    }
+}

@@ -1,0 +1,172 @@
+import Conformance
+import Reports
+import Testing
+
+/// A run in lines, as a person reads it beside a failure.
+@Suite("Timeline")
+struct TimelineTests {
+    private func lines(_ exchanges: [Exchange], max: Int = 40) -> [String] {
+        Timeline(exchanges, base: ReportStory.base).lines(lineMax: max)
+    }
+
+    private static let outcomes: [(Exchange.Outcome, String)] = [
+        (.pending, "no answer"), (.answered(HTTPMessage.Response(204)), "204"),
+        (.answerLost(HTTPMessage.Response(200)), "200 lost"), (.answerLost(nil), "hung up"),
+        (.requestCut, "cut"), (.failed(.refused, ""), "refused"), (.failed(.closed, ""), "closed"),
+        (.failed(.timedOut, ""), "timed out"), (.failed(.malformed, ""), "not HTTP"),
+    ]
+
+    @Test("every outcome has its word", arguments: outcomes)
+    func outcome(outcome: Exchange.Outcome, word: String) {
+        let line = lines([ReportStory.exchange(.app, .backend, outcome: outcome)]).first ?? ""
+        #expect(line.contains("backend     \(word) "), "\(line)")
+    }
+
+    private static let purposes: [(Exchange, String)] = [
+        (
+            ReportStory.exchange(.revenueCat, .backend, .delivery(name: "buy", attempt: 3)),
+            "buy #3 POST /x"
+        ),
+        (ReportStory.exchange(.app, .backend, .registration(user: "ada")), "register ada POST /x"),
+        (
+            ReportStory.exchange(.assay, .backend, .probe(name: "user", user: "ada")),
+            "probe user of ada POST /x"
+        ),
+        (ReportStory.exchange(.assay, .backend, .sentinel), "sentinel POST /x"),
+        (
+            ReportStory.exchange(.assay, .backend, .restart("SIGKILL"), "RESTART SIGKILL"),
+            "SIGKILL RESTART SIGKILL"
+        ),
+        (ReportStory.exchange(.app, .backend, .appCall("login")), "login POST /x"),
+        (ReportStory.exchange(.backend, .oneSignal), "call POST /x"),
+        (ReportStory.exchange(.assay, .app, .gesture("launch"), phone: "second"), "launch second"),
+        (
+            ReportStory.exchange(
+                .assay,
+                .app,
+                .gesture("page-error"),
+                body: ["text": "oops"],
+                phone: "p"
+            ),
+            "page-error p oops"
+        ),
+        (
+            ReportStory.exchange(.app, .despia, body: ["command": "setvault://?key=a"]),
+            "bridge setvault://?key=a"
+        ),
+        (
+            ReportStory.exchange(
+                .app,
+                .backend,
+                .appCall("register"),
+                body: ["a": "x", "b": 1],
+                phone: "p"
+            ),
+            "register POST /x x 1"
+        ),
+    ]
+
+    @Test("every kind of entry says what it is about", arguments: purposes)
+    func purpose(exchange: Exchange, text: String) {
+        let line = lines([exchange]).first ?? ""
+        #expect(line.hasSuffix(text), "\(line)")
+    }
+
+    @Test func `a call is named by what it did`() {
+        var push = ReportStory.exchange(.backend, .oneSignal)
+        push.effects = [
+            Effect(kind: "onesignal.notification", recipients: [], content: [:]),
+            Effect(kind: "onesignal.tags", recipients: [], content: [:]),
+        ]
+        #expect(lines([push])[0].contains("onesignal.notification, onesignal.tags POST /x"))
+    }
+
+    @Test func `what a page shows is its line`() {
+        let screen = ReportStory.exchange(
+            .assay,
+            .app,
+            .screen,
+            outcome: .answered(HTTPMessage.Response(200, json: ["offer": true]))
+        )
+        #expect(lines([screen])[0].hasSuffix("screen {\"offer\":true}"))
+    }
+
+    @Test("a long run is told from both ends", arguments: [1, 39, 40, 41, 100])
+    func elided(count: Int) {
+        let all = (0..<count).map {
+            ReportStory.exchange(.backend, .oneSignal, .call, "POST /\($0)", number: $0)
+        }
+        let found = lines(all)
+        #expect(found.count == (count <= 40 ? count : 41))
+        #expect(found.first?.hasSuffix("/0") == true)
+        #expect(found.last?.hasSuffix("/\(count - 1)") == true)
+        if count > 40 { #expect(found[20] == "  … \(count - 40) more exchanges …") }
+    }
+
+    @Test func `of what was asked again and again the last answer is shown`() {
+        let probes = (0..<5).map {
+            ReportStory.exchange(
+                .assay,
+                .backend,
+                .probe(name: "s", user: "ada"),
+                "GET /\($0)",
+                number: $0
+            )
+        }
+        let other = ReportStory.exchange(
+            .assay,
+            .backend,
+            .probe(name: "s", user: "bob"),
+            "GET /b",
+            number: 5
+        )
+        #expect(lines(probes + [other]).map { $0.suffix(2) } == ["/4", "/b"])
+        let calls = (0..<3).map {
+            ReportStory.exchange(.app, .backend, .appCall("read"), "GET /\($0)", number: $0)
+        }
+        #expect(lines(calls).count == 1)
+        let onPhone = (0..<3).map {
+            ReportStory.exchange(
+                .app,
+                .backend,
+                .appCall("register"),
+                "GET /\($0)",
+                phone: "p",
+                number: $0
+            )
+        }
+        #expect(lines(onPhone).count == 3, "each call of an app on a phone is a step")
+        let deliveries = (0..<3).map {
+            ReportStory.exchange(
+                .revenueCat,
+                .backend,
+                .delivery(name: "a", attempt: 1),
+                number: $0
+            )
+        }
+        #expect(lines(deliveries).count == 3)
+    }
+
+    @Test(
+        "times are told from the base",
+        arguments: [
+            (Duration.zero, "+0m00.000"), (.seconds(300), "+5m00.000"),
+            (.milliseconds(-1500), "-0m01.500"), (.milliseconds(61_007), "+1m01.007"),
+        ]
+    )
+    func times(offset: Duration, text: String) {
+        let line = lines([ReportStory.exchange(.app, .backend, at: offset)])[0]
+        #expect(line.hasPrefix("  " + text + " "), "\(line)")
+    }
+
+    @Test func `a line is cut, and nothing in it moves the cursor`() {
+        let long = ReportStory.exchange(
+            .app,
+            .despia,
+            body: ["command": .string(String(repeating: "a\u{1b}", count: 300))]
+        )
+        let line = lines([long])[0]
+        #expect(line.count == 98 && line.hasSuffix("…"))
+        #expect(!line.unicodeScalars.contains { $0.value < 0x20 })
+    }
+}
