@@ -1,0 +1,319 @@
+import Conformance
+import Recording
+import Testing
+
+/// Files of other tools, and what is wrong with them, place by place.
+@Suite("Formats of other tools")
+struct ImportFormatTests {
+    private static let now = Instant(milliseconds: 1_790_000_000_000)
+    private static let context = Importer.Context(
+        webhooks: [.revenueCat: "POST /hooks/rc", .purchasely: "POST /hooks/ply"],
+        now: now
+    )
+
+    private func read(
+        _ text: String,
+        _ format: Importer.Format
+    ) throws -> (exchanges: [Exchange], notes: [String]) {
+        try Importer.exchanges(Array(text.utf8), format: format, Self.context)
+    }
+
+    private func curl(_ text: String) throws -> [HTTPMessage.Request] {
+        try read(text, .curl).exchanges.map(\.request)
+    }
+
+    // MARK: Which format
+
+    private static let formats: [(String, Importer.Format?)] = [
+        ("curl http://x", .curl), ("$ curl http://x", .curl), ("# hello\ncurl http://x", .curl),
+        ("\n\n  \ncurl http://x", .curl), ("{\"log\":{\"entries\":[]}}", .har),
+        ("{\"interactions\":[]}", .pact), ("{\"event\":{}}", .events),
+        ("[{\"event\":{}}]", .events),
+        ("{\"event\":{}}\n{\"event\":{}}", .events), ("{\"method\":\"GET\"}", .ndjson),
+        ("{\"method\":\"GET\"}\n{\"method\":\"GET\"}", .ndjson), ("", nil), ("hello", nil),
+        ("[]", nil), ("{}", nil), ("{}\n{}", nil), ("{\"log\":1}", nil), ("curly", nil),
+    ]
+
+    @Test("a file tells its format by its beginning", arguments: formats)
+    func format(text: String, expected: Importer.Format?) {
+        #expect(Importer.format(of: Array(text.utf8)) == expected)
+    }
+
+    // MARK: curl
+
+    private static let methods: [(String, String)] = [
+        ("curl http://x/a", "GET"), ("curl http://x/a -d 1", "POST"),
+        ("curl -I http://x/a", "HEAD"),
+        ("curl -X DELETE http://x/a", "DELETE"), ("curl --request PATCH http://x/a -d 1", "PATCH"),
+        ("curl -G http://x/a -d 1", "GET"), ("curl --json '{}' http://x/a", "POST"),
+        ("curl --url http://x/a -o out -m 5 --retry 3", "GET"), ("curl -s -k http://x/a", "GET"),
+    ]
+
+    @Test("curl's method follows from its flags", arguments: methods)
+    func method(command: String, method: String) throws {
+        let request = try #require(try curl(command).first)
+        #expect(request.method == method)
+        #expect(request.path == "/a")
+    }
+
+    private static let words: [(String, String)] = [
+        ("'a b'", "a b"), ("\"a b\"", "a b"), ("a\\ b", "a b"), ("'a'\"b\"c", "abc"),
+        ("'a'\\''b'", "a'b"), ("\"a\\\"b\"", "a\"b"), ("$'a\\nb'", "a\nb"), ("$'it\\'s'", "it's"),
+        ("'a\\nb'", "a\\nb"), ("'#x'", "#x"), ("a#x", "a#x"), ("'é'", "é"), ("''", ""),
+        // A quotation mark is one, whatever mark stands behind it.
+        ("'\u{301}a b'", "\u{301}a b"), ("\"\u{301}a b\"", "\u{301}a b"),
+        ("'line one\nline two'", "line one\nline two"), ("'a\r\nb'", "a\r\nb"),
+        ("\\\n  joined", "joined"), ("\\\r\n  joined", "joined"),
+    ]
+
+    @Test("words are taken as a shell takes them", arguments: words)
+    func word(written: String, expected: String) throws {
+        let request = try #require(try curl("curl http://x/a --data-raw \(written) -X PUT").first)
+        #expect(String(decoding: request.body, as: UTF8.self).isExactly(expected))
+        #expect(request.method == "PUT", "what follows the word is still read")
+    }
+
+    private static let faults: [(String, Int, String)] = [
+        ("wget x", 1, "no curl command"), ("curl http://x\nls", 2, "no curl command"),
+        ("curl", 1, "no URL"), ("curl -X", 1, "'-X' has no value"),
+        ("curl -H", 1, "'-H' has no value"),
+        ("curl 'http://x", 1, "not closed"), ("curl http://x\n\ncurl \"a\nb", 3, "not closed"),
+        ("curl -X get http://x", 1, "'get' is no method"), ("", 1, "no curl command"),
+        ("# only a comment\n", 1, "no curl command"),
+        ("curl http://x -d 'a\nb'\ncurl", 3, "no URL"),
+        ("curl http://x -d 'a\r\nb'\r\ncurl", 3, "no URL"),
+        ("curl \\\n  http://x\nls", 3, "no curl command"),
+        ("curl \\\r\n http://x\r\nls", 3, "no curl command"),
+    ]
+
+    @Test("a command that cannot be read is told with its line", arguments: faults)
+    func fault(text: String, line: Int, problem: String) throws {
+        do {
+            _ = try read(text, .curl)
+            Issue.record("read: \(text)")
+        } catch let error as RecordingError {
+            #expect(error.line == line)
+            #expect(error.problem.contains(problem), "\(error.problem)")
+            #expect(!error.remedy.isEmpty)
+        }
+    }
+
+    @Test func `bytes that are no text are no commands`() {
+        #expect(throws: RecordingError.self) {
+            try Importer.exchanges([0x63, 0xff, 0xfe], format: .curl, Self.context)
+        }
+    }
+
+    private static let bodies: [(String, String, String?)] = [
+        ("-d a=1 -d b=2", "a=1&b=2", "application/x-www-form-urlencoded"),
+        ("-d '{\"a\":1}'", "{\"a\":1}", "application/json"),
+        ("--json '{\"a\":1}'", "{\"a\":1}", "application/json"),
+        ("-d x -H 'Content-Type: text/plain'", "x", "text/plain"), ("-b 'sid=1'", "", nil),
+    ]
+
+    @Test("a body says what it is", arguments: bodies)
+    func body(flags: String, body: String, type: String?) throws {
+        let request = try #require(try curl("curl http://x/a \(flags)").first)
+        #expect(request.body == Array(body.utf8))
+        #expect(request[field: "content-type"] == type)
+    }
+
+    @Test func `credentials and cookies are headers`() throws {
+        let request = try #require(
+            try curl("curl -u 'ada:p w' -b 'sid=1; x=2' -H 'X-A:  b:c ' http://x").first
+        )
+        #expect(request[field: "authorization"] == "Basic YWRhOnAgdw==")
+        #expect(request[field: "cookie"] == "sid=1; x=2")
+        #expect(request[field: "x-a"] == "b:c ")
+        #expect(request.target == "/")
+    }
+
+    @Test(
+        "data of a read stand in its query",
+        arguments: [("/a", "/a?q=1&r=2"), ("/a?p=0", "/a?p=0&q=1&r=2")]
+    )
+    func query(target: String, expected: String) throws {
+        #expect(try curl("curl -G 'http://x\(target)' -d q=1 -d r=2").first?.target == expected)
+    }
+
+    // MARK: HAR
+
+    private func har(_ entry: String) -> String { "{\"log\":{\"entries\":[\(entry)]}}" }
+
+    private static let brokenEntries: [(String, String)] = [
+        ("{}", "/log/entries/0/request has no method or no URL"),
+        ("{\"request\":{\"method\":\"get\",\"url\":\"http://x\"}}", "no method or no URL"),
+        ("{\"request\":{\"method\":\"GET\",\"url\":\"nowhere\"}}", "no method or no URL"),
+        (
+            "{\"request\":{\"method\":\"GET\",\"url\":\"/a\",\"headers\":[{\"name\":1}]}}",
+            "/log/entries/0/request/headers"
+        ),
+        (
+            "{\"request\":{\"method\":\"GET\",\"url\":\"/a\"},\"response\":{\"status\":200,\"content\":{\"text\":\"%%\",\"encoding\":\"base64\"}}}",
+            "/log/entries/0/response/content/text is not base64"
+        ),
+        (
+            "{\"request\":{\"method\":\"GET\",\"url\":\"/a\"},\"response\":{\"status\":200,\"headers\":[7]}}",
+            "/log/entries/0/response/headers"
+        ),
+    ]
+
+    @Test("a broken entry of an archive is told by its place", arguments: brokenEntries)
+    func brokenEntry(entry: String, problem: String) {
+        let error = #expect(throws: RecordingError.self) { try read(har(entry), .har) }
+        #expect(error?.problem.contains(problem) == true, "\(error?.problem ?? "")")
+        #expect(throws: RecordingError.self) { try read("{\"log\":{}}", .har) }
+    }
+
+    @Test(
+        "an entry without an answer is left out and noted",
+        arguments: [
+            "", ",\"response\":{}", ",\"response\":{\"status\":0}",
+            ",\"response\":{\"status\":1000}",
+        ]
+    )
+    func unanswered(response: String) throws {
+        let entry = "{\"request\":{\"method\":\"GET\",\"url\":\"/a\"}\(response)}"
+        let good = "{\"request\":{\"method\":\"GET\",\"url\":\"/b\"},\"response\":{\"status\":204}}"
+        let (exchanges, notes) = try read(har(entry + "," + good), .har)
+        #expect(exchanges.map(\.request.target) == ["/b"])
+        #expect(notes == ["/log/entries/0 has no answer and is left out"])
+    }
+
+    @Test func `times of an archive are kept, and those that are missing are made up in order`()
+        throws
+    {
+        func entry(_ target: String, _ time: String) -> String {
+            "{\"request\":{\"method\":\"GET\",\"url\":\"\(target)\"},\"response\":{\"status\":200}\(time)}"
+        }
+        let text = har(
+            [
+                entry("/a", ",\"startedDateTime\":\"2026-11-21T10:00:00.000Z\",\"time\":12.5"),
+                entry("/b", ",\"startedDateTime\":\"2026-11-21T10:00:01.250Z\",\"time\":-1"),
+                entry("/c", ",\"startedDateTime\":\"2026-11-21T10:00:00.500Z\",\"time\":1e300"),
+            ].joined(separator: ",")
+        )
+        let found = try read(text, .har).exchanges
+        #expect(found.map(\.invoked) == [0, 1_250_000, 500_000])
+        #expect(found.map { ($0.completed ?? 0) - $0.invoked } == [12_500, 0, 1_000_000_000_000])
+        let bare = try read(har(entry("/a", "") + "," + entry("/b", "")), .har).exchanges
+        #expect(bare.map(\.at) == [Self.now, Self.now + .milliseconds(1)])
+    }
+
+    private static let targets: [(String, String?)] = [
+        ("https://x.example", "/"), ("https://x.example/", "/"),
+        ("https://x.example/a?b#c", "/a?b"),
+        ("https://x.example?b", "/?b"), ("https://x.example#c", "/"), ("/a?b", "/a?b"),
+        ("http://", nil),
+        ("x.example/a", nil), ("", nil), ("ftp://h/a//b", "/a//b"),
+    ]
+
+    @Test("path and query of a URL", arguments: targets)
+    func target(url: String, expected: String?) throws {
+        let line = JSONValue.object(["method": "GET", "url": .string(url), "status": 200]).text
+        #expect((try? read(line, .ndjson))?.exchanges.first?.request.target == expected)
+    }
+
+    // MARK: Lines and events
+
+    @Test func `lines of requests, with all that they may say`() throws {
+        let text = """
+            {"method":"POST","path":"/a","headers":{"X-A":"1","X-N":2},"body":{"k":1},"status":201,\
+            "answer-headers":{"Location":"/b"},"answer":"text","at":"2026-11-21T10:00:00Z"}
+
+            {"method":"POST","url":"http://h/hooks/ply","body":"raw","status":200}\r
+            {"method":"GET","url":"/c"}
+            """
+        let found = try read(text, .ndjson).exchanges
+        #expect(found.map(\.from) == [.app, .purchasely, .app])
+        #expect(found[0].request.fields == [.init("X-A", "1"), .init("X-N", "2")])
+        #expect(found[0].request.body == Array("{\"k\":1}".utf8))
+        #expect(found[0].response?.status == 201 && found[0].response?.body == Array("text".utf8))
+        #expect(found[0].at == Instant(iso8601: "2026-11-21T10:00:00Z"))
+        #expect(found[1].request.body == Array("raw".utf8))
+        #expect(found[2].response == nil)
+        #expect(found.map(\.sequence) == [0, 1, 2])
+    }
+
+    private static let brokenLines: [(String, Importer.Format, Int)] = [
+        ("{\"method\":\"GET\",\"url\":\"/a\"}\n{\"url\":\"/a\"}", .ndjson, 2),
+        ("{\"method\":\"GET\",\"url\":\"/a\"}\n\nnot JSON", .ndjson, 3), ("", .ndjson, 1),
+        ("", .events, 1),
+        ("{\"event\":{\"type\":\"A\",\"id\":\"1\"}}\n{\"event\":{\"type\":\"A\"}}", .events, 2),
+        ("{\"event\":{\"id\":\"1\"}}", .events, 1), ("[1]", .events, 1), ("{}", .pact, 1),
+        ("{\"metadata\":{\"pactSpecification\":{\"version\":\"3.0\"}}}", .pact, 1),
+    ]
+
+    @Test("a broken line is told by its number", arguments: brokenLines)
+    func brokenLine(text: String, format: Importer.Format, line: Int) {
+        let error = #expect(throws: RecordingError.self) { try read(text, format) }
+        #expect(error?.line == line)
+        #expect(error?.remedy.isEmpty == false)
+    }
+
+    @Test func `events need somebody to take them`() {
+        let event = Array("{\"event\":{\"type\":\"A\",\"id\":\"1\"}}".utf8)
+        let nobody = Importer.Context(webhooks: [:], now: Self.now)
+        let error = #expect(throws: RecordingError.self) {
+            try Importer.exchanges(event, format: .events, nobody)
+        }
+        #expect(error?.remedy.contains("revenuecat-webhook") == true)
+    }
+
+    @Test func `of a Pact only what is HTTP is read`() throws {
+        let text = """
+            {"metadata":{"pactSpecification":{"version":"4.0"}},"interactions":[
+             {"type":"Asynchronous/Messages"},
+             {"type":"Synchronous/HTTP","request":{"method":"get","path":"/a",
+              "headers":{"Accept":["x","y"]}},"response":{}}]}
+            """
+        let (exchanges, notes) = try read(text, .pact)
+        #expect(exchanges.count == 1 && exchanges[0].response?.status == 200)
+        #expect(exchanges[0].request.fields == [.init("Accept", "x, y")])
+        #expect(notes == ["/interactions/0 is Asynchronous/Messages, no HTTP, and is left out"])
+    }
+
+    // MARK: Export
+
+    @Test("a command that was written is read again, whatever it holds", arguments: 0..<UInt64(120))
+    func exportedCurl(seed: UInt64) throws {
+        var session = MadeUpSession(seed: seed)
+        let body = session.text() + "'" + session.text()
+        var exchange = RecordingFileTests.exchange(0, "POST", "/a?x=\(seed)", body: nil)
+        exchange.request.fields = [.init("X-Name", "O'Brien \(seed)"), .init("Host", "h")]
+        exchange.request.body = Array(body.utf8)
+        let recording = Recording(header: RecordingFileTests.header, exchanges: [exchange])
+        let text = Exporter.text(recording, .curl, base: "http://127.0.0.1:1")
+        let request = try #require(try curl(text).first)
+        #expect(request.body == exchange.request.body, "\(text)")
+        #expect(request.target == exchange.request.target)
+        #expect(request[field: "x-name"] == "O'Brien \(seed)")
+        #expect(request[field: "host"] == nil)
+    }
+
+    @Test("an archive that was written is read again, whatever it holds", arguments: 0..<UInt64(60))
+    func exportedHAR(seed: UInt64) throws {
+        let exchanges = MadeUpSession(seed: seed).exchanges
+        let recording = Recording(header: RecordingFileTests.header, exchanges: exchanges)
+        let text = Exporter.text(recording, .har, base: "http://127.0.0.1:1")
+        let found = try read(text, .har).exchanges
+        let inbound = exchanges.filter { $0.to == .backend }
+        #expect(found.map(\.request.body) == inbound.map(\.request.body))
+        #expect(found.map(\.request.target) == inbound.map(\.request.target))
+        #expect(found.map { $0.response?.body } == inbound.map { $0.response?.body })
+        #expect(found.map { $0.response?.status } == inbound.map { $0.response?.status })
+    }
+
+    @Test func `an archive shows the query taken apart`() throws {
+        let exchange = RecordingFileTests.exchange(0, "GET", "/a?x=1%202&y&=z&q=a%3Db", body: nil)
+        let recording = Recording(header: RecordingFileTests.header, exchanges: [exchange])
+        let har = try JSONValue(parsing: Exporter.text(recording, .har, base: "http://h"))
+        let query = har[JSONPointer("/log/entries/0/request/queryString") ?? JSONPointer()]
+        #expect(
+            query == [
+                ["name": "x", "value": "1 2"], ["name": "y", "value": ""],
+                ["name": "", "value": "z"], ["name": "q", "value": "a=b"],
+            ]
+        )
+    }
+}
