@@ -108,7 +108,7 @@ struct RedactionTests {
             "-----END ",
             "‹", "›", "‹token:", "‹token:ab›", "‹email 12›", "Bearer ", "basic ", "password",
             "token", "key", "email", "cookie", "eyJ", "sk_", "a", "Z9", "ä", "\u{0}", "\u{e2}",
-            "{{", "}}", "null", "name=\"token\"", "http", "/",
+            "{{", "}}", "null", "name=\"token\"", "http", "/", "\u{301}", "\r", "\u{200d}",
         ].map { Array($0.utf8) } + [[0xff], [0xe2, 0x80], [0xc3]]
 
     /// Any bytes at all: no crash, and redacting what is redacted changes nothing.
