@@ -12,6 +12,8 @@ struct SuiteTests {
         let grade: String?
         let verdicts: [String: String]
         let codes: [String: [String]]
+        /// What was found, as JSON.
+        let findings: [String: String]
     }
 
     private static let profile = """
@@ -81,17 +83,20 @@ struct SuiteTests {
         )
         var verdicts: [String: String] = [:]
         var codes: [String: [String]] = [:]
+        var findings: [String: String] = [:]
         for item in report["cases"]?.array ?? [] {
             let id = item["id"]?.string ?? ""
             verdicts[id] = item["verdict"]?.string
             codes[id] = item["findings"]?.array?.compactMap { $0["code"]?.string }
+            findings[id] = item["findings"]?.text
         }
         #expect(Int64(result.status) == report["exit"]?.int64)
         return Outcome(
             exit: Int64(result.status),
             grade: report["grade"]?.string,
             verdicts: verdicts,
-            codes: codes
+            codes: codes,
+            findings: findings
         )
     }
 
@@ -101,7 +106,10 @@ struct SuiteTests {
         #expect(outcome.verdicts.count >= 400)
         let others = outcome.verdicts.filter { $0.value != "passed" }
         // The style body reads nothing from RevenueCat, so nothing of that can fail.
-        #expect(others.values.allSatisfy { $0 == "notRun" }, "\(others)")
+        #expect(
+            others.values.allSatisfy { $0 == "notRun" },
+            "\(others.keys.sorted().map { "\($0): \(outcome.findings[$0] ?? "")" })"
+        )
         #expect(others.count == (style == "sync" ? 0 : 12), "\(others.keys.sorted())")
         #expect(outcome.exit == 0)
         #expect(outcome.grade == "Complete")
