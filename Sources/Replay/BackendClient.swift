@@ -15,6 +15,12 @@ package final class BackendClient: Transport {
     /// must not fill our memory.
     private static let keptMax = 256 << 10
 
+    /// So long a connection may take, in seconds.
+    ///
+    /// A busy machine drops the first attempts at one, and the system tries again after 1, 3, 7 and
+    /// 15 s. A closed port refuses at once.
+    private static let connectMax: Int64 = 30
+
     package let base: String
     private let lanes: [HTTPClient]
     private let isClosed = Locked(false)
@@ -23,7 +29,7 @@ package final class BackendClient: Transport {
         self.base = base.hasSuffix("/") ? String(base.dropLast()) : base
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
-            timeout: .init(connect: .seconds(5)),
+            timeout: .init(connect: .seconds(Self.connectMax)),
             decompression: .disabled
         )
         configuration.httpVersion = .http1Only
@@ -177,7 +183,7 @@ package final class BackendClient: Transport {
         where error == .deadlineExceeded || error == .readTimeout:
             return .failed(.timedOut, "no complete answer within \(within.milliseconds) ms")
         case let error as HTTPClientError where error == .connectTimeout:
-            return .failed(.refused, "no connection within 5 s")
+            return .failed(.refused, "no connection within \(connectMax) s")
         case let error as HTTPClientError
         where error == .remoteConnectionClosed:
             return .failed(.closed, "the connection was closed without a complete answer")
