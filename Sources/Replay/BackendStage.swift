@@ -1,6 +1,5 @@
 package import Conformance
 internal import FakeServers
-internal import Providers
 
 /// A backend under test: cases are planned, carried out and compared with their twins by
 /// `CaseRunner`.
@@ -26,10 +25,7 @@ package struct BackendStage: SuiteStage {
 
     /// Learns what of this backend can be seen, when any case looks behind the answers.
     package func open(for plans: [CasePlan]) async -> any OpenStage {
-        // Half a second of work of ours, which no case may take for a machine that has no time.
-        if plans.contains(where: \.usesTokens) {
-            executor.world.edit("") { services, now in services.firebase.prepareKeys(at: now) }
-        }
+        if plans.contains(where: \.usesTokens) { executor.prepareKeys() }
         let calibration = Calibration(executor: executor, nonce: options.nonce)
         var sight = Calibration.blind
         if plans.contains(where: { $0.subject.observes }) {

@@ -83,14 +83,27 @@ package final class Heartbeat: Sendable {
     ///
     /// - Parameters:
     ///   - start: The moment.
+    ///   - waitBegan: When the steps were over; nil when nothing was waited for after them.
     ///   - isCut: Somebody gave up waiting because of it, so it is told however little it was.
     /// - Returns: How long it stood.
-    package func starvation(since start: Duration, isCut: Bool = false) -> RunRecord.Starvation? {
+    package func starvation(
+        since start: Duration,
+        waitBegan: Duration? = nil,
+        isCut: Bool = false
+    ) -> RunRecord.Starvation? {
         note()
-        let lengths = state.withLock { $0.losses.filter { $0.end >= start }.map(\.length) }
-        let longest = lengths.max() ?? .zero
-        guard isCut || longest >= RunRecord.Starvation.longestMax else { return nil }
-        return RunRecord.Starvation(longest: longest, lost: lengths.reduce(.zero, +))
+        let losses = state.withLock { $0.losses.filter { $0.end >= start } }
+        let longest = losses.map(\.length).max() ?? .zero
+        let longestMax = RunRecord.Starvation.longestMax
+        guard isCut || longest >= longestMax else { return nil }
+        return RunRecord.Starvation(
+            longest: longest,
+            lost: losses.map(\.length).reduce(.zero, +),
+            tookFromWait: isCut
+                || waitBegan.map { began in
+                    losses.contains { $0.end >= began && $0.length >= longestMax }
+                } ?? true
+        )
     }
 }
 

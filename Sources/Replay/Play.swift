@@ -30,6 +30,8 @@ struct Play: Sendable {
     /// Kills the backend at a stated call and starts it again.
     var killer: Task<Bool, Never>?
     var isSerialised = false
+    /// When the steps were over and the outcome was waited for.
+    private var waitBegan: Duration?
     var latency: Duration = .milliseconds(5)
     /// What the contract's templates stand for.
     var values: TemplateValues
@@ -66,6 +68,7 @@ struct Play: Sendable {
         // It must not stop the backend of whoever comes next.
         killer?.cancel()
         _ = await killer?.value
+        waitBegan = clock.now
         await observePhones()
         guard plan.observes || plan.hasPlan, trouble == nil, !Task.isCancelled else {
             await tidyUp()
@@ -97,7 +100,10 @@ struct Play: Sendable {
             trouble: trouble ?? (isComplete ? nil : .journalGap)
         )
         record.isSerialised = isSerialised
-        record.starvation = run.heartbeat.starvation(since: began.clock)
+        record.starvation = run.heartbeat.starvation(
+            since: began.clock,
+            waitBegan: waitBegan
+        )
         return record
     }
 

@@ -57,6 +57,12 @@ package final class RunExecutor: Sendable {
         )
     }
 
+    /// Makes the keys that tokens are signed with.
+    ///
+    /// It is half a second of work of ours and more; without it the first case that needs a key pays
+    /// for it, and takes it for a machine that has no time.
+    func prepareKeys() { _ = forge }
+
     /// Writes tokens as Firebase would right now.
     var forge: TokenForge {
         let keys = world.edit("") { services, now in services.firebase.signers(at: now) }

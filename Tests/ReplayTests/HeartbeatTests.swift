@@ -138,7 +138,20 @@ struct HeartbeatTests {
     @Test func `a wait that was cut short is told even where nothing was lost`() async {
         let (heartbeat, _) = await Self.beaten([.zero])
         let cut = heartbeat.starvation(since: .zero, isCut: true)
-        #expect(cut == RunRecord.Starvation(longest: .zero, lost: .zero))
+        #expect(cut == RunRecord.Starvation(longest: .zero, lost: .zero, tookFromWait: true))
+        #expect(cut?.heldUpTheWait == true)
+    }
+
+    @Test(
+        "a stall counts against the wait that it fell into, and not against one that began later",
+        arguments: [(nil, true), (.zero, true), (.microseconds(1), false)] as [(Duration?, Bool)]
+    )
+    func stallOfWait(later: Duration?, tookFromWait: Bool) async {
+        let (heartbeat, _) = await Self.beaten([.milliseconds(1025), .milliseconds(425)])
+        let end: Duration = .seconds(100) + Heartbeat.period + .milliseconds(1025)
+        let starvation = heartbeat.starvation(since: .zero, waitBegan: later.map { end + $0 })
+        #expect(starvation?.longest == .seconds(1))
+        #expect(starvation?.heldUpTheWait == tookFromWait)
     }
 
     @Test func `the oldest losses are forgotten, and the sum is not`() async {

@@ -4,15 +4,18 @@ extension Judge {
     /// left out is told as a doubt about the machine.
     static func heedingStarvation(_ findings: [Finding], in evidence: CaseEvidence) -> [Finding] {
         let mine = evidence.subject.starvation
-        let theirs = evidence.twins.compactMap(\.starvation).max { $0.longest < $1.longest }
+        let twins = evidence.twins.compactMap(\.starvation)
+        let theirs = twins.first(where: \.heldUpTheWait) ?? twins.first
         guard
             let starvation = [mine, theirs].compactMap({ $0 }).max(by: { $0.longest < $1.longest })
         else { return findings }
         let doubtful = findings.filter { finding in
-            switch basis(of: finding) {
+            let isOfTwin = finding.code.comparesWithTwin
+            return switch basis(of: finding) {
             case .evidence: false
-            case .deadline: mine != nil || theirs != nil && finding.code.comparesWithTwin
-            case .twin: theirs != nil
+            case .deadline: mine != nil || theirs != nil && isOfTwin
+            case .wait: mine?.heldUpTheWait == true || theirs?.heldUpTheWait == true && isOfTwin
+            case .twin: theirs?.heldUpTheWait == true
             }
         }
         guard let first = doubtful.first else { return findings }
@@ -27,7 +30,15 @@ extension Judge {
     }
 
     /// What a finding would not exist without.
-    private enum Basis { case evidence, deadline, twin }
+    private enum Basis {
+        case evidence
+        /// Something was late by a clock that ran from the first step on.
+        case deadline
+        /// Something was missing when the wait after the last step was over.
+        case wait
+        /// The same, in a twin.
+        case twin
+    }
 
     /// What is there is there, however late Assay looked; what is missing was waited for, and what
     /// a twin lacks was waited for there.
@@ -35,7 +46,10 @@ extension Judge {
         if finding.code.isInconclusive { return .evidence }
         switch finding.code {
         case .effectExtra: return .twin
-        case .effectDiffers, .answerLate, .noAnswer, .startTooSlow: return .deadline
+        case .effectDiffers, .answerLate, .noAnswer: return .deadline
+        case .effectMissing, .effectCount, .effectContent, .stateDiffers, .stateValue, .userMissing,
+            .keyChanged, .identitySplit, .personalDataKept:
+            return mayImprove([finding]) ? .wait : .evidence
         default: return mayImprove([finding]) ? .deadline : .evidence
         }
     }

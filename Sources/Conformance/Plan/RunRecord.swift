@@ -42,11 +42,18 @@ package struct RunRecord: Hashable, Codable, Sendable {
 
         package var longest: Duration
         package var lost: Duration
+        /// Whether it took time from the wait for the outcome, after the last step; nil in runs that
+        /// were saved before it was told.
+        private var tookFromWait: Bool?
 
-        package init(longest: Duration, lost: Duration) {
+        package init(longest: Duration, lost: Duration, tookFromWait: Bool? = nil) {
             self.longest = longest
             self.lost = lost
+            self.tookFromWait = tookFromWait
         }
+
+        /// Whether an outcome that was waited for may be missing because of it.
+        package var heldUpTheWait: Bool { tookFromWait ?? true }
 
         package var description: String {
             "it stood for \(longest.milliseconds) ms at a stretch, \(lost.milliseconds) ms in all"

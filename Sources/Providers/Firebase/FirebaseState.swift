@@ -39,12 +39,6 @@ package struct FirebaseState: Hashable, Codable, Sendable {
         if let key = try? SigningKey(at: now) { cookieKeys = [key] + cookieKeys.prefix(1) }
     }
 
-    /// Makes the keys that will be needed, which takes long, unless they are there.
-    package mutating func prepareKeys(at now: Instant) {
-        if signingKey(at: now) == nil { return }
-        _ = cookieKey(at: now)
-    }
-
     /// The ids of the published keys, the one that signs first.
     package var keyIDs: [String] { keys.map(\.keyID) }
 

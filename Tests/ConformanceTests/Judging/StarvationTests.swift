@@ -48,6 +48,17 @@ struct StarvationTests {
         #expect(findings.first?.actual.contains("3000 ms") == true)
     }
 
+    @Test func `a stall before the wait for a push explains no missing push`() {
+        let early = RunRecord.Starvation(
+            longest: .seconds(3),
+            lost: .seconds(4),
+            tookFromWait: false
+        )
+        #expect(verdict(pushes: 0, of: 1, early).verdict == .failed)
+        let late = RunRecord.Starvation(longest: .seconds(3), lost: .seconds(4), tookFromWait: true)
+        #expect(verdict(pushes: 0, of: 1, late).verdict == .inconclusive)
+    }
+
     @Test func `what is there is there, however busy the machine`() {
         #expect(verdict(pushes: 2, of: 1, starvation).verdict == .failed)
         #expect(verdict(pushes: 1, of: 1, starvation).verdict == .passed)
