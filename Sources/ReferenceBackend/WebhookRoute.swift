@@ -30,6 +30,12 @@ struct WebhookRoute: Sendable {
         } catch {
             return await policy.brokenOff(body, processor.store)
         }
+        // A task that is cancelled with its connection sees the body end early, and no error.
+        if let declared = request.headers[.contentLength].flatMap({ Int($0) }),
+            body.count < declared
+        {
+            return await policy.brokenOff(body, processor.store)
+        }
         let signature = HTTPField.Name("X-RevenueCat-Webhook-Signature")
             .flatMap { request.headers[$0] }
         guard

@@ -50,8 +50,11 @@ extension Play {
                 return
             }
             if Task.isCancelled { return }
-            // Minutes lie between two attempts, so whatever the first began is over by then.
-            if disturbance != .none { await awaitQuiet(nil) }
+            // Minutes lie between two attempts, so whatever the first began is over by then. What a
+            // backend does about a request that broke off, nobody is told.
+            if disturbance != .none {
+                await awaitQuiet(nil, atLeast: max(.milliseconds(100), latency * 2))
+            }
         }
     }
 

@@ -27,10 +27,13 @@ extension Play {
     /// While nobody had time, nothing could happen: what the machine took is no quiet, and neither
     /// is a nap that was much longer than it was meant to be.
     @discardableResult
-    func awaitQuiet(_ sight: RunRecord.Sight?) async -> Duration {
+    func awaitQuiet(
+        _ sight: RunRecord.Sight?,
+        atLeast shortest: Duration = .milliseconds(15)
+    ) async -> Duration {
         let latency = sight?.latency ?? .zero
         let isBlind = sight.map { !$0.seesEffects && !$0.seesState } ?? false
-        let window = min(max(latency * 2, .milliseconds(isBlind ? 250 : 15)), .seconds(2))
+        let window = min(max(latency * 2, isBlind ? .milliseconds(250) : shortest), .seconds(2))
         let patience = run.patience(max(window * 20, .seconds(2)))
         var hasOverslept = false
         while !patience.isOver, !Task.isCancelled {

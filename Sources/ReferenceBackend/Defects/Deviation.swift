@@ -190,13 +190,16 @@ extension Defect {
         let text = String(decoding: body, as: UTF8.self)
         guard let start = text.range(of: "\"id\":\"") else { return }
         let id = String(text[start.upperBound...].prefix { $0 != "\"" })
-        try? await store.pool.write { db in
-            try db.execute(
-                sql: "INSERT INTO events (id, type, receivedAt) VALUES (?, '', ?) "
-                    + "ON CONFLICT DO NOTHING",
-                arguments: [id, Store.now()]
-            )
-        }
+        // The end of the connection cancels the task of its request, and the mark with it.
+        await Task {
+            try? await store.pool.write { db in
+                try db.execute(
+                    sql: "INSERT INTO events (id, type, receivedAt) VALUES (?, '', ?) "
+                        + "ON CONFLICT DO NOTHING",
+                    arguments: [id, Store.now()]
+                )
+            }
+        }.value
     }
 
     /// The message of an event that was applied, for those who cannot wait.
