@@ -135,7 +135,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ContractFilesTests",
-            dependencies: ["Conformance", "ContractFiles"],
+            dependencies: ["Conformance", "ContractFiles", "TestSupport"],
             resources: [.copy("Malformed")],
             swiftSettings: strict
         ),
@@ -199,7 +199,9 @@ let package = Package(
         ),
         .testTarget(
             name: "RepositoryTests",
-            dependencies: ["Conformance", "ContractFiles", "Phone", "ReferenceBackend"],
+            dependencies: [
+                "Conformance", "ContractFiles", "Phone", "ReferenceBackend", "TestSupport",
+            ],
             swiftSettings: strict
         ),
         .executableTarget(name: "EmbedContractsTool", swiftSettings: strict),

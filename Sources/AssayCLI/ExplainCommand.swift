@@ -56,7 +56,7 @@ struct ExplainCommand: AsyncParsableCommand {
     private func unknown(_ library: ContractLibrary) -> Failure {
         let known =
             FindingCode.allCases.map(\.rawValue) + Set(library.contracts.map(\.id))
-            + Language.contract.names + Language.profile.names
+            + Language.allCases.flatMap(\.reference.names)
         let near = Suggestion.nearest(to: subject, among: known)
         return Failure(
             .nothingSelected,
@@ -68,14 +68,12 @@ struct ExplainCommand: AsyncParsableCommand {
     /// Every key of that name, each with the way to it from the top of its file.
     private func explainKey() -> Bool {
         var isFound = false
-        for (kind, reference) in [
-            ("contract", Language.contract), ("profile", Language.profile),
-        ] {
-            for place in reference.places(named: subject) {
+        for language in Language.allCases {
+            for place in language.reference.places(named: subject) {
                 if isFound { Terminal.output("\n") }
                 isFound = true
-                Terminal.output("\(place.text)  (\(kind))\n")
-                show(reference.explanation(of: place))
+                Terminal.output("\(place.text)  (\(language.rawValue))\n")
+                show(language.reference.explanation(of: place))
             }
         }
         return isFound

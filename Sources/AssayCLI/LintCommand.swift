@@ -23,10 +23,11 @@ struct LintCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         if let schema {
-            guard let text = Language.schema(schema) else {
-                throw Failure(.usage, "--schema '\(schema)' is none of contract, profile")
+            guard let language = Language(rawValue: schema) else {
+                let known = Language.allCases.map(\.rawValue).joined(separator: ", ")
+                throw Failure(.usage, "--schema '\(schema)' is none of \(known)")
             }
-            Terminal.output(text)
+            Terminal.output(language.schema)
             return
         }
         var errors: [ContractError] = []

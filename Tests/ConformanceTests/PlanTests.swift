@@ -137,17 +137,7 @@ struct VerdictTests {
     }
 
     private func exit(_ cases: [CaseResult], isInterrupted: Bool = false) -> Int32 {
-        RunReport(
-            version: "0",
-            suite: "",
-            seed: "",
-            target: "",
-            began: Instant(milliseconds: 0),
-            seconds: 0,
-            jobs: 1,
-            cases: cases,
-            isInterrupted: isInterrupted
-        ).exitCode
+        RunReport(of: cases, isInterrupted: isInterrupted).exitCode
     }
 
     @Test func `only passed and known failures are green`() {

@@ -16,28 +16,9 @@ struct SavedRunTests {
                     body: ["event": ["id": .string("E\(index)"), "name": "caf\u{e9} e\u{301} ‹x›"]]
                 )
             ]
-            let evidence = builder.evidence
-            let (verdict, findings) = Judge.judge(evidence)
-            var result = CaseResult(
-                contract: evidence.plan.contract,
-                verdict: verdict,
-                findings: findings
-            )
-            result.evidence = evidence
-            return result
+            return CaseResult(judging: builder.evidence)
         }
-        var report = RunReport(
-            version: "1",
-            suite: "s",
-            seed: "x",
-            target: "t",
-            began: EvidenceBuilder.base,
-            seconds: 1,
-            jobs: 1,
-            cases: cases,
-            isInterrupted: false,
-            notes: ["a note"]
-        )
+        var report = RunReport(of: cases, notes: ["a note"])
         report.isWhole = true
         return report
     }
@@ -196,21 +177,15 @@ struct SavedRunTests {
             [EvidenceBuilder.delivery(), EvidenceBuilder.probe(documents[2])],
         ]
         let evidence = builder.evidence
-        let (verdict, findings) = Judge.judge(evidence)
-        var result = CaseResult(
-            contract: evidence.plan.contract,
-            verdict: verdict,
-            findings: findings
-        )
-        result.evidence = evidence
+        let result = CaseResult(judging: evidence)
         var report = Self.report(0)
         report.cases = [result]
         let text = try SavedRun.lines(report, profile: builder.profile, key: seed)
             .joined(separator: "\n")
         let entry = try #require(try SavedRun(parsing: text).entries.first)
         let again = try judged(text)
-        #expect(again.cases.map(\.verdict) == [verdict])
-        #expect(again.cases.first?.findings.map(\.code) == findings.map(\.code))
+        #expect(again.cases.map(\.verdict) == [result.verdict])
+        #expect(again.cases.first?.findings.map(\.code) == result.findings.map(\.code))
         // What is read and written once more stays as it is.
         let read = try #require(entry.evidence(builder.profile))
         #expect(read.plan == evidence.plan)

@@ -80,30 +80,13 @@ struct SearchTests {
                 .answered(HTTPMessage.Response(500, body: Array("Bearer assay-test-token".utf8)))
             )
         ]
-        let evidence = builder.evidence
-        let (verdict, findings) = Judge.judge(evidence)
-        var result = CaseResult(
-            contract: evidence.plan.contract,
-            verdict: verdict,
-            findings: findings
-        )
-        result.evidence = evidence
-        let report = RunReport(
-            version: "1",
-            suite: "s",
-            seed: "x",
-            target: "t",
-            began: EvidenceBuilder.base,
-            seconds: 1,
-            jobs: 1,
-            cases: [result],
-            isInterrupted: false
-        )
+        let result = CaseResult(judging: builder.evidence)
+        let report = RunReport(of: [result])
         let text = try SavedRun.lines(report, profile: builder.profile).joined(separator: "\n")
         #expect(!text.contains("assay-test-token"))
         let again = try SavedRun(parsing: text).judged(knownFailures: KnownFailures())
         #expect(again.cases.map(\.verdict) == [.failed])
-        #expect(again.cases.first?.findings == findings)
+        #expect(again.cases.first?.findings == result.findings)
         #expect(throws: SavedRun.ReadError.self) { try SavedRun(parsing: "{}") }
         #expect(throws: SavedRun.ReadError.self) { try SavedRun(parsing: String(text.prefix(80))) }
     }

@@ -22,17 +22,7 @@ struct StandingTests {
         _ cases: [CaseResult],
         _ change: (inout RunReport) -> Void = { _ in }
     ) -> RunReport {
-        var report = RunReport(
-            version: "1",
-            suite: "s",
-            seed: "7",
-            target: "t",
-            began: EvidenceBuilder.base,
-            seconds: 2,
-            jobs: 1,
-            cases: cases,
-            isInterrupted: false
-        )
+        var report = RunReport(of: cases)
         change(&report)
         return report
     }

@@ -1,26 +1,23 @@
 import Conformance
 import ContractFiles
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("What the grammar makes")
 struct GeneratedPagesTests {
-    private static let root = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-
     @Test(
         "the files that are checked in are what the grammar makes",
         arguments: [
-            ("contract", "contracts/contract.schema.json"),
-            ("profile", "contracts/profile.schema.json"),
-            ("contract", "Sources/Conformance/Conformance.docc/ContractLanguage.md"),
-            ("profile", "Sources/Conformance/Conformance.docc/ProfileLanguage.md"),
-        ]
+            (.contract, "contracts/contract.schema.json"),
+            (.profile, "contracts/profile.schema.json"),
+            (.contract, "Sources/Conformance/Conformance.docc/ContractLanguage.md"),
+            (.profile, "Sources/Conformance/Conformance.docc/ProfileLanguage.md"),
+        ] as [(Language, String)]
     )
-    func isUpToDate(name: String, path: String) throws {
-        let made = path.hasSuffix(".json") ? Language.schema(name) : Language.page(name)
-        let text = try #require(made)
-        let url = Self.root.appendingPathComponent(path)
+    func isUpToDate(language: Language, path: String) throws {
+        let text = path.hasSuffix(".json") ? language.schema : language.page
+        let url = Repository.root.appendingPathComponent(path)
         if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil {
             try Data(text.utf8).write(to: url)
             return
@@ -29,9 +26,9 @@ struct GeneratedPagesTests {
         #expect(kept == text, "\(path) is another: run UPDATE_GOLDEN=1 swift test")
     }
 
-    @Test("every property of a schema is described", arguments: ["contract", "profile"])
-    func isDescribed(name: String) throws {
-        let schema = try JSONValue(parsing: try #require(Language.schema(name)))
+    @Test("every property of a schema is described", arguments: Language.allCases)
+    func isDescribed(language: Language) throws {
+        let schema = try JSONValue(parsing: language.schema)
         let (all, without) = Self.properties(of: schema)
         #expect(all > 100)
         #expect(without.isEmpty, "\(without)")
@@ -61,9 +58,9 @@ struct GeneratedPagesTests {
     }
 
     @Test func `a key is told with its meaning, its values and its default`() throws {
-        let place = try #require(Language.contract.places(named: "lose-answers").first)
+        let place = try #require(Language.contract.reference.places(named: "lose-answers").first)
         #expect(place.text == "steps.deliver.lose-answers")
-        let parts = Language.contract.explanation(of: place)
+        let parts = Language.contract.reference.explanation(of: place)
         #expect(parts.map(\.label) == ["meaning", "value", "left out", "since"])
         #expect(parts[1].text == "a number from 0 to 5")
         #expect(parts[2].text == "0")
@@ -82,12 +79,12 @@ struct GeneratedPagesTests {
         ]
     )
     func isFound(subject: String, path: String) {
-        #expect(Language.contract.places(named: subject).map(\.text) == [path])
+        #expect(Language.contract.reference.places(named: subject).map(\.text) == [path])
     }
 
     @Test func `a key of a profile is found too`() {
-        let places = Language.profile.places(named: "read.access")
+        let places = Language.profile.reference.places(named: "read.access")
         #expect(places.map(\.text) == ["probes.read.access"])
-        #expect(Language.profile.places(named: "nonsense").isEmpty)
+        #expect(Language.profile.reference.places(named: "nonsense").isEmpty)
     }
 }

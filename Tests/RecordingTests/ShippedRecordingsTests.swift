@@ -2,14 +2,13 @@ import Conformance
 import ContractFiles
 import Foundation
 import Recording
+import TestSupport
 import Testing
 
 /// The sessions that ship: whole, without secrets, and each beside the golden contract it gives.
 @Suite("Shipped recordings")
 struct ShippedRecordingsTests {
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("recordings")
+    private static let root = Repository.root.appendingPathComponent("recordings")
 
     private static var scenarios: [String] {
         let enumerator = FileManager.default.enumerator(atPath: root.path)

@@ -163,9 +163,7 @@ struct SuiteTests {
         ] as [(String?, String?)]
     )
     func goldens(defect: String?, concerned: String?) async throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        let recordings = root.appendingPathComponent("recordings").path
+        let recordings = Repository.root.appendingPathComponent("recordings").path
         let outcome = try await verify(defect, [recordings])
         #expect(outcome.verdicts.count >= 12)
         let failed = outcome.verdicts.filter { $0.value != "passed" }.keys

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Whoever plays cases knows no time but the one that is given, and starts no task behind its back: so
@@ -37,29 +38,9 @@ struct ClockTests {
         "Sources/Replay/BackendProcess.swift": "a process is given its time to end",
     ]
 
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
     /// The lines of what plays cases, without comments.
-    private static let lines: [(path: String, number: Int, text: String)] = {
-        var lines: [(String, Int, String)] = []
-        for folder in ["Sources/Replay", "Sources/Phone"] {
-            let base = root.appendingPathComponent(folder)
-            let files = FileManager.default.enumerator(at: base, includingPropertiesForKeys: nil)
-            while let url = files?.nextObject() as? URL {
-                guard url.pathExtension == "swift",
-                    let text = try? String(contentsOf: url, encoding: .utf8)
-                else { continue }
-                let path = String(url.path.dropFirst(root.path.count + 1))
-                let all = text.split(separator: "\n", omittingEmptySubsequences: false)
-                for (index, line) in all.enumerated() {
-                    let code = line.trimmingCharacters(in: .whitespaces)
-                    if !code.hasPrefix("//") { lines.append((path, index + 1, code)) }
-                }
-            }
-        }
-        return lines
-    }()
+    private static let lines = Repository.lines(below: "Sources/Replay", "Sources/Phone")
+        .filter { !$0.text.trimmingCharacters(in: .whitespaces).hasPrefix("//") }
 
     private static func finds(_ way: Way, in line: String) throws -> Bool {
         let range = NSRange(line.startIndex..., in: line)

@@ -1,11 +1,12 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Contracts that say the same but for one value are one contract with variants.
 @Suite("Contract families")
 struct ContractFamilyTests {
     @Test func `no two contracts differ in one value`() throws {
-        let contracts = try Self.contracts()
+        let contracts = Self.contracts()
         #expect(contracts.count >= 300)
         for (index, left) in contracts.enumerated() {
             for right in contracts[(index + 1)...] where left.isTwin(of: right) {
@@ -30,18 +31,10 @@ struct ContractFamilyTests {
         #expect(!reset.isTwin(of: key), "another key says another thing")
     }
 
-    private static func contracts() throws -> [Outline] {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        let folder = root.appendingPathComponent("contracts")
-        let found = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
-        var contracts: [Outline] = []
-        while let url = found?.nextObject() as? URL {
-            guard url.pathExtension == "yaml" else { continue }
-            let id = String(url.path.dropFirst(folder.path.count + 1))
-            contracts.append(Outline(id: id, text: try String(contentsOf: url, encoding: .utf8)))
+    private static func contracts() -> [Outline] {
+        Repository.files(below: "contracts", ending: "yaml").map { file in
+            Outline(id: String(file.path.dropFirst("contracts/".count)), text: file.text)
         }
-        return contracts.sorted { $0.id < $1.id }
     }
 
     /// A contract's words without its prose, and its axes apart.

@@ -3,30 +3,14 @@ import ContractFiles
 import Foundation
 import Phone
 import ReferenceBackend
+import TestSupport
 import Testing
 
 /// The layout rules of the design, as tests; each failure says what to do.
 @Suite("Repository")
 struct LayoutTests {
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
-    private static func files(below folder: String, ending: String = "swift") -> [(String, String)]
-    {
-        let base = root.appendingPathComponent(folder)
-        let enumerator = FileManager.default.enumerator(at: base, includingPropertiesForKeys: nil)
-        var result: [(String, String)] = []
-        while let url = enumerator?.nextObject() as? URL {
-            guard url.pathExtension == ending,
-                let text = try? String(contentsOf: url, encoding: .utf8)
-            else { continue }
-            result.append((String(url.path.dropFirst(root.path.count + 1)), text))
-        }
-        return result.sorted { $0.0 < $1.0 }
-    }
-
     @Test func `the top level stays as agreed`() throws {
-        let names = try FileManager.default.contentsOfDirectory(atPath: Self.root.path)
+        let names = try FileManager.default.contentsOfDirectory(atPath: Repository.root.path)
             .filter { !$0.hasPrefix(".") }
         let agreed: Set = [
             "Package.swift", "Package.resolved", "Sources", "Tests", "contracts", "recordings",
@@ -84,7 +68,7 @@ struct LayoutTests {
         ] as [(String, [String])]
     )
     func importsWhatIsAllowed(module: String, allowed: [String]) {
-        for (path, text) in Self.files(below: "Sources/\(module)") {
+        for (path, text) in Repository.files(below: "Sources/\(module)") {
             for line in text.split(separator: "\n") {
                 let words = line.split(separator: " ")
                 guard let index = words.firstIndex(of: "import"), index <= 1,
@@ -98,7 +82,7 @@ struct LayoutTests {
 
     @Test func `a third-party type stays inside its module`() {
         let owned = ["Yams", "GRDB", "AsyncHTTPClient", "Hummingbird", "ArgumentParser", "Crypto"]
-        for (path, text) in Self.files(below: "Sources") {
+        for (path, text) in Repository.files(below: "Sources") {
             for name in owned {
                 #expect(!text.contains("package import \(name)\n"), "\(path): \(name) leaks")
                 #expect(!text.contains("public import \(name)\n"), "\(path): \(name) leaks")
@@ -107,14 +91,17 @@ struct LayoutTests {
     }
 
     @Test func `every rule has a test and a page`() {
-        let sources = Self.files(below: "Sources/Conformance/Judging")
-        let rules = sources.filter { $0.1.contains(": Rule {") }.map {
-            URL(fileURLWithPath: $0.0).deletingPathExtension().lastPathComponent
+        let sources = Repository.files(below: "Sources/Conformance/Judging")
+        let rules = sources.filter { $0.text.contains(": Rule {") }.map {
+            URL(fileURLWithPath: $0.path).deletingPathExtension().lastPathComponent
         }
         #expect(rules.count >= 5)
-        let tests = Self.files(below: "Tests/ConformanceTests/Judging").map(\.1).joined()
-        let pages = Self.files(below: "Sources/Conformance/Conformance.docc/Rules", ending: "md")
-            .map(\.0)
+        let tests = Repository.files(below: "Tests/ConformanceTests/Judging").map(\.text).joined()
+        let pages = Repository.files(
+            below: "Sources/Conformance/Conformance.docc/Rules",
+            ending: "md"
+        )
+        .map(\.path)
         for rule in rules {
             #expect(tests.contains("struct \(rule)Tests"), "write \(rule)Tests")
             #expect(pages.contains { $0.hasSuffix("/\(rule).md") }, "write Rules/\(rule).md")
@@ -122,7 +109,7 @@ struct LayoutTests {
     }
 
     @Test func `every contract stands where its id says, in its family`() {
-        for (path, text) in Self.files(below: "contracts", ending: "yaml") {
+        for (path, text) in Repository.files(below: "contracts", ending: "yaml") {
             let id = String(path.dropFirst("contracts/".count).dropLast(".yaml".count))
             #expect(text.hasPrefix("contract: \(id)\n"), "\(path): the id must be the path")
         }
@@ -130,7 +117,7 @@ struct LayoutTests {
 
     @Test func `no contract knows a literal id, path, currency or port`() {
         let forbidden = ["127.0.0.1", "localhost", "/api/", "EUR", "USD", "app_id", "93", "http:"]
-        for (path, text) in Self.files(below: "contracts", ending: "yaml") {
+        for (path, text) in Repository.files(below: "contracts", ending: "yaml") {
             for line in text.split(separator: "\n") where !line.hasPrefix("source:") {
                 for word in forbidden {
                     #expect(!line.contains(word), "\(path) says '\(word)'")
@@ -148,8 +135,8 @@ struct LayoutTests {
         }
         #expect(Set(Defect.allCases).count == Defect.allCases.count)
         #expect(Defect.guide.count == 25, "a name of the guide's list is spelt wrong")
-        let phone = Self.files(below: "Sources/Phone")
-        let app = phone.filter { $0.0.contains("/ClientDefects/") }.map(\.1).joined()
+        let phone = Repository.files(below: "Sources/Phone")
+        let app = phone.filter { $0.path.contains("/ClientDefects/") }.map(\.text).joined()
         for defect in ClientDefect.allCases {
             #expect(app.contains("        .\(defect): {"), "\(defect.rawValue) deviates nowhere")
         }
@@ -169,10 +156,10 @@ struct LayoutTests {
         ]
     )
     func readsCorrect(prefix: String, beside: String, countMin: Int) {
-        let files = Self.files(below: "Sources")
-            .filter { $0.0.hasPrefix(prefix) && !$0.0.contains(beside) }
+        let files = Repository.files(below: "Sources")
+            .filter { $0.path.hasPrefix(prefix) && !$0.path.contains(beside) }
             // Here the app is chosen that a stage plays.
-            .filter { !$0.0.hasSuffix("/ScriptedStage.swift") }
+            .filter { !$0.path.hasSuffix("/ScriptedStage.swift") }
         #expect(files.count >= countMin)
         for (path, text) in files {
             #expect(!text.lowercased().contains("defect"), "\(path): override it in \(beside)")
@@ -181,7 +168,7 @@ struct LayoutTests {
 
     /// The tables of mistakes in the documentation name what is there, and leave no row out.
     @Test func `every known mistake names what catches it, or why nothing can`() throws {
-        let url = Self.root.appendingPathComponent(
+        let url = Repository.root.appendingPathComponent(
             "Sources/Conformance/Conformance.docc/Traps.md"
         )
         let text = try String(contentsOf: url, encoding: .utf8)
@@ -242,7 +229,7 @@ struct LayoutTests {
     }
 
     @Test func `names say what a thing is`() {
-        for (path, _) in Self.files(below: "Sources") {
+        for (path, _) in Repository.files(below: "Sources") {
             for word in ["Manager", "Helper", "Utils", "Misc"] {
                 #expect(!path.contains(word), "\(path): name the concept")
             }
@@ -252,7 +239,7 @@ struct LayoutTests {
     @Test func `values are not secret keys of somebody`() {
         let folders = ["contracts", "recordings", "Sources", "Tests"]
         let texts = folders.flatMap { folder in
-            ["swift", "yaml", "json", "md"].flatMap { Self.files(below: folder, ending: $0) }
+            ["swift", "yaml", "json", "md"].flatMap { Repository.files(below: folder, ending: $0) }
         }
         for (path, text) in texts {
             for prefix in ["sk_" + "live_", "AKIA" + "I", "-----BEGIN " + "PRIVATE"] {

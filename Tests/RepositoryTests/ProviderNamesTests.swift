@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Who names a provider outside its folder, and why: a ceiling for each, so that a list that was
@@ -67,8 +68,8 @@ struct ProviderNamesTests {
         ),
         Place(
             "Sources/Replay/",
-            "how a contract's own events are signed and spoilt, whom a backend calls, whose keys it needs",
-            ["revenuecat": 9, "onesignal": 4, "firebase": 8, "purchasely": 4, "despia": 5]
+            "how a contract's own events are signed and spoilt, and whom a backend calls",
+            ["revenuecat": 9, "onesignal": 4, "firebase": 7, "purchasely": 4, "despia": 5]
         ),
         Place(
             "Sources/Recording/",
@@ -92,21 +93,8 @@ struct ProviderNamesTests {
         ),
     ]
 
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
-    private static let files: [(path: String, text: String)] = {
-        let base = root.appendingPathComponent("Sources")
-        let all = FileManager.default.enumerator(at: base, includingPropertiesForKeys: nil)
-        var found: [(String, String)] = []
-        while let url = all?.nextObject() as? URL {
-            guard url.pathExtension == "swift",
-                let text = try? String(contentsOf: url, encoding: .utf8)
-            else { continue }
-            found.append((String(url.path.dropFirst(root.path.count + 1)), text.lowercased()))
-        }
-        return found
-    }()
+    private static let files = Repository.files(below: "Sources")
+        .map { (path: $0.path, text: $0.text.lowercased()) }
 
     /// Files outside its folder that name a provider.
     private static func naming(_ provider: String) -> [String] {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Nobody waits for a time: whoever waits, waits for evidence, and a limit is only for what hangs.
@@ -57,27 +58,7 @@ struct WaitingTests {
         "Tests/FakeServersTests/RawConnection.swift": "the hang guard of a bare socket",
     ]
 
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
-    private static let lines: [(path: String, number: Int, text: String)] = {
-        var lines: [(String, Int, String)] = []
-        for folder in ["Sources", "Tests"] {
-            let base = root.appendingPathComponent(folder)
-            let files = FileManager.default.enumerator(at: base, includingPropertiesForKeys: nil)
-            while let url = files?.nextObject() as? URL {
-                guard url.pathExtension == "swift",
-                    let text = try? String(contentsOf: url, encoding: .utf8)
-                else { continue }
-                let path = String(url.path.dropFirst(root.path.count + 1))
-                let all = text.split(separator: "\n", omittingEmptySubsequences: false)
-                for (index, line) in all.enumerated() {
-                    lines.append((path, index + 1, String(line)))
-                }
-            }
-        }
-        return lines
-    }()
+    private static let lines = Repository.lines(below: "Sources", "Tests")
 
     private static func finds(_ way: Way, in line: String) throws -> Bool {
         guard line.utf8.count > 4, line.contains(way.word) else { return false }

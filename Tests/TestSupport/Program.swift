@@ -16,11 +16,8 @@ package struct Program: Sendable {
 
     /// The binary that was built beside the tests.
     package static let path: String = {
-        let source = URL(fileURLWithPath: #filePath)
-        let root = source.deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
         let beside = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-        let candidates = [beside, root.appendingPathComponent(".build/debug")]
+        let candidates = [beside, Repository.root.appendingPathComponent(".build/debug")]
         return candidates.map { $0.appendingPathComponent("assay").path }
             .first { FileManager.default.isExecutableFile(atPath: $0) } ?? "assay"
     }()

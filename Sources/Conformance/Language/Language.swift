@@ -1,24 +1,29 @@
-/// The two languages that people write: contracts and profiles.
-package enum Language {
-    package static let contract = GrammarReference(Contract.grammar.shape)
-    package static let profile = GrammarReference(Profile.grammar.shape)
+/// The two languages that people write.
+package enum Language: String, CaseIterable, Sendable {
+    case contract, profile
 
-    /// The JSON Schema of `contract` or `profile`; nil for another name.
-    package static func schema(_ name: String) -> String? {
-        switch name {
-        case "contract":
-            GrammarSchema(contract.root, title: "Assay contract", hasAxes: true).text
-        case "profile":
-            GrammarSchema(profile.root, title: "Assay profile", hasAxes: false).text
-        default: nil
+    private static let contractReference = GrammarReference(Contract.grammar.shape)
+    private static let profileReference = GrammarReference(Profile.grammar.shape)
+
+    /// What is said of its keys.
+    package var reference: GrammarReference {
+        switch self {
+        case .contract: Self.contractReference
+        case .profile: Self.profileReference
         }
     }
 
-    /// The reference page of `contract` or `profile`; nil for another name.
-    package static func page(_ name: String) -> String? {
-        switch name {
-        case "contract":
-            contract.page(
+    /// Its JSON Schema.
+    package var schema: String {
+        let hasAxes = self == .contract
+        return GrammarSchema(reference.root, title: "Assay \(rawValue)", hasAxes: hasAxes).text
+    }
+
+    /// Its reference page.
+    package var page: String {
+        switch self {
+        case .contract:
+            reference.page(
                 title: "The language of contracts",
                 introduction: """
                     Every key of a contract file. `assay explain KEY` says the same at the prompt.
@@ -27,8 +32,8 @@ package enum Language {
                     and makes `contracts/contract.schema.json`: it is changed there.
                     """
             )
-        case "profile":
-            profile.page(
+        case .profile:
+            reference.page(
                 title: "The language of profiles",
                 introduction: """
                     Every key of `assay.yaml`. `assay explain KEY` says the same at the prompt.
@@ -37,7 +42,6 @@ package enum Language {
                     `contracts/profile.schema.json`: it is changed there.
                     """
             )
-        default: nil
         }
     }
 }

@@ -57,7 +57,7 @@ struct FirebaseFields: Sendable {
         switch value {
         case .string(let text): text
         case .number(let number): number.description
-        default: nil
+        case .null, .bool, .array, .object, nil: nil
         }
     }
 

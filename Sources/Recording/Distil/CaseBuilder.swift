@@ -130,7 +130,8 @@ extension Distiller {
                         switch leaf {
                         case .string(let text): found.insert(text)
                         case .number(let number): found.insert(number.description)
-                        default: break
+                        // Nobody is named by these.
+                        case .null, .bool, .array, .object: break
                         }
                         return leaf
                     }

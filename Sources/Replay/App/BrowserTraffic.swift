@@ -36,6 +36,7 @@ extension BrowserScenario {
                 state.world.write(.pageError("the page crashed"), on: page.phone, at: time)
                 state.pages[page.phone]?.removeAll { $0 === page }
             }
+        // A browser tells of more than anybody asked for.
         default: break
         }
     }
@@ -54,6 +55,7 @@ extension BrowserScenario {
                 let text = content["text"]?.string ?? ""
                 state.world.write(.pageError(text), on: page.phone, at: time)
             }
+        // The binding is open to every script of the page, and only ours says these.
         default: break
         }
     }

@@ -53,29 +53,13 @@ struct FindingCodeTests {
     @Test("findings survive being written down", arguments: Proof.all)
     func survivesSaving(proof: Proof) throws {
         let evidence = proof.broken()
-        let (verdict, findings) = Judge.judge(evidence)
-        var result = CaseResult(
-            contract: evidence.plan.contract,
-            verdict: verdict,
-            findings: findings
-        )
-        result.evidence = evidence
-        let report = RunReport(
-            version: "1",
-            suite: "s",
-            seed: "x",
-            target: "t",
-            began: EvidenceBuilder.base,
-            seconds: 1,
-            jobs: 1,
-            cases: [result],
-            isInterrupted: false
-        )
+        let result = CaseResult(judging: evidence)
+        let report = RunReport(of: [result])
         let text = try SavedRun.lines(report, profile: evidence.profile)
             .joined(separator: "\n")
         let again = try SavedRun(parsing: text).judged(knownFailures: KnownFailures())
-        #expect(again.cases.map(\.verdict) == [verdict])
-        #expect(again.cases.first?.findings.map(\.code) == findings.map(\.code))
+        #expect(again.cases.map(\.verdict) == [result.verdict])
+        #expect(again.cases.first?.findings.map(\.code) == result.findings.map(\.code))
     }
 
     // MARK: Numbers and names
