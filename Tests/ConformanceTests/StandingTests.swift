@@ -23,6 +23,8 @@ struct StandingTests {
         _ change: (inout RunReport) -> Void = { _ in }
     ) -> RunReport {
         var report = RunReport(of: cases)
+        report.seed = "7"
+        report.seconds = 2
         change(&report)
         return report
     }

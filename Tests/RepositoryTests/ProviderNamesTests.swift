@@ -68,8 +68,8 @@ struct ProviderNamesTests {
         ),
         Place(
             "Sources/Replay/",
-            "how a contract's own events are signed and spoilt, and whom a backend calls",
-            ["revenuecat": 9, "onesignal": 4, "firebase": 7, "purchasely": 4, "despia": 5]
+            "how a contract's own events are signed and spoilt, whom a backend calls, whose keys it needs",
+            ["revenuecat": 9, "onesignal": 4, "firebase": 8, "purchasely": 4, "despia": 5]
         ),
         Place(
             "Sources/Recording/",
