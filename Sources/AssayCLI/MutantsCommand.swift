@@ -13,8 +13,8 @@ struct MutantsCommand: AsyncParsableCommand {
         discussion: """
             A defect is caught when a case fails, void when even the smoke case does, and missed \
             otherwise. Each runs against the contracts of the clauses it was made for, or with \
-            --whole against all. The exit code is 0 when all are caught and every contract \
-            can fail.
+            --whole against all. What did not show itself beside others is tried once more \
+            alone. The exit code is 0 when all are caught and every contract can fail.
 
             Example:  assay mutants
                       assay mutants --defect no-dedupe --defect paywall-ungated
@@ -131,60 +131,114 @@ struct MutantsCommand: AsyncParsableCommand {
             selected
             + library.contracts.filter { smokes.contains($0.id) && !selected.contains($0) }
         let mutants = try mutants()
-        let seed = seed
-        let whole = whole
-        let interruption = Interruption()
-        let jobs = min(16, max(1, jobs))
-        let total = mutants.count
-        let outcomes = try await interruption.run {
-            await withTaskGroup(of: Outcome.self) { group in
-                var waiting = mutants[...]
-                var outcomes: [Outcome] = []
-                func add() {
-                    guard let mutant = waiting.popFirst() else { return }
-                    let chosen = contracts.filter {
-                        mutant.concerns($0)
-                            && (whole || $0.id == mutant.smoke
-                                || mutant.clauses.contains($0.clause))
-                    }
-                    group.addTask { await Self.run(mutant, chosen, seed, interruption) }
-                }
-                for _ in 0..<jobs { add() }
-                for await outcome in group {
-                    outcomes.append(outcome)
-                    Self.show(outcome, outcomes.count, total)
-                    if !Task.isCancelled { add() }
-                }
-                return outcomes
-            }
+        let trials = mutants.map { mutant in
+            Trial(mutant, contracts.filter { concerns(mutant, $0) })
         }
-        let proof = Proof(outcomes, of: mutants, selected)
-        proof.show(total)
+        let (seed, jobs) = (seed, min(16, max(1, jobs)))
+        let interruption = Interruption()
+        var proof = try await interruption.run {
+            Proof(await Self.outcomes(of: trials, seed, jobs, interruption), mutants, selected)
+        }
+        if !proof.isComplete, !interruption.isRaised {
+            let again = proof.secondChances(trials)
+            if !again.isEmpty { Terminal.output("\nonce more, one at a time:\n") }
+            proof.add(
+                try await interruption.run {
+                    await Self.outcomes(of: again, seed, 1, interruption)
+                }
+            )
+        }
+        proof.show(mutants.count)
         if interruption.isRaised { throw ExitCode(ExitStatus.interrupted.rawValue) }
         proof.showContracts()
         if !proof.isComplete { throw ExitCode(ExitStatus.failures.rawValue) }
     }
 
+    /// Whether a contract has a say in whether the defect is caught.
+    private func concerns(_ mutant: Mutant, _ contract: Contract) -> Bool {
+        mutant.concerns(contract)
+            && (whole || contract.id == mutant.smoke || mutant.clauses.contains(contract.clause))
+    }
+
+    /// A defect, and the contracts that it is tried against.
+    private struct Trial: Sendable {
+        let mutant: Mutant
+        let contracts: [Contract]
+
+        init(_ mutant: Mutant, _ contracts: [Contract]) {
+            self.mutant = mutant
+            self.contracts = contracts
+        }
+    }
+
+    private static func outcomes(
+        of trials: [Trial],
+        _ seed: String,
+        _ jobs: Int,
+        _ interruption: Interruption
+    ) async -> [Outcome] {
+        await withTaskGroup(of: Outcome.self) { group in
+            var waiting = trials[...]
+            var outcomes: [Outcome] = []
+            func add() {
+                guard let trial = waiting.popFirst() else { return }
+                group.addTask { await run(trial.mutant, trial.contracts, seed, interruption) }
+            }
+            for _ in 0..<jobs { add() }
+            for await outcome in group {
+                outcomes.append(outcome)
+                show(outcome)
+                if !Task.isCancelled { add() }
+            }
+            return outcomes
+        }
+    }
+
     /// What the outcomes say about defects and contracts.
     private struct Proof {
-        let caughtCount: Int
-        let missed: [Outcome]
-        let void: [Outcome]
+        private var outcomes: [Outcome]
         /// The contracts and the cases that some defect has failed.
-        let proven: Set<String>
+        private var proven: Set<String>
         /// The contracts of which every defect that could fail them has had its turn.
-        let provable: [Contract]
+        private let provable: [Contract]
 
-        init(_ outcomes: [Outcome], of mutants: [Mutant], _ selected: [Contract]) {
-            missed = outcomes.filter { $0.caught.isEmpty && !$0.isVoid }
-            void = outcomes.filter(\.isVoid)
-            caughtCount = outcomes.count - missed.count - void.count
+        init(_ outcomes: [Outcome], _ mutants: [Mutant], _ selected: [Contract]) {
+            self.outcomes = outcomes
             proven = outcomes.reduce(into: []) { $0.formUnion($1.failed) }
             let names = Set(mutants.map(\.name))
             let complete = [Mutant.all.filter(\.isOfApp), Mutant.all.filter { !$0.isOfApp }]
                 .filter { names.isSuperset(of: $0.map(\.name)) }
             provable = selected.filter { contract in
                 complete.contains { $0.contains { $0.concerns(contract) } }
+            }
+        }
+
+        private var missed: [Outcome] { outcomes.filter { $0.caught.isEmpty && !$0.isVoid } }
+        private var void: [Outcome] { outcomes.filter(\.isVoid) }
+
+        /// What is tried again where nobody plays beside: races are among the defects, and on a busy
+        /// machine one may not show itself.
+        func secondChances(_ trials: [Trial]) -> [Trial] {
+            let open = Set((missed + void).map(\.defect.name))
+            let unproven = Set(unproven)
+            return trials.compactMap { trial in
+                if open.contains(trial.mutant.name) { return trial }
+                let contracts = trial.contracts.filter { unproven.contains($0.id) }
+                return contracts.isEmpty ? nil : Trial(trial.mutant, contracts)
+            }
+        }
+
+        /// Takes what came of the second chances.
+        mutating func add(_ later: [Outcome]) {
+            for outcome in later where !outcome.isInterrupted {
+                proven.formUnion(outcome.failed)
+                guard !outcome.caught.isEmpty, !outcome.isVoid else { continue }
+                if let index = outcomes.firstIndex(where: { $0.defect.name == outcome.defect.name }
+                ),
+                    outcomes[index].isVoid || outcomes[index].caught.isEmpty
+                {
+                    outcomes[index] = outcome
+                }
             }
         }
 
@@ -196,6 +250,7 @@ struct MutantsCommand: AsyncParsableCommand {
         var isComplete: Bool { missed.isEmpty && void.isEmpty && unproven.isEmpty }
 
         func show(_ total: Int) {
+            let caughtCount = outcomes.count - missed.count - void.count
             Terminal.output(
                 "\ncaught \(caughtCount) of \(total)"
                     + "   missed \(missed.count)   void \(void.count)\n"
@@ -285,7 +340,7 @@ struct MutantsCommand: AsyncParsableCommand {
         }
     }
 
-    private static func show(_ outcome: Outcome, _ done: Int, _ total: Int) {
+    private static func show(_ outcome: Outcome) {
         if outcome.isInterrupted { return }
         let name = outcome.defect.name
         let padding = String(repeating: " ", count: max(1, 31 - name.count))

@@ -116,7 +116,10 @@ package final class BackendClient: Transport {
             }
         case .cutRequest:
             message.body = .stream(
-                BrokenBody(bytes: Array(request.body.prefix(request.body.count * 9 / 10))),
+                BrokenBody(
+                    bytes: Array(request.body.prefix(request.body.count * 9 / 10)),
+                    silence: BrokenBody.silence
+                ),
                 length: .known(Int64(request.body.count))
             )
         case .hangUp:
@@ -236,19 +239,30 @@ private struct HeldBody: AsyncSequence, Sendable {
 private struct BrokenBody: AsyncSequence, Sendable {
     struct Break: Error {}
 
+    /// A connection that breaks off is silent before: a backend that gets the stump and the end in
+    /// one piece may never begin with it.
+    static let silence: Duration = .milliseconds(50)
+
     typealias Element = ByteBuffer
 
     let bytes: [UInt8]
+    var silence: Duration = .zero
 
     struct AsyncIterator: AsyncIteratorProtocol {
         var bytes: [UInt8]?
+        let silence: Duration
 
         mutating func next() async throws -> ByteBuffer? {
-            guard let part = bytes else { throw Break() }
+            guard let part = bytes else {
+                if silence > .zero { try await RealClock().sleep(for: silence) }
+                throw Break()
+            }
             bytes = nil
             return ByteBuffer(bytes: part)
         }
     }
 
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(bytes: bytes) }
+    func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(bytes: bytes, silence: silence)
+    }
 }

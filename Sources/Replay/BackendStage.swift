@@ -87,4 +87,8 @@ struct CalibratedStage: OpenStage {
         await LateLook(executor: executor, calibration: calibration, cases: cases)
             .revise(&results)
     }
+
+    func asides(beside results: [CaseResult]) -> [CaseResult] {
+        cases.lives.asides(beside: results)
+    }
 }

@@ -1,7 +1,7 @@
 internal import Conformance
 internal import FakeServers
 
-/// Runs and judges single cases, and starts a backend again that ended meanwhile.
+/// Runs and judges single cases.
 final class CaseRunner: Sendable {
     /// What is left of a run that passed, so that what comes later can still be held against it.
     struct Passed: Sendable {
@@ -11,8 +11,6 @@ final class CaseRunner: Sendable {
 
     private struct State {
         var runCount = 0
-        /// Counts the lives of a backend that ended by itself and was started again.
-        var life = 0
         var passedCount = 0
         var silentCount = 0
         var passed: [Passed] = []
@@ -25,7 +23,7 @@ final class CaseRunner: Sendable {
     let executor: RunExecutor
     let options: SuiteRunner.Options
     let sight: RunRecord.Sight
-    private let report: @Sendable (SuiteRunner.Event) -> Void
+    let lives: BackendLives
     private let state: Locked<State>
     private let twinRuns: TwinRuns
 
@@ -38,7 +36,7 @@ final class CaseRunner: Sendable {
         self.executor = executor
         self.options = options
         self.sight = sight
-        self.report = report
+        lives = BackendLives(executor: executor, report: report)
         let state = Locked(State())
         self.state = state
         let nonce = options.nonce
@@ -58,49 +56,29 @@ final class CaseRunner: Sendable {
 
     func twins(_ plan: CasePlan) async -> [RunRecord] { await twinRuns.records(of: plan) }
 
-    // MARK: A backend that ends by itself
+    // MARK: A case, whatever the backend does
 
     /// Nil when the backend ended meanwhile, so that the case has to be run again, alone.
     func runShared(_ plan: CasePlan) async -> CaseResult? {
-        let life = state.withLock { $0.life }
-        let result = await CaseSearch(cases: self).run(plan)
-        guard let process = executor.backend.process else { return result }
-        if process.exitText != nil || state.withLock({ $0.life }) != life {
-            await revive(after: life)
-            return nil
-        }
-        return result
+        let (result, isOver) = await runOnceStanding(plan)
+        return isOver ? nil : result
     }
 
     func runAlone(_ plan: CasePlan) async -> CaseResult? {
-        let life = state.withLock { $0.life }
-        let result = await CaseSearch(cases: self).run(plan)
-        if Task.isCancelled { return nil }
-        if let process = executor.backend.process, process.exitText != nil {
-            await revive(after: life)
-        }
-        return result
+        let (result, _) = await runOnceStanding(plan)
+        return Task.isCancelled ? nil : result
     }
 
-    /// Starts a backend that ended by itself again, once for all cases that noticed.
-    private func revive(after life: Int) async {
-        let isFirst = state.withLock { state in
-            guard state.life == life else { return false }
-            state.life += 1
-            return true
+    /// The result, and whether the backend ended while the case was played.
+    private func runOnceStanding(_ plan: CasePlan) async -> (CaseResult, isOver: Bool) {
+        let caseID = plan.contract.caseID
+        let forget: @Sendable () -> Void = { [twinRuns] in twinRuns.forget() }
+        guard let life = await lives.enter(caseID, forget: forget) else {
+            return (Self.notTried(plan, lives.gone ?? "the backend is gone"), false)
         }
-        guard isFirst else {
-            _ = await executor.backend.isReachable()
-            return
-        }
-        twinRuns.forget()
-        let exit = executor.backend.process?.exitText ?? "it ended"
-        do throws(BackendUnderTest.UnreachableError) {
-            try await executor.backend.restart(.kill)
-            report(.backendRestarted(exit))
-        } catch {
-            report(.backendRestarted(error.description))
-        }
+        let result = await CaseSearch(cases: self).run(plan)
+        let isGone = result.findings.contains { $0.code == .backendGone }
+        return (result, await lives.leave(caseID, of: life, isGone: isGone, forget: forget))
     }
 
     // MARK: One case, once
@@ -187,12 +165,16 @@ final class CaseRunner: Sendable {
     private func givenUp(_ plan: CasePlan) -> CaseResult? {
         guard state.withLock({ $0.silentCount >= Self.silentCountMax && $0.passedCount == 0 })
         else { return nil }
+        return Self.notTried(plan, "\(Self.silentCountMax) cases went unanswered and none passed")
+    }
+
+    private static func notTried(_ plan: CasePlan, _ reason: String) -> CaseResult {
         let finding = Finding(
             .backendGone,
             expected: "the backend answers deliveries",
-            actual: "\(Self.silentCountMax) cases went unanswered and none passed; not tried"
+            actual: reason + "; not tried"
         )
-        return Self.inconclusive(plan, finding)
+        return inconclusive(plan, finding)
     }
 
     static func inconclusive(_ plan: CasePlan, _ finding: Finding) -> CaseResult {

@@ -61,8 +61,8 @@ package final class SuiteRunner: Sendable {
     /// The result of a case that cannot be run here; nil when it can.
     package func obstacle(_ plan: CasePlan) -> CaseResult? { stage.obstacle(plan) }
 
-    /// Runs all cases and returns their results in the order given; after a cancellation, the
-    /// cases that did not finish are `notRun`.
+    /// Runs all cases and returns their results in the order given, and behind them what no case
+    /// accounts for; after a cancellation, the cases that did not finish are `notRun`.
     package func run(_ contracts: [Contract]) async -> [CaseResult] {
         await withTaskGroup(of: [CaseResult]?.self) { group in
             group.addTask {
@@ -96,7 +96,8 @@ package final class SuiteRunner: Sendable {
         if !Task.isCancelled { await open.revise(&tally.results) }
         // After these, what is in the journal of another case is not of its own making.
         await play(last, aloneOn: open, &tally)
-        return tally.final
+        let results = tally.final
+        return results + open.asides(beside: results).map(options.knownFailures.applied)
     }
 
     /// The cases in the order of the contracts, those that stand for several spread out.

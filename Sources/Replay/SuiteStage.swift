@@ -28,6 +28,12 @@ package protocol OpenStage: Sendable {
     func result(of plan: CasePlan, number: Int, isAlone: Bool) async -> CaseResult?
     /// Corrects results by what has become known since; called when nobody plays.
     func revise(_ results: inout [CaseResult?]) async
+    /// What became known beside all cases, and no case accounts for.
+    func asides(beside results: [CaseResult]) -> [CaseResult]
+}
+
+extension OpenStage {
+    package func asides(beside results: [CaseResult]) -> [CaseResult] { [] }
 }
 
 /// When a case is played.

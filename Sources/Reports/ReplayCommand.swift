@@ -10,9 +10,11 @@ package struct ReplayCommand: Hashable, Sendable {
         self.selects = selects
     }
 
-    /// The command for that case.
-    package func text(_ caseID: String) -> String {
-        (selects ? command.adding(["--only", caseID]) : command).description
+    /// The command for these cases; for all where there are none.
+    package func text(_ caseIDs: String...) -> String { text(caseIDs) }
+
+    package func text(_ caseIDs: [String]) -> String {
+        (selects ? command.adding(caseIDs.flatMap { ["--only", $0] }) : command).description
     }
 
     /// The command that explains a finding.

@@ -101,7 +101,7 @@ package struct TerminalReport: Sendable {
         if result.settling != .notNeeded { text += lines("waited", "\(result.settling)", 12) }
         text += lines("cause", first.code.explanation.cause, 12)
         text += lines("remedy", first.remedy, 12)
-        text += "  replay    \(replay.text(result.contract.caseID))\n"
+        text += "  replay    \(replay.text(result.replays ?? [result.contract.caseID]))\n"
         text += "  explain   \(replay.explanation(of: first.code.rawValue))\n"
         return text
     }

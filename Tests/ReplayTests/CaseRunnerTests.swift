@@ -220,8 +220,32 @@ struct CaseRunnerTests {
         )
         cases.jobs = 4
         let outcome = try cases.run()
-        #expect(outcome.verdicts == [.passed, .passed, .passed, .passed])
+        #expect(outcome.verdicts == [.passed, .passed, .passed, .passed, .failed])
         #expect(outcome.count("restarted") == 1)
+        // The end happened all the same, and whoever was there shows it again.
+        let aside = try #require(outcome["run/keeps-running"])
+        #expect(aside.contract.clause == "S-33")
+        #expect(aside.findings.map(\.code) == [.backendExited])
+        #expect(aside.findings.first?.actual.hasPrefix("signal 11 ended it, while these") == true)
+        #expect(aside.replays?.contains("crash") == true)
+        #expect(aside.timeline.last?.to == .backend)
+    }
+
+    @Test func `nobody is played before a backend that ended stands again`() throws {
+        let bench = Bench()
+        bench.backend.bootTime = .seconds(3)
+        Self.ends(bench, at: "RENEWAL", times: 1)
+        var cases = PlayedCases(
+            bench: bench,
+            contracts: [Self.answersOnly("crash", [SimulatedContracts.deliver("a", "RENEWAL")])]
+                + (0..<40).map { Self.answersOnly("c\($0)") }
+        )
+        cases.jobs = 8
+        let outcome = try cases.run()
+        #expect(outcome.verdicts.dropLast().allSatisfy { $0 == .passed })
+        #expect(outcome["run/keeps-running"]?.verdict == .failed)
+        // Those that were on their way when it ended, and nobody else.
+        #expect(bench.backend.refusedCount <= 8)
     }
 
     @Test func `one that cannot be started again is told of`() throws {
@@ -232,8 +256,11 @@ struct CaseRunnerTests {
             bench: bench,
             contracts: [Self.answersOnly("crash", [SimulatedContracts.deliver("a", "RENEWAL")])]
         ).run()
-        #expect(outcome.count("restarted the port is taken") >= 1)
-        #expect(outcome["crash"]?.verdict == .failed)
+        #expect(outcome.count("restarted the port is taken") == 1)
+        // Nobody is blamed for what he may not have done; the end is a finding of its own.
+        #expect(outcome["crash"]?.findings.map(\.code) == [.backendGone])
+        #expect(outcome.results.last?.contract.caseID == "run/keeps-running")
+        #expect(outcome.results.last?.findings.map(\.code) == [.backendExited])
     }
 
     /// A backend of somebody else's that goes away while a case runs.

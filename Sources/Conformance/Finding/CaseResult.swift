@@ -22,6 +22,8 @@ package struct CaseResult: Hashable, Sendable {
     package var runCount: Int?
     /// All that the verdict rests on, when the run is saved.
     package var evidence: CaseEvidence?
+    /// The cases that show it again; nil: its own.
+    package var replays: [String]?
     /// The smallest event that fails, as a contract ready to be kept.
     package var found: Contract?
 

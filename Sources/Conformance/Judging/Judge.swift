@@ -13,7 +13,7 @@ package enum Judge {
     /// Findings against the backend win over doubts: a case that failed one expectation has
     /// failed, even when another could not be observed.
     package static func judge(_ evidence: CaseEvidence) -> (verdict: Verdict, findings: [Finding]) {
-        if let trouble = trouble(in: evidence) { return (.inconclusive, [trouble]) }
+        // First: whoever has ended is gone as well.
         if let exit = evidence.subject.backendExit {
             let finding = Finding(
                 .backendExited,
@@ -23,6 +23,7 @@ package enum Judge {
             )
             return (.failed, [finding])
         }
+        if let trouble = trouble(in: evidence) { return (.inconclusive, [trouble]) }
         let findings = heedingStarvation(rules.flatMap { $0.findings(in: evidence) }, in: evidence)
         let failures = findings.filter { !$0.code.isInconclusive }
         if !failures.isEmpty { return (.failed, failures) }

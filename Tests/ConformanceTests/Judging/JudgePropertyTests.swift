@@ -212,7 +212,7 @@ struct JudgePropertyTests {
     }
 
     /// Whatever else is wrong: trouble of the run decides nothing, and an end of the backend does.
-    @Test func `doubts about the run come first, then the end of the backend, then the rules`() {
+    @Test func `the end of the backend comes first, then doubts about the run, then the rules`() {
         for seed in Self.seeds {
             let evidence = MadeUpCase().evidence(seed: seed)
             func judged(_ change: (inout RunRecord) -> Void) -> Outcome {
@@ -233,13 +233,15 @@ struct JudgePropertyTests {
             #expect(
                 judged { $0.backendExit = "signal 11" } == Outcome(.failed, [.backendExited])
             )
-            #expect(
-                judged {
-                    $0.trouble = .journalGap
-                    $0.backendExit = "signal 11"
-                } == gap,
-                "a journal with a gap proves no exit"
-            )
+            for trouble in [RunRecord.Trouble.backendGone("refused"), .journalGap] {
+                #expect(
+                    judged {
+                        $0.trouble = trouble
+                        $0.backendExit = "signal 11"
+                    } == Outcome(.failed, [.backendExited]),
+                    "whoever has ended is gone as well, and no journal is asked for it"
+                )
+            }
         }
     }
 

@@ -55,12 +55,12 @@ struct JudgeTests {
         #expect(findings.first?.actual == "exit 1")
     }
 
-    @Test func `a journal with a gap proves no exit`() {
+    @Test func `that nobody listened any more does not excuse a backend that ended`() {
         let evidence = builder().evidence {
             $0.backendExit = "exit 1"
-            $0.trouble = .journalGap
+            $0.trouble = .backendGone("the connection was refused")
         }
-        #expect(Judge.judge(evidence).verdict == .inconclusive)
+        #expect(Judge.judge(evidence).findings.map(\.code) == [.backendExited])
     }
 
     @Test func `a failure wins over a doubt, and the doubt is not told`() {

@@ -127,6 +127,10 @@ final class PlayedBackend: Transport, BackendProgram, @unchecked Sendable {
     var pushCount = 1
     /// Nothing listens at its address.
     var isGone = false
+    /// How long nothing does after a launch.
+    var bootTime: Duration = .zero
+    /// Requests, but for those that ask whether it is there, that met a closed port.
+    private(set) var refusedCount = 0
     /// Why it cannot be launched.
     var launchError: String?
     var exitText: String?
@@ -167,7 +171,10 @@ final class PlayedBackend: Transport, BackendProgram, @unchecked Sendable {
         within: Duration,
         disturbance: Disturbance
     ) async -> Exchange.Outcome {
-        if isGone { return .failed(.refused, "the connection was refused") }
+        if isGone || exitText != nil {
+            if request.path != "/ready" { refusedCount += 1 }
+            return .failed(.refused, "the connection was refused")
+        }
         let arrival = Arrival(
             request: request,
             lane: lane,
@@ -283,7 +290,12 @@ final class PlayedBackend: Transport, BackendProgram, @unchecked Sendable {
         acts.append("launch" + (timeZone.map { " in \($0)" } ?? ""))
         if let launchError { throw Self.error(launchError) }
         exitText = nil
-        isGone = false
+        isGone = bootTime > .zero
+        guard isGone else { return }
+        _ = clock.task {
+            await self.clock.pause(self.bootTime)
+            self.isGone = false
+        }
     }
 
     /// A start that failed, as the real thing tells it.
