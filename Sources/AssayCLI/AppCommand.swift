@@ -93,7 +93,10 @@ struct AppCommand: AsyncParsableCommand {
         let progress = Progress()
         let interruption = Interruption()
         var run = DeviceRun(profile: profile, seed: seed)
-        run.knownFailures = try reports.knownFailures(or: profile.knownFailingPath)
+        run.knownFailures = try reports.knownFailures(
+            or: profile.knownFailingPath,
+            among: library.contracts
+        )
         run.keepsEvidence = saveFile != nil
         let performer: DeviceRun.Performer =
             if let url, !scripted {

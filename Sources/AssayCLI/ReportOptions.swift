@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import Conformance
+internal import ContractFiles
 internal import Foundation
+internal import Replay
 internal import Reports
 
 /// `--report FORMAT=PATH`: checked before the run, written after it, even after a part of it.
@@ -93,6 +95,21 @@ struct ReportOptions: ParsableArguments {
     /// What a replay needs of these options.
     var replayWords: [String] {
         Setting.knownFailing.text(knownFailing).map { ["--known-failing", $0] } ?? []
+    }
+
+    /// The same, where every name must be one of a case.
+    func knownFailures(
+        or profilePath: String?,
+        among contracts: [Contract]
+    ) throws -> KnownFailures {
+        let known = try knownFailures(or: profilePath)
+        let all = contracts + ContractLibrary.shipped.contracts
+        do throws(KnownFailures.ParseError) {
+            try known.check(against: all, and: [BackendLives.caseID])
+        } catch {
+            throw Failure(.unparsable, error.description)
+        }
+        return known
     }
 
     /// The list that the flag names, else the environment, else the profile; none is the empty one.

@@ -100,7 +100,10 @@ struct VerifyCommand: AsyncParsableCommand {
             suite: SuiteRun.digest(of: library, all),
             seed: Setting.seed.text(seed, environment) ?? SuiteRun.nonce(),
             jobs: jobs,
-            knownFailures: try reports.knownFailures(or: profile.knownFailingPath),
+            knownFailures: try reports.knownFailures(
+                or: profile.knownFailingPath,
+                among: library.contracts
+            ),
             journalBytesMax: journal << 20
         )
         run.isWhole =

@@ -4,7 +4,7 @@ internal import FakeServers
 /// The lives of a backend that may end by itself.
 ///
 /// Nobody is played before it stands again, and an end is told once, whoever noticed it.
-final class BackendLives: Sendable {
+package final class BackendLives: Sendable {
     /// An end that nobody asked for.
     struct End: Sendable {
         let exit: String
@@ -139,6 +139,9 @@ final class BackendLives: Sendable {
 }
 
 extension BackendLives {
+    /// How reports name a run whose backend ended by itself.
+    package static let caseID = "run/keeps-running"
+
     /// What no case of the results accounts for, as a result of its own: the backend keeps running
     /// whatever is asked of it (S-33).
     func asides(beside results: [CaseResult]) -> [CaseResult] {
@@ -174,7 +177,7 @@ extension BackendLives {
 
     /// No file holds it: it is asked in every run.
     private static let contract = Contract(
-        id: "run/keeps-running",
+        id: caseID,
         variant: "",
         title: "The backend keeps running as long as the suite does",
         clause: "S-33",
@@ -184,6 +187,6 @@ extension BackendLives {
         given: [],
         steps: [],
         expectation: Expectation(answers: .statuses([200])),
-        location: SourceLocation(path: "run/keeps-running", line: 1, column: 1)
+        location: SourceLocation(path: caseID, line: 1, column: 1)
     )
 }

@@ -27,7 +27,9 @@ struct Calibration {
         // The first one pays for cold code; the second tells how long things take. What the first
         // has not shown may come late, so the second is waited for as long.
         guard let first = await sentinel.see(names[0], wait: Self.wait, wanted) else {
-            return Self.blind
+            var blind = Self.blind
+            blind.plainAnswer = answer()
+            return blind
         }
         var sight = await sentinel.see(names[1], wait: Self.wait, wanted) ?? first
         sight.readsSubscribers = sight.readsSubscribers || first.readsSubscribers
@@ -36,6 +38,15 @@ struct Calibration {
             sight.latency = max(sight.latency, late)
         }
         return sight
+    }
+
+    /// What the backend said to the first purchase.
+    private func answer() -> String? {
+        let exchanges = executor.world.journal.read { $0.exchanges(in: names[0]) }
+        return exchanges.first { $0.purpose == .sentinel }?.response.map { response in
+            let body = String(decoding: response.body.prefix(160), as: UTF8.self)
+            return body.isEmpty ? "\(response.status)" : "\(response.status) \(body)"
+        }
     }
 
     /// How long after its purchase a first effect came; nil while none has.

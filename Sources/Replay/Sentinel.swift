@@ -7,6 +7,8 @@ struct Sentinel {
     let run: RunExecutor
 
     private static let user = "sentinel"
+    /// An id that nobody has.
+    private static let nobody = "nobody"
 
     private var world: FakeWorld { run.world }
 
@@ -18,11 +20,15 @@ struct Sentinel {
         _ expected: RunRecord.Sight
     ) async -> RunRecord.Sight? {
         guard let play = await registered(name) else { return nil }
+        var sight = RunRecord.Sight(seesEffects: false, seesState: false, latency: .zero)
         var before: [ObservedState] = []
-        if expected.seesState { before = await states(play) }
+        if expected.seesState {
+            let nobody = await states(play, of: Self.nobody)
+            before = await states(play, of: Self.user)
+            learn(nobody, before, play.namespace, into: &sight)
+        }
         let start = run.clock.now
         guard await purchase(play) else { return nil }
-        var sight = RunRecord.Sight(seesEffects: false, seesState: false, latency: .zero)
         sight.readsSubscribers = exchanges(play, by: .backend).contains { $0.to == .revenueCat }
         let patience = run.patience(wait)
         var pause: Duration = .milliseconds(1)
@@ -33,7 +39,7 @@ struct Sentinel {
                 }
             }
             if expected.seesState, !sight.seesState {
-                sight.seesState = await states(play) != before
+                sight.seesState = await states(play, of: Self.user) != before
             }
             sight.latency = run.clock.now - start
             let isComplete =
@@ -101,15 +107,39 @@ struct Sentinel {
         }
     }
 
-    private func states(_ play: Play) async -> [ObservedState] {
+    /// What a probe says about nobody, and whether it says the same about who is registered.
+    private func learn(
+        _ nobody: [ObservedState],
+        _ somebody: [ObservedState],
+        _ namespace: Namespace,
+        into sight: inout RunRecord.Sight
+    ) {
+        var documents: [String: JSONValue] = [:]
+        var cannotTell: [String] = []
+        let probes = run.profile.probes.map(\.name)
+        guard nobody.count == probes.count, somebody.count == probes.count else { return }
+        for (index, probe) in probes.enumerated() {
+            guard case .document(let document) = nobody[index] else { continue }
+            let absent = document.leavingOut(id: namespace.id(of: Self.nobody))
+            documents[probe] = absent
+            guard case .document(let present) = somebody[index] else { continue }
+            if present.leavingOut(id: namespace.id(of: Self.user)) == absent {
+                cannotTell.append(probe)
+            }
+        }
+        sight.nobody = documents
+        sight.cannotTell = cannotTell
+    }
+
+    private func states(_ play: Play, of user: String) async -> [ObservedState] {
         let first = world.journal.read { $0.nextSequence }
-        await play.probe([Self.user])
+        await play.probe([user])
         let exchanges = world.journal.read {
             $0.exchanges(in: play.namespace.name, from: first, by: .assay)
         }
         return run.profile.probes.compactMap { probe in
             exchanges.last {
-                if case .probe(probe.name, Self.user) = $0.purpose { true } else { false }
+                if case .probe(probe.name, user) = $0.purpose { true } else { false }
             }.map(ObservedState.init)
         }
     }

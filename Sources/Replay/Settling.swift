@@ -82,8 +82,11 @@ extension Play {
                 result = record(first.settling)
             }
         }
-        if isOpen(result), patience.isCut {
-            result.starvation = run.heartbeat.starvation(since: patience.start, isCut: true)
+        if isOpen(result) {
+            if patience.isCut {
+                result.starvation = run.heartbeat.starvation(since: patience.start, isCut: true)
+            }
+            if plan.observes { result.openRetry = result.pauseOfFailedRetry }
         }
         return result
     }

@@ -146,6 +146,34 @@ struct StandingTests {
         try KnownFailures(parsing: text, path: "known.txt")
     }
 
+    @Test(
+        "an entry that names no case is an error, with its place and what was meant",
+        arguments: [
+            ("# none\n", nil), ("test/case E204 x\n", nil), ("run/one E105 x\n", nil),
+            ("search/all/call:onesignal-2 E301 x\n", nil),
+            ("test/case E204 x\ntest/cas E204 y\n", "Did you mean 'test/case'?"),
+            ("nonsense E204 y\n", "Delete the line"), ("search E301 x\n", "Delete the line"),
+        ] as [(String, String?)]
+    )
+    func strangers(text: String, remedy: String?) throws {
+        var contract = EvidenceBuilder(expectation: EvidenceBuilder.expectation()).contract
+        var search = contract
+        search.id = "search/all"
+        search.search = .crashPoints([.killAfter])
+        contract.id = "test/case"
+        let known = try list(text)
+        var problem: KnownFailures.ParseError?
+        do throws(KnownFailures.ParseError) {
+            try known.check(against: [contract, search], and: ["run/one"])
+        } catch {
+            problem = error
+        }
+        #expect((problem == nil) == (remedy == nil))
+        guard let remedy, let problem else { return }
+        #expect(problem.remedy.hasPrefix(remedy))
+        #expect(problem.location.column == 1 && problem.location.text.contains(" E"))
+    }
+
     @Test("what the list makes of each verdict", arguments: Verdict.allCases)
     func listed(verdict: Verdict) throws {
         let known = try list("test/case E204 ticket 12 # said Bo\n")

@@ -188,9 +188,12 @@ struct SightTests {
     @Test func `a backend that shows nothing is blind after one purchase`() throws {
         let bench = Bench()
         bench.backend.answer = { _, arrival in
-            arrival.event == nil ? nil : .answered(HTTPMessage.Response(200))
+            guard arrival.event != nil else { return nil }
+            return .answered(HTTPMessage.Response(200, json: ["skipped": true]))
         }
-        #expect(try Self.calibrated(bench) == Calibration.blind)
+        let sight = try Self.calibrated(bench)
+        #expect(sight.isBlind)
+        #expect(sight.plainAnswer == #"200 {"skipped":true}"#)
         #expect(bench.backend.webhooks.count == 1)
     }
 

@@ -21,6 +21,7 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
     case stateValue = "E302"
     case userMissing = "E303"
     case userUnwanted = "E304"
+    case unsteady = "E305"
     case wrongID = "E401"
     case tellingAnswer = "E402"
     case wrongWinners = "E403"
@@ -57,6 +58,7 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
     case expired = "E911"
     case readingAbsent = "E912"
     case machineBusy = "E913"
+    case stillTrying = "E914"
 
     /// The kebab-case name that reports print beside the code.
     package var rule: String {
@@ -82,6 +84,7 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
         case .stateValue: "state-value"
         case .userMissing: "user-missing"
         case .userUnwanted: "user-unwanted"
+        case .unsteady: "unsteady"
         case .wrongID: "wrong-id"
         case .tellingAnswer: "telling-answer"
         case .wrongWinners: "wrong-winners"
@@ -118,6 +121,7 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
         case .expired: "expired"
         case .readingAbsent: "reading-absent"
         case .machineBusy: "machine-busy"
+        case .stillTrying: "still-trying"
         }
     }
 

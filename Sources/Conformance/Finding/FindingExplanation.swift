@@ -183,6 +183,15 @@ extension FindingCode {
                 "Every id in any body becomes a user, the dashboard's TEST event included.",
                 "Create users only for events that carry a purchase."
             )
+        case .unsteady:
+            (
+                "Two runs of the same calm steps ended differently in something that is mapped, or "
+                    + "in how often somebody was told.",
+                "Work is lost now and then: it is started beside the answer and nobody waits for "
+                    + "it, an error is swallowed, or two workers race for one row.",
+                "Answer a delivery when its work is stored, and let a worker take each row once; "
+                    + "what rightly differs between two people does not belong into 'read'."
+            )
         case .personalDataKept:
             (
                 "After an account was deleted the backend still shows something personal of it.",
@@ -382,6 +391,12 @@ extension FindingCode {
                 "The machine had more to do than it could: its timers fired late, or the process "
                     + "stood for a while, and the backend may have stood as well.",
                 "Run again on a machine with less to do, or with fewer --jobs."
+            )
+        case .stillTrying:
+            (
+                "The backend was still trying again when the waiting ended.",
+                "Its pause between two attempts is longer than 'patience' in the profile.",
+                "Set 'patience' to more than the longest pause between two attempts."
             )
         case .readingAbsent:
             (

@@ -6,7 +6,9 @@ package struct KnownFailures: Hashable, Sendable {
         package let caseID: String
         package let code: FindingCode
         package let reason: String
-        package let line: Int
+        package let location: SourceLocation
+
+        package var line: Int { location.line }
     }
 
     package struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -66,10 +68,38 @@ package struct KnownFailures: Hashable, Sendable {
                 caseID: words[0],
                 code: code,
                 reason: words.dropFirst(2).joined(separator: " "),
-                line: index + 1
+                location: location(words[0])
             )
         }
         self.entries = entries
+    }
+
+    /// Refuses an entry that no case answers to: nobody would notice that it is mended, or that its
+    /// case has another name now.
+    ///
+    /// - Parameters:
+    ///   - contracts: All that may be run, whatever was selected.
+    ///   - others: Names of what is judged without a contract.
+    /// - Throws: The first such entry by its line, with the name that was probably meant.
+    package func check(
+        against contracts: [Contract],
+        and others: [String] = []
+    ) throws(ParseError) {
+        let names = Set(contracts.map(\.caseID) + others)
+        // What a search tries is only known when it runs.
+        let searches = contracts.filter { $0.search != nil }.map { $0.id + "/" }
+        for entry in entries.values.sorted(by: { $0.line < $1.line }) {
+            guard !names.contains(entry.caseID),
+                !searches.contains(where: { entry.caseID.hasPrefix($0) })
+            else { continue }
+            let near = Suggestion.nearest(to: entry.caseID, among: names.sorted())
+            throw ParseError(
+                location: entry.location,
+                problem: "no case is called '\(entry.caseID)'",
+                remedy: near.map { "Did you mean '\($0)'?" }
+                    ?? "Delete the line, or see 'assay list' for the names."
+            )
+        }
     }
 
     /// The verdict with the list taken into account, and a sentence when the list is wrong.

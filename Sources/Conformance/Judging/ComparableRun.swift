@@ -22,37 +22,37 @@ struct ComparableRun: Sendable {
     /// The probes' answers, or what the profile maps of them; a user or row that is missing is
     /// null, and an answer that could not be read is not here.
     let documents: [View: JSONValue]
+    /// Why the others could not be read.
+    let unreadable: [View: String]
     let effects: [Address: [MaskedEffect]]
 
     init(_ record: RunRecord, _ evidence: CaseEvidence) {
         let masking = Masking(record)
         let probes = evidence.profile.probes
-        let mapsAny = probes.contains { !$0.readings.isEmpty }
         let chosen = evidence.expectation.comparedFields
-        let isNarrow =
-            (evidence.expectation.compared.contains(.fields) || !chosen.isEmpty) && mapsAny
+        let isNarrow = Self.isNarrow(evidence)
         var documents: [View: JSONValue] = [:]
+        var unreadable: [View: String] = [:]
         for user in evidence.plan.subject.users {
             for probe in probes {
                 let view = View(user: user, probe: probe.name)
+                let readings =
+                    chosen.isEmpty
+                    ? probe.readings : probe.readings.filter { chosen.contains($0.key) }
+                // A probe that shows nothing of what was chosen has no say.
+                if !chosen.isEmpty, readings.isEmpty { continue }
                 switch record.state(of: user, probe: probe.name) {
                 case .document(let value):
                     let masked = masking.apply(value)
-                    let readings =
-                        chosen.isEmpty
-                        ? probe.readings : probe.readings.filter { chosen.contains($0.key) }
-                    // A probe that shows nothing of what was chosen has no say.
-                    if !chosen.isEmpty, readings.isEmpty { continue }
                     documents[view] = isNarrow ? Self.narrowed(masked, readings) : masked
-                case .missing:
-                    let hasSay =
-                        chosen.isEmpty || probe.readings.keys.contains(where: chosen.contains)
-                    if hasSay { documents[view] = .null }
-                case .unreadable, nil: break
+                case .missing: documents[view] = .null
+                case .unreadable(let reason): unreadable[view] = reason
+                case nil: break
                 }
             }
         }
         self.documents = documents
+        self.unreadable = unreadable
         var effects: [Address: [MaskedEffect]] = [:]
         for exchange in record.exchanges {
             for effect in exchange.effects {
@@ -69,6 +69,24 @@ struct ComparableRun: Sendable {
             }
         }
         self.effects = effects
+    }
+
+    /// Whether only what the profile maps is compared, by the names of the fields.
+    private static func isNarrow(_ evidence: CaseEvidence) -> Bool {
+        let expectation = evidence.expectation
+        return (expectation.compared.contains(.fields) || !expectation.comparedFields.isEmpty)
+            && evidence.profile.probes.contains { !$0.readings.isEmpty }
+    }
+
+    /// Where a document holds what the profile maps, but for who owns it: an id that the backend
+    /// made is another for everybody.
+    static func mappedPlaces(of probe: Profile.Probe, _ evidence: CaseEvidence) -> [JSONPointer] {
+        let chosen = evidence.expectation.comparedFields
+        return probe.readings.filter { name, _ in
+            name != "account" && (chosen.isEmpty || chosen.contains(name))
+        }.map { name, reading in
+            isNarrow(evidence) ? JSONPointer(tokens: [name]) : reading.pointer
+        }
     }
 
     private static func narrowed(

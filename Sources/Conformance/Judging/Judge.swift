@@ -24,7 +24,8 @@ package enum Judge {
             return (.failed, [finding])
         }
         if let trouble = trouble(in: evidence) { return (.inconclusive, [trouble]) }
-        let findings = heedingStarvation(rules.flatMap { $0.findings(in: evidence) }, in: evidence)
+        let found = rules.flatMap { $0.findings(in: evidence) }
+        let findings = heedingRetries(heedingStarvation(found, in: evidence), in: evidence)
         let failures = findings.filter { !$0.code.isInconclusive }
         if !failures.isEmpty { return (.failed, failures) }
         return findings.isEmpty ? (.passed, []) : (.inconclusive, findings)
@@ -82,14 +83,14 @@ extension Judge {
                     .readingAbsent:
                     true
                 case .answerStatus, .intruderAccepted, .noAnswer, .answerLate, .backendExited,
-                    .effectExtra, .effectDiffers, .userUnwanted, .noOverlap, .journalGap,
+                    .effectExtra, .effectDiffers, .userUnwanted, .unsteady, .noOverlap, .journalGap,
                     .allVolatile, .throttled, .backendGone, .twinFailed, .setupFailed, .notRun,
                     .unobservable, .callRefused, .sameText, .wrongAddress, .tooManyAttempts,
                     .tooEarly,
                     .wrongID, .tellingAnswer, .wrongWinners, .secretShown, .tooManyFetches,
                     .answerDiffers, .expired, .commandUnwanted, .unusableID, .paywallTooEarly,
                     .paywallRepeated, .registrationRepeated, .registrationIncomplete, .badCommand,
-                    .wrongOrder, .guessableID, .openSecret, .pageBroken, .machineBusy:
+                    .wrongOrder, .guessableID, .openSecret, .pageBroken, .machineBusy, .stillTrying:
                     false
                 // The call may still come.
                 case .disturbanceMissed: true
@@ -101,7 +102,7 @@ extension Judge {
     package static func dependsOnTwin(_ findings: [Finding]) -> Bool {
         dependsOnVolatility(findings)
             || findings.contains {
-                [.effectMissing, .effectExtra].contains($0.code)
+                [.effectMissing, .effectExtra, .unsteady].contains($0.code)
                     || $0.code == .effectCount && $0.isFinal
             }
     }

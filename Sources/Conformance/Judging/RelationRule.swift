@@ -35,7 +35,7 @@ package struct RelationRule: Rule {
         if !evidence.expectation.compared.isDisjoint(with: [.state, .fields]) {
             let comparison = StateComparison(evidence, subject: subject, twins: twins)
             findings += comparison.findings(relation)
-            isObserved = comparison.isObserved
+            isObserved = comparison.isObserved && evidence.sight.seesState
             findings += comparison.blindFields.map { field, reading, probe in
                 ReadingSurvey(evidence).finding(
                     field,
@@ -70,7 +70,8 @@ package struct RelationRule: Rule {
                 Finding(
                     .unobservable,
                     expected: "the run ends \(phrase(relation))",
-                    actual: "neither a probe nor a push shows anything of it",
+                    actual: evidence.sight.blindness
+                        ?? "neither a probe nor a push shows anything of it",
                     location: evidence.expectation.relationLocation
                 )
             )
@@ -120,10 +121,19 @@ package struct RelationRule: Rule {
         at location: SourceLocation?
     ) -> [Finding] {
         guard let twin = twins.first else { return [] }
-        let addresses = Set(twin.effects.keys).union(subject.effects.keys)
+        let addresses = twins.reduce(Set(subject.effects.keys)) { $0.union($1.effects.keys) }
         return addresses.sorted { $0.text < $1.text }.compactMap { address in
             let theirs = twin.effects[address] ?? []
             let mine = subject.effects[address] ?? []
+            let counts = twins.map { $0.effects[address]?.count ?? 0 }
+            guard counts.allSatisfy({ $0 == counts[0] }) else {
+                return Finding(
+                    .unsteady,
+                    expected: "equal runs lead to equally many \(address.text)",
+                    actual: counts.map(String.init).joined(separator: " and "),
+                    location: location
+                )
+            }
             guard theirs.count == mine.count else {
                 return Finding(
                     mine.count < theirs.count ? .effectMissing : .effectExtra,

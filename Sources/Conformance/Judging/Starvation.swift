@@ -45,7 +45,7 @@ extension Judge {
     private static func basis(of finding: Finding) -> Basis {
         if finding.code.isInconclusive { return .evidence }
         switch finding.code {
-        case .effectExtra: return .twin
+        case .effectExtra, .unsteady: return .twin
         case .effectDiffers, .answerLate, .noAnswer: return .deadline
         case .effectMissing, .effectCount, .effectContent, .stateDiffers, .stateValue, .userMissing,
             .keyChanged, .identitySplit, .personalDataKept:

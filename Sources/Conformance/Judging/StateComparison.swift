@@ -42,16 +42,74 @@ package struct StateComparison: Sendable {
 
     /// Whether nothing steady is left to compare in any document.
     package var isAllVolatile: Bool {
-        !volatilePlaces.isEmpty
-            && volatilePlaces.values.allSatisfy { $0.contains(JSONPointer()) }
+        guard let twin = twins.first, !volatilePlaces.isEmpty else { return false }
+        return twin.documents.allSatisfy { view, document in
+            let volatile = volatilePlaces[view] ?? []
+            return !document.isNull
+                && document.leaves.allSatisfy { leaf in volatile.contains { leaf.isInside($0) } }
+        }
     }
 
     package func findings(_ relation: Expectation.Relation) -> [Finding] {
         guard let twin = twins.first else { return [] }
         return evidence.plan.subject.users.flatMap { user in
             evidence.profile.probes.compactMap { probe in
-                finding(ComparableRun.View(user: user, probe: probe.name), probe, twin, relation)
+                let view = ComparableRun.View(user: user, probe: probe.name)
+                return unsteady(view, probe) ?? unread(view, twin, relation)
+                    ?? finding(view, probe, twin, relation)
             }
+        }
+    }
+
+    /// Twins that disagree in what the profile maps: the backend does not repeat itself, and
+    /// whatever else was compared there proves nothing.
+    private func unsteady(_ view: ComparableRun.View, _ probe: Profile.Probe) -> Finding? {
+        let documents = twins.compactMap { $0.documents[view] }
+        let places = ComparableRun.mappedPlaces(of: probe, evidence).filter { place in
+            Set(documents.map { $0[place] }).count > 1
+        }.sorted { $0.description < $1.description }
+        guard !places.isEmpty else { return nil }
+        let texts = documents.map { document in
+            places.map { "\($0): \(Self.short(document[$0]))" }.joined(separator: ", ")
+        }
+        var shown: [String] = []
+        for text in texts where !shown.contains(text) { shown.append(text) }
+        return Finding(
+            .unsteady,
+            expected: "equal runs show the same of \(view.user) in probe '\(view.probe)'",
+            actual: shown.joined(separator: " and "),
+            location: evidence.expectation.relationLocation
+        )
+    }
+
+    /// What can be read in one run and not in the other is no detail.
+    private func unread(
+        _ view: ComparableRun.View,
+        _ twin: ComparableRun,
+        _ relation: Expectation.Relation
+    ) -> Finding? {
+        let expected =
+            "probe '\(view.probe)' of \(view.user) answers \(RelationRule.phrase(relation))"
+        let location = evidence.expectation.relationLocation
+        switch (subject.unreadable[view], twin.unreadable[view]) {
+        case (nil, nil): return nil
+        case (let reason?, nil):
+            guard twin.documents[view] != nil else { return nil }
+            return Finding(.stateDiffers, expected: expected, actual: reason, location: location)
+        case (nil, let reason?):
+            return Finding(
+                .twinFailed,
+                expected: expected,
+                actual: "\(reason) in the run to compare with",
+                location: location
+            )
+        case (let reason?, .some):
+            return Finding(
+                .unobservable,
+                expected: expected,
+                actual: "\(reason), here and in the run to compare with",
+                location: location
+            )
         }
     }
 
@@ -115,5 +173,22 @@ package struct StateComparison: Sendable {
         guard let value else { return "absent" }
         let text = value.text
         return text.count <= 60 ? text : String(text.prefix(57)) + "…"
+    }
+}
+
+extension JSONValue {
+    /// The places that hold no others; the whole where there are none inside.
+    fileprivate var leaves: [JSONPointer] { leaves(JSONPointer()) }
+
+    private func leaves(_ place: JSONPointer) -> [JSONPointer] {
+        let inner: [JSONPointer] =
+            switch self {
+            case .object(let object):
+                object.members.flatMap { $0.value.leaves(place.appending($0.key)) }
+            case .array(let array):
+                array.enumerated().flatMap { $0.element.leaves(place.appending("\($0.offset)")) }
+            case .null, .bool, .number, .string: []
+            }
+        return inner.isEmpty ? [place] : inner
     }
 }

@@ -1,13 +1,31 @@
 /// The fields that a protocol fixes have their value, read through the profile's mapping.
 package struct StateRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
-        evidence.expectation.states.flatMap { state in
+        let findings = evidence.expectation.states.flatMap { state in
             state.fields.compactMap { field -> Finding? in
                 // One of several users is enough; what the first one shows is told.
                 let findings = state.users.map { finding($0, field, in: evidence) }
                 return findings.contains { $0 == nil } ? nil : findings.first ?? nil
             }
         }
+        if findings.isEmpty, let doubt = blindness(in: evidence) { return [doubt] }
+        return findings
+    }
+
+    /// What is as it should be where nothing ever shows proves nothing.
+    private static func blindness(in evidence: CaseEvidence) -> Finding? {
+        // Whether somebody exists and is signed in shows without any purchase.
+        let ofPurchases = Set(Profile.Reading.names).subtracting(["anonymous", "account", "source"])
+        let fields = evidence.expectation.states.flatMap(\.fields)
+        guard let field = fields.first(where: { ofPurchases.contains($0.name) }),
+            let blindness = evidence.sight.blindness
+        else { return nil }
+        return Finding(
+            .unobservable,
+            expected: "\(field.name) is \(field.value.text), seen where a purchase can be seen",
+            actual: blindness,
+            location: field.location
+        )
     }
 
     private static func finding(
@@ -144,17 +162,20 @@ package struct StateRule: Rule {
     ) -> Finding? {
         let probes = evidence.profile.probes
         let dedicated = probes.first { $0.name == "user" }
-        let states = (dedicated.map { [$0] } ?? probes).compactMap {
-            evidence.subject.state(of: user, probe: $0.name)
+        let presences = (dedicated.map { [$0] } ?? probes).compactMap {
+            presence(of: user, by: $0.name, in: evidence)
         }
-        let isFound = states.contains { if case .document = $0 { true } else { false } }
-        let isDecided = isFound || (dedicated != nil && states == [.missing])
+        let isFound = presences.contains(.found)
+        let isDecided = isFound || (dedicated != nil && presences == [.missing])
         guard isDecided else {
             return Finding(
                 .unobservable,
                 expected: "whether user \(user) exists",
-                actual: dedicated == nil
-                    ? "the profile has no probe 'user'" : "the probe 'user' gave no clear answer",
+                actual: presences.contains(.sameAsNobody)
+                    ? "the probe answers the same about an id that nobody has"
+                    : dedicated == nil
+                        ? "the profile has no probe 'user'"
+                        : "the probe 'user' gave no clear answer",
                 location: field.location
             )
         }
@@ -166,6 +187,27 @@ package struct StateRule: Rule {
             actual: isFound ? "the probe finds one" : "the probe finds none",
             location: field.location
         )
+    }
+
+    private enum Presence { case found, missing, sameAsNobody, unclear }
+
+    /// Whether a probe finds the user; what it says about an id that nobody has was learnt before.
+    private static func presence(
+        of user: String,
+        by probe: String,
+        in evidence: CaseEvidence
+    ) -> Presence? {
+        switch evidence.subject.state(of: user, probe: probe) {
+        case nil: return nil
+        case .missing: return .missing
+        case .unreadable: return .unclear
+        case .document(let document):
+            let id = evidence.subject.namespace.id(of: user)
+            guard document.leavingOut(id: id) == evidence.sight.nobody?[probe] else {
+                return .found
+            }
+            return evidence.sight.cannotTell?.contains(probe) == true ? .sameAsNobody : .missing
+        }
     }
 
     /// The value in the contract's terms; nil when it cannot be understood.

@@ -76,6 +76,9 @@ package struct RunRecord: Hashable, Codable, Sendable {
     package var isSerialised = false
     /// What the machine took from Assay during this run; nil when it took nothing worth a word.
     package var starvation: Starvation?
+    /// The pause between the last two attempts of a call, when the waiting ended although the backend
+    /// was still trying; nil when it was not.
+    package var openRetry: Duration?
 
     package init(
         plan: RunPlan,
@@ -112,6 +115,17 @@ package struct RunRecord: Hashable, Codable, Sendable {
         package var places: [String: [JSONPointer]]?
         /// How long the slower of both took.
         package var latency: Duration
+        /// What the backend answered to the plain purchase that shows nowhere.
+        package var plainAnswer: String?
+
+        /// What probes answer about an id that nobody has, where that is a document, by the probe's
+        /// name and without the id.
+        package var nobody: [String: JSONValue]?
+        /// Probes that answer the same about somebody who exists, so that they cannot tell.
+        package var cannotTell: [String]?
+
+        /// Whether somebody looked and a plain purchase showed nowhere.
+        package var isBlind: Bool { !seesEffects && !seesState }
 
         package init(seesEffects: Bool, seesState: Bool, latency: Duration) {
             self.seesEffects = seesEffects

@@ -129,7 +129,9 @@ struct JudgeTests {
     @Test(
         "a probe's answer is a document, nothing, or not readable",
         arguments: [
-            (200, "{\"a\":1}", ObservedState.document(["a": 1])), (204, "null", .document(.null)),
+            (200, "{\"a\":1}", ObservedState.document(["a": 1])), (204, "null", .missing),
+            (200, "[]", .missing), (200, " {} ", .missing), (200, "0", .document(0)),
+            (200, "[null]", .document([.null])),
             (404, "{}", .missing), (410, "", .missing),
             (500, "{}", .unreadable("the probe answered 500")),
             (302, "{}", .unreadable("the probe answered 302")),

@@ -337,8 +337,38 @@ extension Proof {
         } right: {
             probed(["plan": "a"]) { _ in ["plan": "a"] }
         },
+        Proof(.stateDiffers, "the answer can be read in the twin only") {
+            readable(mine: false, theirs: true)
+        } right: {
+            readable(mine: true, theirs: true)
+        },
+        Proof(.unobservable, "the answer can be read in neither") {
+            readable(mine: false, theirs: false)
+        } right: {
+            readable(mine: true, theirs: true)
+        },
+        Proof(.twinFailed, "the answer can be read here only") {
+            readable(mine: true, theirs: false)
+        } right: {
+            readable(mine: true, theirs: true)
+        },
+        Proof(.unsteady, "the twins disagree in what is mapped") {
+            probed(["access": true]) { ["access": .bool($0 == 1)] }
+        } right: {
+            probed(["access": true]) { ["access": true, "row": .integer(Int64($0))] }
+        },
+        Proof(.unsteady, "the twins were not told equally often") {
+            told { $0 == 1 ? ["Hi"] : [] }
+        } right: {
+            told { _ in ["Hi"] }
+        },
         Proof(.allVolatile, "the twins differ everywhere") {
             probed(7) { .integer(Int64($0)) }
+        } right: {
+            probed(["n": 7, "plan": "a"]) { ["n": .integer(Int64($0)), "plan": "a"] }
+        },
+        Proof(.allVolatile, "the twins differ in all that they hold") {
+            probed(["n": 7]) { ["n": .integer(Int64($0))] }
         } right: {
             probed(["n": 7, "plan": "a"]) { ["n": .integer(Int64($0)), "plan": "a"] }
         },
@@ -365,6 +395,55 @@ extension Proof {
             [EvidenceBuilder.probe(mine)]
         } twins: { number, _ in
             [EvidenceBuilder.probe(theirs(number))]
+        }.evidence
+    }
+
+    private static func retrying(pause: Duration?, pushes count: Int = 0) -> CaseEvidence {
+        EvidenceBuilder.bought(
+            { $0.effects = [EvidenceBuilder.effect { $0.countMin = 1 }] },
+            [EvidenceBuilder.delivery()]
+                + (0..<count).map { _ in EvidenceBuilder.push(to: "assay-namespace-0-ada", key: "k")
+                }
+        ).evidence { $0.openRetry = pause }
+    }
+
+    private static func blind(_ isBlind: Bool) -> CaseEvidence {
+        var builder = EvidenceBuilder.bought(
+            { $0.states = [EvidenceBuilder.state("access", false)] },
+            [EvidenceBuilder.delivery(), EvidenceBuilder.probe(["access": false])]
+        )
+        if isBlind { builder.sight.seesState = false }
+        builder.sight.seesEffects = false
+        return builder.evidence
+    }
+
+    private static func compared(isBlind: Bool) -> CaseEvidence {
+        var builder = EvidenceBuilder.compared { _ in
+            [EvidenceBuilder.probe(["access": false])]
+        } twins: { _, _ in
+            [EvidenceBuilder.probe(["access": false])]
+        }
+        if isBlind { builder.sight.seesState = false }
+        builder.sight.seesEffects = false
+        return builder.evidence
+    }
+
+    private static func readable(mine: Bool, theirs: Bool) -> CaseEvidence {
+        func probe(_ isReadable: Bool) -> [Exchange] {
+            [EvidenceBuilder.probe(["access": true], status: isReadable ? 200 : 500)]
+        }
+        return EvidenceBuilder.compared { _ in
+            probe(mine)
+        } twins: { _, _ in
+            probe(theirs)
+        }.evidence
+    }
+
+    private static func told(_ theirs: (Int) -> [String]) -> CaseEvidence {
+        EvidenceBuilder.compared { id in
+            [EvidenceBuilder.push(to: id, "Hi"), EvidenceBuilder.probe([:])]
+        } twins: { number, id in
+            theirs(number).map { EvidenceBuilder.push(to: id, $0) } + [EvidenceBuilder.probe([:])]
         }.evidence
     }
 
@@ -396,10 +475,35 @@ extension Proof {
         } right: {
             existing(nil, wanted: false)
         },
+        Proof(.userMissing, "the probe answers null") {
+            existing(.null, wanted: true)
+        } right: {
+            existing(["id": "x"], wanted: true)
+        },
+        Proof(.userMissing, "the probe answers as for an id that nobody has") {
+            existing(["user": "assay-namespace-0-ada", "known": false], wanted: true, nobody: true)
+        } right: {
+            existing(["user": "assay-namespace-0-ada", "known": true], wanted: true, nobody: true)
+        },
         Proof(.personalDataKept, "the address is still there") {
             forgotten(["mail": "assay-namespace-0-ada@example.com"])
         } right: {
             forgotten(["mail": "assay-namespace-0-bob@example.com"])
+        },
+        Proof(.unobservable, "a plain purchase shows nowhere, so nobody has access") {
+            blind(true)
+        } right: {
+            blind(false)
+        },
+        Proof(.unobservable, "nothing equals nothing") {
+            compared(isBlind: true)
+        } right: {
+            compared(isBlind: false)
+        },
+        Proof(.stillTrying, "nothing came yet, and it tries on") {
+            retrying(pause: .seconds(20))
+        } right: {
+            retrying(pause: nil, pushes: 1)
         },
         Proof(.readingAbsent, "the mapped place is misspelt") {
             seen(["acces": false, "plan": "free"], "access", false)
@@ -440,7 +544,11 @@ extension Proof {
         ).evidence
     }
 
-    private static func existing(_ document: JSONValue?, wanted: Bool) -> CaseEvidence {
+    private static func existing(
+        _ document: JSONValue?,
+        wanted: Bool,
+        nobody: Bool = false
+    ) -> CaseEvidence {
         EvidenceBuilder.bought(
             { $0.states = [EvidenceBuilder.state("exists", .bool(wanted))] },
             [
@@ -452,6 +560,7 @@ extension Proof {
                 ),
             ]
         ).with {
+            if nobody { $0.sight.nobody = ["user": ["user": "‹id›", "known": false]] }
             $0.profile.probes.append(
                 Profile.Probe(name: "user", source: .get("/u"), readings: [:], ignored: [])
             )

@@ -196,8 +196,9 @@ struct StateTableTests {
         subscription: Int?
     ) -> [FindingCode] {
         var lines = [EvidenceBuilder.delivery()]
-        if let user { lines.append(EvidenceBuilder.probe([:], status: user, name: "user")) }
-        if let subscription { lines.append(EvidenceBuilder.probe([:], status: subscription)) }
+        let row: JSONValue = ["row": 1]
+        if let user { lines.append(EvidenceBuilder.probe(row, status: user, name: "user")) }
+        if let subscription { lines.append(EvidenceBuilder.probe(row, status: subscription)) }
         return EvidenceBuilder.bought(
             { $0.states = [EvidenceBuilder.state("exists", .bool(wanted))] },
             lines

@@ -1,0 +1,50 @@
+/// What may be said of a backend that was still trying again when the waiting ended.
+extension Judge {
+    /// The findings, without those that a later attempt might answer; where there are no others,
+    /// nothing is decided.
+    static func heedingRetries(_ findings: [Finding], in evidence: CaseEvidence) -> [Finding] {
+        guard let pause = evidence.subject.openRetry else { return findings }
+        let open = findings.filter {
+            $0.code == .effectMissing || $0.code == .effectCount && !$0.isFinal
+        }
+        guard open.count == findings.count else { return findings }
+        let enough = max(pause * 3, evidence.profile.patience * 2)
+        let seconds = (enough.milliseconds + 999) / 1000
+        return [
+            Finding(
+                .stillTrying,
+                expected: open.first?.expected ?? "the backend comes to an end with what it tries",
+                actual: (open.first.map { $0.actual + "; " } ?? "")
+                    + "its last attempt failed, \(pause.milliseconds) ms after the one before, and "
+                    + "the waiting ended before the next",
+                remedy:
+                    "Set 'patience: \(seconds)s' in the profile, or let the backend's pauses be "
+                    + "shorter in tests.",
+                location: open.first?.location ?? evidence.plan.contract.location,
+                evidence: open.first?.evidence ?? []
+            )
+        ]
+    }
+}
+
+extension RunRecord {
+    /// The pause before the last attempt of a call that the backend made more than once, when that
+    /// attempt failed; nil when the last call did not fail, or was the only one of its kind.
+    package var pauseOfFailedRetry: Duration? {
+        let calls = exchanges.filter { $0.from == .backend && $0.request.method != "GET" }
+        guard let last = calls.last, last.hasFailed else { return nil }
+        let earlier = calls.dropLast().last {
+            $0.to == last.to && $0.request.method == last.request.method
+                && $0.request.target == last.request.target && $0.hasFailed
+        }
+        return earlier.map { .microseconds(last.invoked - $0.invoked) }
+    }
+}
+
+extension Exchange {
+    /// Whether whoever made the call has reason to make it once more.
+    fileprivate var hasFailed: Bool {
+        guard case .answered(let response) = outcome else { return true }
+        return response.status >= 500 || response.status == 429
+    }
+}
