@@ -144,7 +144,7 @@ struct MutantsCommand: AsyncParsableCommand {
             if !again.isEmpty { Terminal.output("\nonce more, one at a time:\n") }
             proof.add(
                 try await interruption.run {
-                    await Self.outcomes(of: again, seed, 1, interruption)
+                    await Self.outcomes(of: again, seed, 1, isAgain: true, interruption)
                 }
             )
         }
@@ -175,6 +175,7 @@ struct MutantsCommand: AsyncParsableCommand {
         of trials: [Trial],
         _ seed: String,
         _ jobs: Int,
+        isAgain: Bool = false,
         _ interruption: Interruption
     ) async -> [Outcome] {
         await withTaskGroup(of: Outcome.self) { group in
@@ -187,7 +188,7 @@ struct MutantsCommand: AsyncParsableCommand {
             for _ in 0..<jobs { add() }
             for await outcome in group {
                 outcomes.append(outcome)
-                show(outcome)
+                if !isAgain || !outcome.caught.isEmpty { show(outcome) }
                 if !Task.isCancelled { add() }
             }
             return outcomes

@@ -105,7 +105,7 @@ struct ReportOptions: ParsableArguments {
         let known = try knownFailures(or: profilePath)
         let all = contracts + ContractLibrary.shipped.contracts
         do throws(KnownFailures.ParseError) {
-            try known.check(against: all, and: [BackendLives.caseID])
+            try known.check(against: all, and: Aside.allCases.map(\.rawValue))
         } catch {
             throw Failure(.unparsable, error.description)
         }

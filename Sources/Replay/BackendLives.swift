@@ -4,7 +4,7 @@ internal import FakeServers
 /// The lives of a backend that may end by itself.
 ///
 /// Nobody is played before it stands again, and an end is told once, whoever noticed it.
-package final class BackendLives: Sendable {
+final class BackendLives: Sendable {
     /// An end that nobody asked for.
     struct End: Sendable {
         let exit: String
@@ -139,9 +139,6 @@ package final class BackendLives: Sendable {
 }
 
 extension BackendLives {
-    /// How reports name a run whose backend ended by itself.
-    package static let caseID = "run/keeps-running"
-
     /// What no case of the results accounts for, as a result of its own: the backend keeps running
     /// whatever is asked of it (S-33).
     func asides(beside results: [CaseResult]) -> [CaseResult] {
@@ -157,7 +154,7 @@ extension BackendLives {
             ? "while no case was played"
             : "while these were played: \(first.caseIDs.joined(separator: ", "))"
         var result = CaseResult(
-            contract: Self.contract,
+            contract: Aside.keepsRunning.contract,
             verdict: .failed,
             findings: [
                 Finding(
@@ -174,19 +171,4 @@ extension BackendLives {
         result.replays = first.caseIDs
         return [result]
     }
-
-    /// No file holds it: it is asked in every run.
-    private static let contract = Contract(
-        id: caseID,
-        variant: "",
-        title: "The backend keeps running as long as the suite does",
-        clause: "S-33",
-        level: .must,
-        source: "clause catalogue, S-33",
-        needs: [],
-        given: [],
-        steps: [],
-        expectation: Expectation(answers: .statuses([200])),
-        location: SourceLocation(path: caseID, line: 1, column: 1)
-    )
 }

@@ -89,6 +89,6 @@ struct CalibratedStage: OpenStage {
     }
 
     func asides(beside results: [CaseResult]) -> [CaseResult] {
-        cases.lives.asides(beside: results)
+        cases.lives.asides(beside: results) + executor.strayEffects()
     }
 }

@@ -51,8 +51,10 @@ extension Play {
             }
             if Task.isCancelled { return }
             // Minutes lie between two attempts, so whatever the first began is over by then. What a
-            // backend does about a request that broke off, nobody is told.
+            // backend does about a request that broke off, nobody is told; but whoever answers
+            // another one after it has had time to read its end.
             if disturbance != .none {
+                _ = await backend.isReachable()
                 await awaitQuiet(nil, atLeast: max(.milliseconds(100), latency * 2))
             }
         }

@@ -13,7 +13,7 @@ extension Play {
             isSeen =
                 await Sentinel(run: run).see(
                     namespace.name + "-s",
-                    wait: max(.seconds(1), sight.latency * 20),
+                    wait: max(.seconds(1), sight.latency * 20, profile.patience / 5),
                     sight
                 ) != nil
         }

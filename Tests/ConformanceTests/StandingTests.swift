@@ -104,6 +104,28 @@ struct StandingTests {
         }
     }
 
+    @Test func `what a profile excepts is no way to a grade, but for providers it has not`() {
+        let whole = Self.ladder.map { result(.passed, clause: $0) }
+        func excepted(_ clauses: [String], _ needs: [Feature]) -> [CaseResult] {
+            clauses.map { clause in
+                result(.notRun, clause: clause) {
+                    $0.isDeclaredUnsupported = true
+                    $0.contract.needs = needs
+                }
+            }
+        }
+        func grade(_ more: [CaseResult]) -> Standing.Grade? {
+            Standing(whole + more, isWhole: true).grade
+        }
+        // One of two of the first grade, then four of five, then four of six of all.
+        #expect(grade(excepted(["S-02"], [.signature])) == Standing.Grade.none)
+        #expect(grade(excepted(["S-11"], [.push])) == .complete)
+        #expect(grade(excepted(["S-11", "S-12"], [.push])) == .resilient)
+        for provider in [Feature.purchasely, .firebase, .accountApp] {
+            #expect(grade(excepted(["P-01", "P-05", "S-11", "S-12"], [provider])) == .complete)
+        }
+    }
+
     @Test func `should and may, and sessions of one's own, do not count`() {
         let whole = Self.ladder.map { result(.passed, clause: $0) }
         for level in [Contract.Level.should, .may] {

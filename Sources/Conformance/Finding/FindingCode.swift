@@ -58,7 +58,7 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
     case expired = "E911"
     case readingAbsent = "E912"
     case machineBusy = "E913"
-    case stillTrying = "E914"
+    case patienceOver = "E914"
 
     /// The kebab-case name that reports print beside the code.
     package var rule: String {
@@ -121,7 +121,7 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
         case .expired: "expired"
         case .readingAbsent: "reading-absent"
         case .machineBusy: "machine-busy"
-        case .stillTrying: "still-trying"
+        case .patienceOver: "patience-over"
         }
     }
 

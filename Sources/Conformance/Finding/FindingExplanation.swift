@@ -392,10 +392,11 @@ extension FindingCode {
                     + "stood for a while, and the backend may have stood as well.",
                 "Run again on a machine with less to do, or with fewer --jobs."
             )
-        case .stillTrying:
+        case .patienceOver:
             (
-                "The backend was still trying again when the waiting ended.",
-                "Its pause between two attempts is longer than 'patience' in the profile.",
+                "The waiting ended before the backend had come to an end with its work.",
+                "Its pause between two attempts is longer than 'patience' in the profile, or a later "
+                    + "purchase had not taken effect either.",
                 "Set 'patience' to more than the longest pause between two attempts."
             )
         case .readingAbsent:

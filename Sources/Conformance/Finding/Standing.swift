@@ -45,7 +45,8 @@ package struct Standing: Hashable, Sendable {
 
     package let clauses: [String: Clause]
     /// The highest grade whose must clauses, and those of all grades before, are proven as far as
-    /// the profile's features go; nil when only a part of the suite was selected.
+    /// the profile's features go, which leave enough of them; nil when only a part of the suite was
+    /// selected.
     package let grade: Grade?
 
     package init(_ cases: [CaseResult], isWhole: Bool) {
@@ -55,19 +56,42 @@ package struct Standing: Hashable, Sendable {
             grade = nil
             return
         }
+        grade = Self.grade(cases)
+    }
+
+    /// So large a share of the clauses that a grade and those before it ask for has to be proven:
+    /// a profile may except what a backend lacks, but not its way to a grade.
+    package static let shareMin = 0.75
+
+    private static func grade(_ cases: [CaseResult]) -> Grade {
+        // A session of one's own proves nothing about the catalogue.
+        let asked = cases.filter {
+            $0.contract.level == .must && $0.contract.provenance == nil && !isOfAbsentProvider($0)
+        }
         var reached = Grade.none
+        var names: Set<String> = []
         for grade in Grade.allCases.dropFirst() {
-            let mine = cases.filter {
-                // A session of one's own proves nothing about the catalogue.
-                $0.contract.level == .must && $0.contract.provenance == nil
-                    && Grade.grade(of: $0.contract.clause) == grade
-                    && !($0.verdict == .notRun && $0.isDeclaredUnsupported)
-            }
+            let mine = asked.filter { Grade.grade(of: $0.contract.clause) == grade }
+            let ran = mine.filter { !($0.verdict == .notRun && $0.isDeclaredUnsupported) }
             // Nothing that ran is nothing that was proven.
-            guard !mine.isEmpty, mine.allSatisfy({ $0.verdict == .passed }) else { break }
+            guard !ran.isEmpty, ran.allSatisfy({ $0.verdict == .passed }) else { break }
+            names.formUnion(mine.map(\.contract.clause))
+            let proven = Set(
+                names.filter { name in
+                    asked.contains { $0.contract.clause == name && $0.verdict == .passed }
+                }
+            )
+            guard Double(proven.count) >= shareMin * Double(names.count) else { break }
             reached = grade
         }
-        grade = reached
+        return reached
+    }
+
+    /// A provider that the backend has nothing to do with is not asked about.
+    private static func isOfAbsentProvider(_ result: CaseResult) -> Bool {
+        result.verdict == .notRun && result.isDeclaredUnsupported
+            && !Set(result.contract.allNeeds)
+                .isDisjoint(with: [.purchasely, .firebase, .accountApp])
     }
 
     private static func clause(_ cases: [CaseResult]) -> Clause {

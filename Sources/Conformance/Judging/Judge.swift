@@ -26,6 +26,10 @@ package enum Judge {
         if let trouble = trouble(in: evidence) { return (.inconclusive, [trouble]) }
         let found = rules.flatMap { $0.findings(in: evidence) }
         let findings = heedingRetries(heedingStarvation(found, in: evidence), in: evidence)
+        // A limiter was judged, and not what stands behind it.
+        if let throttle = findings.first(where: { $0.code == .throttled }) {
+            return (.inconclusive, [throttle])
+        }
         let failures = findings.filter { !$0.code.isInconclusive }
         if !failures.isEmpty { return (.failed, failures) }
         return findings.isEmpty ? (.passed, []) : (.inconclusive, findings)
@@ -90,7 +94,8 @@ extension Judge {
                     .wrongID, .tellingAnswer, .wrongWinners, .secretShown, .tooManyFetches,
                     .answerDiffers, .expired, .commandUnwanted, .unusableID, .paywallTooEarly,
                     .paywallRepeated, .registrationRepeated, .registrationIncomplete, .badCommand,
-                    .wrongOrder, .guessableID, .openSecret, .pageBroken, .machineBusy, .stillTrying:
+                    .wrongOrder, .guessableID, .openSecret, .pageBroken, .machineBusy,
+                    .patienceOver:
                     false
                 // The call may still come.
                 case .disturbanceMissed: true

@@ -145,7 +145,7 @@ struct EvidenceBuilder {
             began: Self.base + .seconds(3600),
             ended: Self.base + .seconds(3610),
             exchanges: exchanges.map { $0.call == nil ? Services.understood($0) : $0 },
-            settling: .window(.milliseconds(10))
+            settling: .sentinel(quiet: .milliseconds(10))
         )
     }
 

@@ -63,6 +63,24 @@ struct JudgeTests {
         #expect(Judge.judge(evidence).findings.map(\.code) == [.backendExited])
     }
 
+    @Test func `a throttle outranks whatever else was found, here and in a twin`() {
+        var own = builder()
+        own.contract.expectation.states = [EvidenceBuilder.state("access", true)]
+        own.subject = [
+            EvidenceBuilder.delivery("purchase", .answered(HTTPMessage.Response(429))),
+            EvidenceBuilder.probe(["access": false]),
+        ]
+        var twin = EvidenceBuilder(expectation: EvidenceBuilder.expectation(.once))
+        twin.contract.expectation.states = own.contract.expectation.states
+        twin.subject = [EvidenceBuilder.delivery(), EvidenceBuilder.probe(["access": false])]
+        twin.twins = [own.subject]
+        for evidence in [own.evidence, twin.evidence] {
+            let (verdict, findings) = Judge.judge(evidence)
+            #expect(verdict == .inconclusive)
+            #expect(findings.map(\.code) == [.throttled])
+        }
+    }
+
     @Test func `a failure wins over a doubt, and the doubt is not told`() {
         var both = builder()
         both.contract.expectation.states = [EvidenceBuilder.state("access", true)]

@@ -428,6 +428,13 @@ extension Proof {
         return builder.evidence
     }
 
+    private static func settled(_ settling: RunRecord.Settling) -> CaseEvidence {
+        EvidenceBuilder.bought(
+            { $0.states = [EvidenceBuilder.state("access", true)] },
+            [EvidenceBuilder.delivery(), EvidenceBuilder.probe(["access": true])]
+        ).evidence { $0.settling = settling }
+    }
+
     private static func readable(mine: Bool, theirs: Bool) -> CaseEvidence {
         func probe(_ isReadable: Bool) -> [Exchange] {
             [EvidenceBuilder.probe(["access": true], status: isReadable ? 200 : 500)]
@@ -500,10 +507,15 @@ extension Proof {
         } right: {
             compared(isBlind: false)
         },
-        Proof(.stillTrying, "nothing came yet, and it tries on") {
+        Proof(.patienceOver, "nothing came yet, and it tries on") {
             retrying(pause: .seconds(20))
         } right: {
             retrying(pause: nil, pushes: 1)
+        },
+        Proof(.patienceOver, "a later purchase had no effect either") {
+            settled(.window(.milliseconds(15)))
+        } right: {
+            settled(.sentinel(quiet: .milliseconds(15)))
         },
         Proof(.readingAbsent, "the mapped place is misspelt") {
             seen(["acces": false, "plan": "free"], "access", false)

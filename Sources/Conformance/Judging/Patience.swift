@@ -1,9 +1,11 @@
-/// What may be said of a backend that was still trying again when the waiting ended.
+/// What may be said when the waiting ended before the backend had come to an end.
 extension Judge {
     /// The findings, without those that a later attempt might answer; where there are no others,
     /// nothing is decided.
     static func heedingRetries(_ findings: [Finding], in evidence: CaseEvidence) -> [Finding] {
-        guard let pause = evidence.subject.openRetry else { return findings }
+        guard let pause = evidence.subject.openRetry else {
+            return findings.isEmpty ? unsettled(evidence) : findings
+        }
         let open = findings.filter {
             $0.code == .effectMissing || $0.code == .effectCount && !$0.isFinal
         }
@@ -12,7 +14,7 @@ extension Judge {
         let seconds = (enough.milliseconds + 999) / 1000
         return [
             Finding(
-                .stillTrying,
+                .patienceOver,
                 expected: open.first?.expected ?? "the backend comes to an end with what it tries",
                 actual: (open.first.map { $0.actual + "; " } ?? "")
                     + "its last attempt failed, \(pause.milliseconds) ms after the one before, and "
@@ -22,6 +24,28 @@ extension Judge {
                     + "shorter in tests.",
                 location: open.first?.location ?? evidence.plan.contract.location,
                 evidence: open.first?.evidence ?? []
+            )
+        ]
+    }
+}
+
+extension Judge {
+    /// A later purchase that is seen elsewhere and was not seen here: what it came behind may not
+    /// have had its turn either.
+    private static func unsettled(_ evidence: CaseEvidence) -> [Finding] {
+        guard case .window = evidence.subject.settling, evidence.plan.subject.watch == nil,
+            !evidence.sight.isBlind
+        else { return [] }
+        let seconds = (evidence.profile.patience * 2).milliseconds / 1000
+        return [
+            Finding(
+                .patienceOver,
+                expected: "a purchase that comes after the steps takes effect",
+                actual: "it had not when the waiting ended",
+                remedy:
+                    "Set 'patience: \(seconds)s' in the profile; a backend that gets stuck behind "
+                    + "these steps is not mended by that.",
+                location: evidence.plan.contract.location
             )
         ]
     }
