@@ -160,7 +160,7 @@ package struct Recording: Hashable, Sendable {
             let response: HTTPMessage.Response? =
                 switch exchange.outcome {
                 case .answered(let response), .answerLost(let response?): response
-                default: nil
+                case .pending, .answerLost(nil), .requestCut, .failed: nil
                 }
             add(
                 RecordingLine.completed(
