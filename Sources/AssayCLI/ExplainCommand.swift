@@ -43,14 +43,21 @@ struct ExplainCommand: AsyncParsableCommand {
             if explainKey() { return }
             throw unknown(library)
         }
-        for id in matching.map(\.id).reduce(
-            into: [String](),
-            { if !$0.contains($1) { $0.append($1) } }
-        ) {
-            guard let contract = matching.first(where: { $0.id == id }) else { continue }
-            Terminal.output("\(contract.clause)  \(id)\n      \(contract.title)\n")
+        if let clause = Clause.named(subject) { explain(clause) }
+        var told: Set<String> = []
+        for contract in matching where told.insert(contract.id).inserted {
+            Terminal.output("\(contract.clause)  \(contract.id)\n      \(contract.title)\n")
             Terminal.output("      source: \(contract.source)\n")
         }
+    }
+
+    /// What the clause demands; the contracts that ask for it follow.
+    private func explain(_ clause: Clause) {
+        Terminal.output("\(clause.name)\n")
+        show([("demands", clause.demand), ("because", clause.why)])
+        show(clause.faults.enumerated().map { ($0 == 0 ? "goes wrong" : "", "– " + $1) })
+        show([("build", clause.build), ("source", clause.source)])
+        Terminal.output("\n")
     }
 
     private func unknown(_ library: ContractLibrary) -> Failure {
@@ -87,10 +94,10 @@ struct ExplainCommand: AsyncParsableCommand {
 
     private func show(_ parts: [(label: String, text: String)]) {
         for (label, text) in parts {
-            for (index, line) in text.wrapped(86).enumerated() {
+            for (index, line) in text.wrapped(84).enumerated() {
                 let head = index == 0 ? label : ""
                 Terminal.output(
-                    "  " + head + String(repeating: " ", count: 10 - head.count) + line + "\n"
+                    "  " + head + String(repeating: " ", count: 12 - head.count) + line + "\n"
                 )
             }
         }

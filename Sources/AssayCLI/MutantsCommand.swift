@@ -327,6 +327,8 @@ struct MutantsCommand: AsyncParsableCommand {
                 seed: seed,
                 jobs: 8
             )
+            // A defect that breaks every case is to be told by the case that is about it.
+            run.looksFirst = false
             run.appDefects = appDefects
             if case .live(let defect) = mutant { run.clientDefects = [defect] }
             do {

@@ -27,6 +27,8 @@ struct SuiteRun: Sendable {
     var isWanted: (@Sendable (Contract) -> Bool)?
     /// How long the cases may take together, in real time.
     var timeMax: Duration?
+    /// Stops before the first case when none could say anything of the backend.
+    var looksFirst = true
 
     /// Opens everything, runs, closes, and returns the report; a cancelled run is interrupted.
     func run(
@@ -71,11 +73,12 @@ struct SuiteRun: Sendable {
         )
         options.keepsEvidence = keepsEvidence
         options.isWanted = isWanted
-        let runner = SuiteRunner(
-            executor: session.executor,
-            options: options,
-            report: progress.report
-        )
+        options.looksFirst = looksFirst
+        let obstacles = Locked<[String]>([])
+        let runner = SuiteRunner(executor: session.executor, options: options) { event in
+            if case .stopped(let reasons) = event { obstacles.withLock { $0 = reasons } }
+            progress.report(event)
+        }
         let clock = ContinuousClock()
         let start = clock.now
         let (cases, isOutOfTime) = await run(runner)
@@ -96,6 +99,7 @@ struct SuiteRun: Sendable {
             notes: notes
         )
         report.declared = SecretDeclaration(profile)
+        report.obstacles = obstacles.withLock { $0 }
         report.isWhole = isWhole
         report.shard = shard?.description
         report.isOutOfTime = isOutOfTime && !report.isInterrupted

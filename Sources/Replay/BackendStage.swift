@@ -28,13 +28,19 @@ package struct BackendStage: SuiteStage {
         if plans.contains(where: \.usesTokens) { executor.prepareKeys() }
         let calibration = Calibration(executor: executor, nonce: options.nonce)
         var sight = Calibration.blind
+        var obstacles: [String] = []
         if plans.contains(where: { $0.subject.observes }) {
             sight = await calibration.sight()
             report(.calibrated(sight))
+            if options.looksFirst, plans.contains(where: \.takesEvents) {
+                let preflight = Preflight(executor: executor, names: calibration.names)
+                obstacles = await preflight.obstacles()
+            }
         }
         return CalibratedStage(
             cases: CaseRunner(executor: executor, options: options, sight: sight, report: report),
-            calibration: calibration
+            calibration: calibration,
+            obstacles: obstacles
         )
     }
 
@@ -47,12 +53,18 @@ extension CasePlan {
     fileprivate var usesTokens: Bool {
         !Set(contract.allNeeds).isDisjoint(with: [.firebase, .accountApp])
     }
+
+    /// Whether RevenueCat sends the backend anything in it.
+    fileprivate var takesEvents: Bool {
+        subject.deliveries.contains { $0.provider == .revenueCat }
+    }
 }
 
 /// A backend under test, and what is known about looking at it.
 struct CalibratedStage: OpenStage {
     let cases: CaseRunner
     let calibration: Calibration
+    let obstacles: [String]
 
     private var executor: RunExecutor { cases.executor }
 
@@ -86,6 +98,7 @@ struct CalibratedStage: OpenStage {
     func revise(_ results: inout [CaseResult?]) async {
         await LateLook(executor: executor, calibration: calibration, cases: cases)
             .revise(&results)
+        UnservedRoutes(executor: executor).revise(&results)
     }
 
     func asides(beside results: [CaseResult]) -> [CaseResult] {

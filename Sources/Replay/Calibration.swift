@@ -14,7 +14,8 @@ struct Calibration {
     let executor: RunExecutor
     let nonce: String
 
-    private var names: [String] { ["c1", "c2"].map { "\(nonce)-\($0)" } }
+    /// The namespaces of both purchases.
+    var names: [String] { ["c1", "c2"].map { "\(nonce)-\($0)" } }
 
     func sight() async -> RunRecord.Sight {
         let wanted = RunRecord.Sight(

@@ -109,6 +109,11 @@ final class CaseRunner: Sendable {
             backendOutput: Self.explains(subject, verdict)
                 ? executor.backend.process?.output(since: outputStart) : nil
         )
+        if verdict == .passed {
+            result.unseen = evidence.unseen
+        } else {
+            result.hints = evidence.hints
+        }
         if options.keepsEvidence { result.evidence = evidence }
         return result
     }

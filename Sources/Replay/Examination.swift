@@ -70,7 +70,8 @@ package struct Examination: Sendable {
                 .doubtful,
                 "probes",
                 "the profile names none, so only pushes can be observed",
-                "Add a read-only route or a command under 'probes', and map what it shows by 'read'."
+                "Add a read-only route or a command under 'probes', and map what it shows by "
+                    + "'read'."
             )
         } else {
             add(
@@ -111,23 +112,12 @@ package struct Examination: Sendable {
         switch outcome {
         case .answered(let response) where response.status == 200:
             add(.good, "webhook", "\(executor.webhookMethod) \(path) answers TEST with 200")
-        case .answered(let response) where response.status == 404:
-            var found: String?
-            for candidate in Self.usualPaths where candidate != path {
-                let other = await executor.test(
-                    name + "-t",
-                    path: candidate,
-                    authorization: .configured
-                )
-                if case .answered(let response) = other, ![404, 405].contains(response.status) {
-                    found = candidate
-                    break
-                }
-            }
+        case .answered(let response) where RouteAnswer.unserved.contains(response.status):
+            let found = await Self.servedPath(executor, name + "-t")
             add(
                 .bad,
                 "webhook",
-                "\(path) answers 404",
+                "\(path) answers \(response.status)",
                 found.map { "\($0) answers; write 'endpoints: {revenuecat-webhook: POST \($0)}'." }
                     ?? "Name it under 'endpoints: {revenuecat-webhook: POST /…}'."
             )
@@ -160,6 +150,19 @@ package struct Examination: Sendable {
                 isRefused ? nil : "Compare the Authorization header before anything else; S-01."
             )
         }
+    }
+
+    /// Another path that answers a TEST event; nil when none of the usual ones does.
+    static func servedPath(_ executor: RunExecutor, _ name: String) async -> String? {
+        for candidate in usualPaths where candidate != executor.sender.path {
+            let answer = await executor.test(name, path: candidate, authorization: .configured)
+            if case .answered(let response) = answer,
+                !RouteAnswer.unserved.contains(response.status)
+            {
+                return candidate
+            }
+        }
+        return nil
     }
 
     /// A user and a purchase: what of it can be seen, and how fast.

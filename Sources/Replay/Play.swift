@@ -61,7 +61,8 @@ struct Play: Sendable {
         _ verdict: @Sendable (RunRecord) -> RunExecutor.Prospect
     ) async -> RunRecord {
         startKiller()
-        for step in plan.steps {
+        for (index, step) in plan.steps.enumerated() {
+            if index == plan.givenCount { await settleGiven(sight) }
             await carryOut(step)
             if trouble != nil || Task.isCancelled { break }
         }

@@ -42,6 +42,9 @@ struct Sentinel {
                 sight.seesState = await states(play, of: Self.user) != before
             }
             sight.latency = run.clock.now - start
+            if sight.worksLater == nil {
+                sight.worksLater = expected.seesState ? !sight.seesState : !sight.seesEffects
+            }
             let isComplete =
                 sight.seesEffects == expected.seesEffects && sight.seesState == expected.seesState
             if isComplete || patience.isOver || Task.isCancelled {

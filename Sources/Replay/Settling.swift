@@ -7,18 +7,35 @@ internal import Providers
 extension Play {
     /// Delivers a harmless purchase of somebody else and waits until it has taken effect, so that
     /// what was delivered before has had its turn.
-    func settle(_ sight: RunRecord.Sight) async -> RunRecord.Settling {
+    ///
+    /// - Parameters:
+    ///   - sight: How well the backend is seen.
+    ///   - suffix: Tells the purchases of one run apart.
+    /// - Returns: How it came to believe that nothing more would follow.
+    func settle(
+        _ sight: RunRecord.Sight,
+        _ suffix: String = "-s"
+    ) async -> RunRecord.Settling {
         var isSeen = false
         if sight.seesEffects || sight.seesState {
             isSeen =
                 await Sentinel(run: run).see(
-                    namespace.name + "-s",
+                    namespace.name + suffix,
                     wait: max(.seconds(1), sight.latency * 20, profile.patience / 5),
                     sight
                 ) != nil
         }
         let quiet = await awaitQuiet(sight)
         return isSeen ? .sentinel(quiet: quiet) : .window(quiet)
+    }
+
+    /// Lets a backend that works after its answers come to an end with what is only given, so that
+    /// the steps find what they speak of.
+    func settleGiven(_ sight: RunRecord.Sight) async {
+        let given = plan.steps.prefix(plan.givenCount ?? 0)
+        let hasEvents = given.contains { if case .deliver = $0 { true } else { false } }
+        guard sight.worksLater == true, hasEvents, trouble == nil, !Task.isCancelled else { return }
+        _ = await settle(sight, "-g")
     }
 
     /// Waits until nothing of this run has happened for a while that the backend's own latency

@@ -14,6 +14,8 @@ package final class SuiteRunner: Sendable {
         package var isWanted: (@Sendable (Contract) -> Bool)?
         /// Every result keeps what its verdict rests on.
         package var keepsEvidence = false
+        /// No case is played before a backend that none could say anything of.
+        package var looksFirst = false
 
         package init(seed: UInt64, jobs: Int, nonce: String, knownFailures: KnownFailures) {
             self.seed = seed
@@ -29,6 +31,8 @@ package final class SuiteRunner: Sendable {
         case started(String)
         case finished(CaseResult, done: Int, of: Int)
         case backendRestarted(String)
+        /// No case is played, for these reasons.
+        case stopped([String])
     }
 
     private let stage: any SuiteStage
@@ -85,6 +89,13 @@ package final class SuiteRunner: Sendable {
     private func results(of contracts: [Contract]) async -> [CaseResult] {
         let given = contracts.map { CasePlan($0) }
         let open = await stage.open(for: given.filter { stage.obstacle($0) == nil })
+        if let reason = open.obstacles.first {
+            report(.stopped(open.obstacles))
+            return given.map { plan in
+                stage.obstacle(plan)
+                    ?? CaseResult(contract: plan.contract, verdict: .notRun, note: reason)
+            }
+        }
         let plans = await expanded(given, on: open)
         var tally = Tally(plans, options.knownFailures, report)
         for (index, plan) in plans.enumerated() {

@@ -14,6 +14,8 @@ package protocol SuiteStage: Sendable {
 
 /// A stage that is ready for cases.
 package protocol OpenStage: Sendable {
+    /// Reasons for which no case can say anything, with what to do about each; usually none.
+    var obstacles: [String] { get }
     /// The cases that one without an obstacle stands for, in their order; usually itself.
     func expanded(_ plan: CasePlan) async -> [CasePlan]
     /// When each of these cases is played, none of which has an obstacle.
@@ -33,6 +35,8 @@ package protocol OpenStage: Sendable {
 }
 
 extension OpenStage {
+    package var obstacles: [String] { [] }
+
     package func asides(beside results: [CaseResult]) -> [CaseResult] { [] }
 }
 

@@ -4,8 +4,10 @@ package import Conformance
 package enum GitHubReport {
     package static func render(_ original: RunReport) -> String {
         let report = original.withoutSecrets
-        var text = ""
-        for result in report.cases {
+        var text = report.obstacles.map {
+            command("error", [("title", "Assay stopped before the first case")], $0)
+        }.joined()
+        for result in report.obstacles.isEmpty ? report.cases : [] {
             switch result.verdict {
             case .passed, .knownFailure: continue
             case .notRun where result.isDeclaredUnsupported: continue
@@ -43,7 +45,8 @@ package enum GitHubReport {
                 ("col", "\(location.column)"),
                 ("title", "\(finding.code.rawValue) \(result.contract.caseID)"),
             ],
-            "expected: \(finding.expected)\nactual: \(finding.actual)\n\(finding.remedy)"
+            "expected: \(finding.expected)\nactual: \(finding.actual)\n"
+                + Diagnosis(finding, of: result.contract).remedy
         )
     }
 

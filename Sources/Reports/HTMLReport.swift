@@ -25,11 +25,12 @@ package enum HTMLReport {
             body += "\(escaped(clause))</span>\n"
         }
         body += "</p></section>\n"
-        if !report.notes.isEmpty {
-            body += "<section><h2>Notes</h2><ul>"
-            body += report.notes.map { "<li>\(escaped($0))</li>" }.joined() + "</ul></section>\n"
+        body += list("Stopped before the first case", report.obstacles)
+        let unseen = Standing.unseen(report.cases).map { line, clauses in
+            "\(clauses.joined(separator: " ")) not shown: \(line)"
         }
-        let loud = report.cases.filter(isLoud)
+        body += list("Notes", unseen + report.notes)
+        let loud = report.obstacles.isEmpty ? report.cases.filter(isLoud) : []
         if !loud.isEmpty {
             body += "<section><h2>What is not green</h2>\n"
             body += loud.map { block($0, report) }.joined() + "</section>\n"
@@ -45,6 +46,13 @@ package enum HTMLReport {
         }
         body += "</tbody></table></section>\n"
         return page("Assay · \(report.target)", body)
+    }
+
+    /// A section of plain lines; nothing where there are none.
+    private static func list(_ title: String, _ lines: [String]) -> String {
+        guard !lines.isEmpty else { return "" }
+        return "<section><h2>\(title)</h2><ul>"
+            + lines.map { "<li>\(escaped($0))</li>" }.joined() + "</ul></section>\n"
     }
 
     private static func isLoud(_ result: CaseResult) -> Bool {
@@ -88,11 +96,15 @@ package enum HTMLReport {
                 let lines = finding.nearMiss.joined(separator: "\n")
                 text += "<dt>closest<dd><pre>\(escaped(lines))</pre>"
             }
-            text += "<dt>cause<dd>\(escaped(finding.code.explanation.cause))"
-            text += "<dt>remedy<dd>\(escaped(finding.remedy))</dl>\n"
+            let diagnosis = Diagnosis(finding, of: result.contract)
+            text += "<dt>cause<dd>\(escaped(diagnosis.cause))"
+            text += "<dt>remedy<dd>\(escaped(diagnosis.remedy))"
+            if let choice = diagnosis.ifMeant { text += "<dt>meant?<dd>\(escaped(choice))" }
+            text += "</dl>\n"
         }
+        for hint in result.hints { text += "<p>\(escaped(hint))</p>\n" }
         if let note = result.note { text += "<p>\(escaped(note))</p>\n" }
-        let timeline = Timeline(result.timeline, base: result.base).lines()
+        let timeline = Timeline(result).lines()
         if !timeline.isEmpty {
             text += "<pre>\(escaped(timeline.joined(separator: "\n")))</pre>\n"
         }

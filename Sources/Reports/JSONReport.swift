@@ -32,6 +32,7 @@ package enum JSONReport {
                 }
             )
         )
+        if !report.obstacles.isEmpty { root["stopped"] = .strings(report.obstacles) }
         root["notes"] = .strings(report.notes)
         root["cases"] = .array(report.cases.map(json))
         return JSONValue.object(root).prettyText + "\n"
@@ -52,20 +53,22 @@ package enum JSONReport {
         if let overlap = result.overlap { fields["overlap"] = .integer(Int64(overlap)) }
         if let count = result.runCount { fields["runs"] = .integer(Int64(count)) }
         if !result.volatile.isEmpty { fields["volatile"] = .strings(result.volatile) }
+        if !result.unseen.isEmpty { fields["unseen"] = .strings(result.unseen) }
         if result.settling != .notNeeded {
             fields["settled"] = .string(result.settling.description)
         }
-        fields["findings"] = .array(result.findings.map(json))
+        if !result.hints.isEmpty { fields["hints"] = .strings(result.hints) }
+        fields["findings"] = .array(result.findings.map { json($0, of: result.contract) })
         return .object(fields)
     }
 
-    private static func json(_ finding: Finding) -> JSONValue {
+    private static func json(_ finding: Finding, of contract: Contract) -> JSONValue {
         var fields: JSONObject = [
             "code": .string(finding.code.rawValue),
             "rule": .string(finding.rule),
             "expected": .string(finding.expected),
             "actual": .string(finding.actual),
-            "remedy": .string(finding.remedy),
+            "remedy": .string(Diagnosis(finding, of: contract).remedy),
         ]
         if !finding.nearMiss.isEmpty { fields["nearMiss"] = .strings(finding.nearMiss) }
         if let location = finding.location {

@@ -49,7 +49,7 @@ package enum JUnitReport {
         let detail = escaped(
             result.findings.map {
                 "\($0.code.rawValue) \($0.rule)\nexpected: \($0.expected)\nactual: \($0.actual)\n"
-                    + "remedy: \($0.remedy)"
+                    + "remedy: \(Diagnosis($0, of: result.contract).remedy)"
             }.joined(separator: "\n\n")
         )
         let type = first?.code.rawValue ?? result.verdict.rawValue

@@ -13,22 +13,35 @@ package struct TerminalReport: Sendable {
         self.replay = replay
     }
 
-    /// A block for every case that is not green; one cause that stops many cases is told once.
+    /// A block for every case that is not green; one cause that stops many cases is told once, with
+    /// the names of the others.
     package func blocks(_ report: RunReport) -> [String] {
-        var told: Set<String> = []
-        return report.withoutSecrets.cases.compactMap { result in
-            let block = clean(result)
-            guard !block.isEmpty else { return nil }
-            let cause: String? =
-                switch (result.verdict, result.findings.first?.code) {
-                case (.inconclusive, .backendGone): "gone"
-                case (.notRun, _): result.note
-                default: nil
-                }
-            guard let cause, !told.insert(cause).inserted else { return block + "\n" }
-            let label = result.verdict == .notRun ? "NOT RUN" : "INCONCLUSIVE"
-            return "\(style.yellow(label))  \(result.contract.caseID.printable)  (as above)\n"
+        // What stopped the run stands in its summary.
+        guard report.obstacles.isEmpty else { return [] }
+        let results = report.withoutSecrets.cases.filter { !clean($0).isEmpty }
+        let byCause = Dictionary(grouping: results) { CommonCause($0) }
+        return results.compactMap { result in
+            guard let cause = CommonCause(result), let all = byCause[cause], all.count > 1 else {
+                return clean(result) + "\n"
+            }
+            guard all[0].contract.caseID == result.contract.caseID else { return nil }
+            return clean(result) + others(all.dropFirst().map(\.contract.caseID)) + "\n"
         }
+    }
+
+    private static let othersMax = 12
+
+    /// The other cases of one cause.
+    private func others(_ caseIDs: [String]) -> String {
+        let shown = caseIDs.prefix(Self.othersMax).joined(separator: ", ")
+        let more = caseIDs.count - Self.othersMax
+        return lines(
+            "likewise",
+            "\(caseIDs.count) more case\(caseIDs.count == 1 ? "" : "s") for the same cause: "
+                + "\(shown)"
+                + (more > 0 ? " and \(more) more" : ""),
+            12
+        )
     }
 
     /// The block of one case that is not green; empty for one that is.
@@ -90,7 +103,7 @@ package struct TerminalReport: Sendable {
             text += "  … and \(result.findings.count - 4) more findings\n"
         }
         if let note = result.note, note != first.actual { text += lines("note", note, 12) }
-        let timeline = Timeline(result.timeline, base: result.base).lines()
+        let timeline = Timeline(result).lines()
         if !timeline.isEmpty { text += timeline.map { style.dim($0) + "\n" }.joined() }
         if let output = result.backendOutput, !output.isEmpty {
             text += "  the backend's last lines:\n"
@@ -99,10 +112,16 @@ package struct TerminalReport: Sendable {
             }.joined()
         }
         if result.settling != .notNeeded { text += lines("waited", "\(result.settling)", 12) }
-        text += lines("cause", first.code.explanation.cause, 12)
-        text += lines("remedy", first.remedy, 12)
+        for hint in result.hints { text += lines("note", hint, 12) }
+        let diagnosis = Diagnosis(first, of: result.contract)
+        text += lines("cause", diagnosis.cause, 12)
+        text += lines("remedy", diagnosis.remedy, 12)
+        if let choice = diagnosis.ifMeant { text += lines("meant?", choice, 12) }
         text += "  replay    \(replay.text(result.replays ?? [result.contract.caseID]))\n"
         text += "  explain   \(replay.explanation(of: first.code.rawValue))\n"
+        if !first.code.isInconclusive, let clause = Clause.named(result.contract.clause) {
+            text += "  explain   \(replay.explanation(of: clause.name))\n"
+        }
         return text
     }
 
@@ -141,6 +160,9 @@ package struct TerminalReport: Sendable {
         if !broken.isEmpty { text += lines("", "broken " + broken.joined(separator: " "), 9) }
         let unproven = standing.names(.unproven)
         if !unproven.isEmpty { text += lines("", "unproven " + unproven.joined(separator: " "), 9) }
+        for (line, clauses) in Standing.unseen(report.cases) {
+            text += indented("\(clauses.joined(separator: " ")) not shown: \(line)", 9)
+        }
         let skipped = Dictionary(
             grouping: report.cases.filter { $0.verdict == .notRun && $0.isDeclaredUnsupported },
             by: { $0.note ?? "" }
@@ -154,6 +176,8 @@ package struct TerminalReport: Sendable {
             let more = volatile.count > 8 ? ", …" : ""
             text += indented("not compared, because it differs by itself: \(list)\(more)", 9)
         }
+        if !report.obstacles.isEmpty { text += "\n" }
+        for obstacle in report.obstacles { text += lines("stopped", obstacle, 12) }
         for note in report.notes { text += indented(note, 9) }
         if report.isOutOfTime { text += "         the time was over; what had run is reported\n" }
         if report.isInterrupted { text += "         interrupted; what had run is reported\n" }

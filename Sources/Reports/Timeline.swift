@@ -3,19 +3,33 @@ package import Conformance
 /// The exchanges of a run, a line each, in virtual time.
 package struct Timeline: Sendable {
     private static let width = 98
+    /// Where the words of an exchange begin.
+    private static let indent = 50
 
     private let exchanges: [Exchange]
     private let base: Instant
+    /// What the deliveries say, by their names.
+    private let events: [String: String]
 
-    package init(_ exchanges: [Exchange], base: Instant) {
+    /// - Parameters:
+    ///   - exchanges: What was said, in order.
+    ///   - base: The moment that virtual times count from.
+    ///   - contract: Whose deliveries these are; it knows what each says.
+    package init(_ exchanges: [Exchange], base: Instant, of contract: Contract? = nil) {
         self.exchanges = exchanges
         self.base = base
+        events = contract?.eventTexts ?? [:]
+    }
+
+    /// The exchanges of a case's judged run.
+    package init(_ result: CaseResult) {
+        self.init(result.timeline, base: result.base, of: result.contract)
     }
 
     /// At most `lineMax` lines; what lies in the middle is counted instead.
     package func lines(lineMax: Int = 40) -> [String] {
         let shown = Self.withoutRepeatedProbes(exchanges)
-        let lines = shown.map(line)
+        let lines = shown.flatMap(line)
         guard lines.count > lineMax else { return lines }
         let half = lineMax / 2
         return lines.prefix(half) + ["  … \(lines.count - 2 * half) more exchanges …"]
@@ -37,17 +51,29 @@ package struct Timeline: Sendable {
         }
     }
 
-    private func line(_ exchange: Exchange) -> String {
+    /// An exchange in one line, and what does not fit of an event or of an answer below it.
+    private func line(_ exchange: Exchange) -> [String] {
         let parties = "\(pad(exchange.from.description, 10)) → \(exchange.to)"
-        let said = "\(subject(exchange)) \(Self.call(exchange))".printable
-        let text =
+        let start =
             "  \(pad((exchange.at - base).offsetText, 10)) \(pad(parties, 24)) "
-            + "\(pad(outcome(exchange), 11)) \(said)"
-        return text.count <= Self.width ? text : String(text.prefix(Self.width - 1)) + "…"
+            + "\(pad(outcome(exchange), 11)) "
+        let said = "\(subject(exchange)) \(call(exchange))".printable
+        let rest = [Self.answer(exchange)].compactMap { $0?.printable }
+        guard case .delivery = exchange.purpose else { return shortened(start + said, rest) }
+        let parts = said.wrapped(Self.width - start.count)
+        return shortened(start + (parts.first ?? ""), parts.dropFirst() + rest)
+    }
+
+    private func shortened(_ first: String, _ rest: [String]) -> [String] {
+        let indent = String(repeating: " ", count: Self.indent)
+        return ([first] + rest.map { indent + $0 }).map { text in
+            text.count <= Self.width ? text : String(text.prefix(Self.width - 1)) + "…"
+        }
     }
 
     /// What was said: on the bridge the command itself, of an app's call the ids in it.
-    private static func call(_ exchange: Exchange) -> String {
+    private func call(_ exchange: Exchange) -> String {
+        if case .delivery(let name, _) = exchange.purpose, let text = events[name] { return text }
         let body = try? JSONValue(parsing: exchange.request.body)
         if exchange.from == .app, exchange.to == .despia, let text = body?["command"]?.string {
             return text
@@ -63,6 +89,19 @@ package struct Timeline: Sendable {
             let fields = body?.object?.members.map { "\($0.value.string ?? $0.value.text)" } ?? []
             return line + " " + fields.joined(separator: " ")
         default: return line
+        }
+    }
+
+    /// What the backend said: the reason often stands there.
+    private static func answer(_ exchange: Exchange) -> String? {
+        guard exchange.to == .backend, let body = exchange.response?.body, !body.isEmpty else {
+            return nil
+        }
+        switch exchange.purpose {
+        case .delivery, .sentinel, .registration, .appCall, .probe:
+            let text = String(decoding: body.prefix(200), as: UTF8.self)
+            return "→ " + text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        case .call, .restart, .gesture, .screen: return nil
         }
     }
 

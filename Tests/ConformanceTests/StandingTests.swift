@@ -81,6 +81,60 @@ struct StandingTests {
         #expect(standing.count(state) == 1 && standing.names(state) == ["S-03"])
     }
 
+    // MARK: What was not seen
+
+    @Test func `a case that did not show what it asks about proves nothing`() {
+        let line = "no probe maps 'expires'"
+        let blind = result(.passed) { $0.unseen = [line] }
+        #expect(Standing([blind], isWhole: true).clauses == ["S-03": .unproven])
+        #expect(Standing.unseen([blind]).map(\.line) == [line])
+        #expect(Standing.unseen([blind]).map(\.clauses) == [["S-03"]])
+        // Another case of the clause did.
+        let both = [blind, result(.passed)]
+        #expect(Standing(both, isWhole: true).clauses == ["S-03": .proven])
+        #expect(Standing.unseen(both).isEmpty)
+        // A clause that is broken is not one that lacks a line of profile.
+        #expect(Standing.unseen([blind, result(.failed)]).isEmpty)
+    }
+
+    @Test func `what a case asks about and no probe maps is named with the line that would`() {
+        var builder = EvidenceBuilder.bought()
+        builder.contract.expectation.states = [
+            EvidenceBuilder.state("access", true), EvidenceBuilder.state("expires", 5),
+        ]
+        #expect(builder.evidence.unseen.isEmpty)
+        builder.contract.expectation.states.append(EvidenceBuilder.state("will-renew", false))
+        let unseen = builder.evidence.unseen
+        #expect(unseen.count == 1)
+        #expect(unseen.first?.contains("no probe maps 'will-renew'") == true)
+        #expect(unseen.first?.contains("will-renew: /…") == true)
+    }
+
+    @Test func `runs whose answers are compared prove nothing where no probe answers`() {
+        var builder = EvidenceBuilder.compared(mine: { _ in [] }, twins: { _, _ in [] })
+        #expect(builder.evidence.unseen.isEmpty)
+        builder.sight.seesState = false
+        #expect(builder.evidence.unseen.first?.contains("plain purchase") == true)
+        builder.profile.probes = []
+        #expect(builder.evidence.unseen.first?.contains("no probe shows state") == true)
+        // Pushes alone were asked about, and seen.
+        builder.contract.expectation.compared = [.effects]
+        #expect(builder.evidence.unseen.isEmpty)
+        // Fields by name are told by name.
+        builder.contract.expectation.compared = [.fields]
+        builder.contract.expectation.comparedFields = ["access"]
+        #expect(builder.evidence.unseen.map { $0.contains("'access'") } == [true])
+    }
+
+    @Test func `a stop before the first case has its own exit code`() {
+        let stopped = report([result(.notRun)]) { $0.obstacles = ["no webhook"] }
+        #expect(stopped.exitCode == 6)
+        var interrupted = stopped
+        interrupted.isInterrupted = true
+        #expect(interrupted.exitCode == 130)
+        #expect(RunReport.joined([stopped, stopped])?.obstacles == ["no webhook"])
+    }
+
     @Test func `a case whose feature is missing says nothing about its clause`() {
         let missing = result(.notRun) { $0.isDeclaredUnsupported = true }
         #expect(Standing([missing], isWhole: true).clauses == ["S-03": .unproven])

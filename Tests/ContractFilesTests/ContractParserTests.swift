@@ -148,6 +148,15 @@ struct ShippedContractTests {
         #expect(Set(contracts.map(\.caseID)).count == contracts.count)
         for contract in contracts { #expect(contract.source.count > 3, "\(contract.id)") }
     }
+
+    @Test func `what a contract before a backend proves is explained`() {
+        let contracts = ContractLibrary.shipped.contracts.filter { !$0.isDeviceScenario }
+        let unknown = Set(contracts.map(\.clause)).filter { Clause.named($0) == nil }
+        #expect(unknown.isEmpty, "\(unknown.sorted())")
+        let proven = Set(contracts.map(\.clause))
+        let unproven = Clause.all.map(\.name).filter { !proven.contains($0) }
+        #expect(unproven.isEmpty, "no contract asks for \(unproven)")
+    }
 }
 
 @Suite("Profiles")

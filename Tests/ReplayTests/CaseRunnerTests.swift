@@ -11,6 +11,7 @@ struct PlayedCases: Sendable {
     var jobs = 1
     var seed: UInt64 = 0
     var keepsEvidence = false
+    var looksFirst = false
 
     struct Outcome: Sendable {
         let results: [CaseResult]
@@ -30,6 +31,7 @@ struct PlayedCases: Sendable {
             knownFailures: KnownFailures()
         )
         options.keepsEvidence = keepsEvidence
+        options.looksFirst = looksFirst
         let runner = SuiteRunner(executor: bench.executor, options: options) { event in
             let text =
                 switch event {
@@ -37,6 +39,7 @@ struct PlayedCases: Sendable {
                 case .started(let id): "started \(id)"
                 case .finished(let result, _, _): "finished \(result.contract.id)"
                 case .backendRestarted(let text): "restarted \(text)"
+                case .stopped(let reasons): "stopped \(reasons.joined(separator: " | "))"
                 }
             log.withLock { $0.append(text) }
         }
@@ -482,6 +485,30 @@ struct CaseRunnerTests {
         // What was found breaks it again.
         let again = try PlayedCases(bench: bench, contracts: [found]).run()
         #expect(again.verdicts == [.failed])
+    }
+
+    @Test func `an edit of the store makes no other subscription`() {
+        let store = Delivery.Edit(pointer: JSONPointer(tokens: ["event", "store"]), value: "X")
+        let period = Delivery.Edit(
+            pointer: JSONPointer(tokens: ["event", "period_type"]),
+            value: "X"
+        )
+        var contract = SimulatedContracts.contract(
+            "varied",
+            [
+                SimulatedContracts.deliver("b", "CANCELLATION"),
+                .deliver(SimulatedContracts.again("a")),
+            ],
+            given: [SimulatedContracts.deliver("a")]
+        )
+        contract.search = .generated(.enumValues, count: 1)
+        let plan = CasePlan(contract).varied([store, period])
+        func edits(_ steps: [Step]) -> [[Delivery.Edit]] {
+            steps.compactMap { if case .deliver(let delivery) = $0 { delivery.edits } else { nil } }
+        }
+        #expect(edits(plan.contract.given) == [[store]])
+        #expect(edits(plan.contract.steps) == [[store, period], []])
+        #expect(plan.subject.deliveries.map(\.edits) == [[store], [store, period], []])
     }
 
     @Test func `a backend that fails every event fails the usual one, after few runs`() throws {

@@ -462,7 +462,7 @@ final class PlayedSuite: @unchecked Sendable {
             toldVerdicts[result.contract.id] = result.verdict
             counts.append(done)
             totals.insert(total)
-        case .calibrated, .backendRestarted: log.append("\(event)")
+        case .calibrated, .backendRestarted, .stopped: log.append("\(event)")
         }
     }
 }

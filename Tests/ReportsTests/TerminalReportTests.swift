@@ -136,10 +136,23 @@ struct TerminalReportTests {
             }
         }
         let blocks = terminal.blocks(ReportStory.report(gone))
-        #expect(blocks.count == 3)
+        #expect(blocks.count == 1)
         #expect(blocks[0].contains("expected  the backend answers"))
-        #expect(blocks[1] == "INCONCLUSIVE  a/b/c1  (as above)\n")
-        #expect(blocks[2] == "INCONCLUSIVE  a/b/c2  (as above)\n")
+        #expect(
+            blocks[0].hasSuffix("  likewise  2 more cases for the same cause: a/b/c1, a/b/c2\n\n")
+        )
+    }
+
+    @Test func `of many others the first are named and the rest counted`() {
+        let cases = (0..<20).map { index in
+            ReportStory.result(.notRun, "a/\(index)") { $0.note = "no login" }
+        }
+        let blocks = terminal.blocks(ReportStory.report(cases))
+        #expect(blocks.count == 1)
+        let text = blocks[0].split(separator: "\n").joined(separator: " ")
+        #expect(text.contains("19 more cases for the same cause: a/1, a/2,"))
+        #expect(text.contains("a/12 and 7 more"))
+        #expect(!text.contains("a/13"))
     }
 
     @Test func `cases that did not run for two reasons have two blocks`() {
@@ -147,13 +160,48 @@ struct TerminalReportTests {
             ReportStory.result(.notRun, id) { $0.note = note }
         }
         let blocks = terminal.blocks(ReportStory.report(cases))
-        #expect(blocks.map { $0.contains("(as above)") } == [false, false, true])
+        #expect(
+            blocks.map { $0.contains("likewise  1 more case for the same cause: z") } == [
+                true, false,
+            ]
+        )
     }
 
-    @Test func `other doubts are told each by itself`() {
-        let cases = ["x", "y"].map { ReportStory.result(.inconclusive, $0) }
-        let blocks = terminal.blocks(ReportStory.report(cases))
-        #expect(blocks.allSatisfy { !$0.contains("as above") })
+    @Test func `what two cases say of their own law is told each by itself`() {
+        let differs = ["x", "y"].map { id in
+            ReportStory.result(.failed, id) {
+                $0.findings = [Finding(.stateDiffers, expected: "one", actual: "two")]
+            }
+        }
+        #expect(terminal.blocks(ReportStory.report(differs)).count == 2)
+        let refused = ["x", "y"].map { id in
+            ReportStory.result(.failed, id) {
+                $0.findings = [Finding(.answerStatus, expected: "200", actual: "401")]
+            }
+        }
+        #expect(terminal.blocks(ReportStory.report(refused)).count == 1)
+        // With another finding beside it, a case is told by itself.
+        let more = refused.map { result in
+            var result = result
+            result.findings.append(Finding(.stateDiffers, expected: "one", actual: "two"))
+            return result
+        }
+        #expect(terminal.blocks(ReportStory.report(more)).count == 2)
+    }
+
+    @Test func `what stopped a run is told in its summary and nowhere else`() {
+        var report = ReportStory.report(
+            ["x", "y"].map { id in
+                ReportStory.result(.notRun, id) { $0.note = "the webhook is gone" }
+            }
+        )
+        report.obstacles = ["the webhook is gone"]
+        #expect(terminal.blocks(report).isEmpty)
+        #expect(terminal.summary(report).contains("  stopped   the webhook is gone\n"))
+        #expect(GitHubReport.render(report).split(separator: "\n").count == 2)
+        #expect(JSONReport.render(report).contains("\"stopped\": ["))
+        #expect(HTMLReport.render(report).contains("Stopped before the first case"))
+        #expect(report.exitCode == 6)
     }
 
     @Test func `of the backend's output the last eight lines are shown, with any line ends`() {

@@ -169,4 +169,58 @@ struct TimelineTests {
         #expect(line.count == 98 && line.hasSuffix("…"))
         #expect(!line.unicodeScalars.contains { $0.value < 0x20 })
     }
+
+    // MARK: What was said
+
+    private func line(_ delivery: Delivery, answer: JSONValue?) -> String {
+        var result = ReportStory.result(.failed)
+        result.base = ReportStory.base
+        result.contract.steps = [.deliver(delivery)]
+        let response =
+            answer.map { HTTPMessage.Response(200, json: $0) } ?? HTTPMessage.Response(200)
+        result.timeline = [
+            ReportStory.exchange(
+                .revenueCat,
+                .backend,
+                .delivery(name: delivery.name, attempt: 1),
+                outcome: .answered(response)
+            )
+        ]
+        return Timeline(result).lines().map { $0.trimmingPrefix { $0 == " " } }
+            .joined(separator: " ")
+    }
+
+    @Test func `an event is told by its type and the dates that decide, and by its answer`() {
+        var spec = EventSpec(type: "CANCELLATION", user: "ada")
+        spec.reason = "CUSTOMER_SUPPORT"
+        spec.expires = .seconds(3600)
+        let told = line(
+            Delivery(name: "refund", subject: .event(spec)),
+            answer: ["handled": "noop"]
+        )
+        #expect(told.contains("refund #1 CANCELLATION CUSTOMER_SUPPORT until +1h"))
+        #expect(told.hasSuffix(" → {\"handled\":\"noop\"}"))
+        #expect(!told.contains("POST"))
+    }
+
+    @Test func `an answer without a body is its status`() {
+        var spec = PurchaselySpec(name: "ACTIVATE", user: "ada")
+        spec.environment = "SANDBOX"
+        let told = line(Delivery(name: "start", subject: .purchasely(spec)), answer: nil)
+        #expect(told.hasSuffix("start #1 ACTIVATE SANDBOX"))
+    }
+
+    @Test func `a repeat says what it repeats`() {
+        var result = ReportStory.result(.failed)
+        result.contract.steps = [
+            .deliver(
+                Delivery(name: "a", subject: .event(EventSpec(type: "RENEWAL", user: "ada")))
+            ),
+            .deliver(Delivery(name: "b", subject: .repeats("a"))),
+        ]
+        result.timeline = [
+            ReportStory.exchange(.revenueCat, .backend, .delivery(name: "b", attempt: 1))
+        ]
+        #expect(Timeline(result).lines().first?.contains("b #1 RENEWAL") == true)
+    }
 }

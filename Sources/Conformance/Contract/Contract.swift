@@ -125,6 +125,12 @@ package enum Feature: String, Hashable, Codable, Sendable, CaseIterable {
     case subscription
     /// It creates users that only a webhook has named.
     case safetyNet = "safety-net"
+    /// It finds a user by the other ids that an event names.
+    case aliases
+    /// Purchases in the sandbox give nothing that production ones give.
+    case sandboxApart = "sandbox-apart"
+    /// It takes purchases of every store, those to come included.
+    case everyStore = "every-store"
     /// A route of its own accepts Firebase ID tokens.
     case firebase
     /// It verifies the tokens' signatures, so it does not run against the emulator.
@@ -156,4 +162,19 @@ package enum Feature: String, Hashable, Codable, Sendable, CaseIterable {
     case subscriberReads = "subscriber-reads"
     /// It can be told to compare its state with RevenueCat's.
     case reconcile
+}
+
+extension Feature {
+    /// Whether a backend may do without it on purpose, though the catalogue asks for it.
+    package var isPolicy: Bool {
+        switch self {
+        case .safetyNet, .aliases, .sandboxApart, .everyStore, .revocation, .realAccounts,
+            .textIDs, .purchaselyPush:
+            true
+        case .push, .authorization, .signature, .restart, .users, .subscription, .firebase,
+            .signedTokens, .accountApp, .deletion, .accessRoute, .purchasely,
+            .purchaselySignature, .register, .login, .subscriberReads, .reconcile:
+            false
+        }
+    }
 }

@@ -21,6 +21,8 @@ package struct Expectation: Hashable, Codable, Sendable {
         case state
         /// What the profile maps of them; whole answers where it maps nothing.
         case fields
+        /// Every text in the answers of the probes: it still stands there, whatever came beside it.
+        case kept
         case effects
     }
 

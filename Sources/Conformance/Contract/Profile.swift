@@ -167,6 +167,8 @@ package struct Profile: Hashable, Sendable {
     package var target: String?
     package var start: Start?
     package var endpoints: [String: Endpoint]
+    /// The endpoints whose paths nobody named: those of the identity guide.
+    package var guessed: Set<String> = []
     package var secrets: [SecretName: Secret] = [:]
     package var idForm: IDForm
     package var creation: UserCreation
@@ -217,6 +219,7 @@ package struct Profile: Hashable, Sendable {
                 ]
             ),
         ]
+        guessed = Set(endpoints.keys)
         endpoints["register"]?.answerProof = JSONPointer("/deviceToken")
         endpoints["login"]?.answerID = JSONPointer("/appUserId")
         secrets = [

@@ -12,6 +12,10 @@ package struct CaseResult: Hashable, Sendable {
     package var overlap: Int?
     /// Places in the probes' answers that differ by themselves and were not compared.
     package var volatile: [String]
+    /// What it asks about and nothing showed, so that it proves nothing though it passed.
+    package var unseen: [String] = []
+    /// What the evidence shows beside the findings.
+    package var hints: [String] = []
     package var settling: RunRecord.Settling
     /// The exchanges of the judged run, kept for failing cases.
     package var timeline: [Exchange]

@@ -19,6 +19,8 @@ package struct RunReport: Hashable, Sendable {
     package var shard: String?
     /// The time that was set for it was over before every case had run.
     package var isOutOfTime = false
+    /// Why no case was played: reasons that would have ended all of them alike.
+    package var obstacles: [String] = []
     /// What is secret beside the tables, and must reach no report.
     package var declared = SecretDeclaration()
 
@@ -55,6 +57,7 @@ package struct RunReport: Hashable, Sendable {
     /// The documented exit code of the architecture, section 6.
     package var exitCode: Int32 {
         if isInterrupted { return 130 }
+        if !obstacles.isEmpty { return 6 }
         if isOutOfTime, count(.failed) + count(.unexpectedPass) == 0 { return 5 }
         if count(.failed) + count(.unexpectedPass) > 0 { return 1 }
         if count(.inconclusive) > 0 { return 5 }
@@ -116,6 +119,9 @@ extension RunReport {
         for part in parts {
             if !seeds.contains(part.seed) { seeds.append(part.seed) }
             for note in part.notes where !notes.contains(note) { notes.append(note) }
+            for obstacle in part.obstacles where !whole.obstacles.contains(obstacle) {
+                whole.obstacles.append(obstacle)
+            }
         }
         whole.seed = seeds.joined(separator: ",")
         whole.notes = notes

@@ -223,6 +223,7 @@ extension SavedRun.Entry {
         let subject = evidence.subject
         (result.verdict, result.findings) = Judge.judge(evidence)
         result.volatile = StateComparison(evidence).volatile
+        if result.verdict == .passed { result.unseen = evidence.unseen }
         result.settling = subject.settling
         result.base = subject.base
         if result.verdict != .passed { result.timeline = subject.exchanges }

@@ -2,7 +2,7 @@
 package struct Standing: Hashable, Sendable {
     /// What is known about one clause after a run.
     package enum Clause: String, Hashable, Sendable, CaseIterable {
-        /// Every case of it that ran passed, and at least one did.
+        /// Every case of it that ran passed, and at least one showed all that it asks about.
         case proven
         /// A case failed, known or not.
         case failed
@@ -78,7 +78,7 @@ package struct Standing: Hashable, Sendable {
             names.formUnion(mine.map(\.contract.clause))
             let proven = Set(
                 names.filter { name in
-                    asked.contains { $0.contract.clause == name && $0.verdict == .passed }
+                    asked.contains { $0.contract.clause == name && $0.isProof }
                 }
             )
             guard Double(proven.count) >= shareMin * Double(names.count) else { break }
@@ -99,13 +99,31 @@ package struct Standing: Hashable, Sendable {
             return .failed
         }
         let ran = cases.filter { !($0.verdict == .notRun && $0.isDeclaredUnsupported) }
-        return !ran.isEmpty && ran.allSatisfy { $0.verdict == .passed } ? .proven : .unproven
+        return ran.contains(where: \.isProof) && ran.allSatisfy { $0.verdict == .passed }
+            ? .proven : .unproven
     }
 
     package func count(_ state: Clause) -> Int { clauses.values.count { $0 == state } }
+
+    /// What nobody saw, and the clauses that are unproven for no other reason.
+    package static func unseen(_ cases: [CaseResult]) -> [(line: String, clauses: [String])] {
+        var clauses: [String: Set<String>] = [:]
+        for (clause, cases) in Dictionary(grouping: cases, by: \.contract.clause) {
+            guard Self.clause(cases) == .unproven,
+                cases.allSatisfy({ $0.verdict == .passed || $0.isDeclaredUnsupported })
+            else { continue }
+            for line in cases.flatMap(\.unseen) { clauses[line, default: []].insert(clause) }
+        }
+        return clauses.sorted { $0.key < $1.key }.map { ($0.key, $0.value.sorted()) }
+    }
 
     /// The names of the clauses in that state, in order.
     package func names(_ state: Clause) -> [String] {
         clauses.filter { $0.value == state }.keys.sorted()
     }
+}
+
+extension CaseResult {
+    /// Whether it passed and showed all that it asks about.
+    fileprivate var isProof: Bool { verdict == .passed && unseen.isEmpty }
 }

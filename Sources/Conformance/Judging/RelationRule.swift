@@ -32,7 +32,7 @@ package struct RelationRule: Rule {
         let twins = evidence.twins.map { ComparableRun($0, evidence) }
         var findings: [Finding] = []
         var isObserved = false
-        if !evidence.expectation.compared.isDisjoint(with: [.state, .fields]) {
+        if !evidence.expectation.compared.isDisjoint(with: [.state, .fields, .kept]) {
             let comparison = StateComparison(evidence, subject: subject, twins: twins)
             findings += comparison.findings(relation)
             isObserved = comparison.isObserved && evidence.sight.seesState

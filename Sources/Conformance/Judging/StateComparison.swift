@@ -30,6 +30,12 @@ package struct StateComparison: Sendable {
         self.volatilePlaces = volatilePlaces
     }
 
+    /// Whether something may come beside what stood there.
+    private var isAdditive: Bool {
+        let compared = evidence.expectation.compared
+        return compared.contains(.kept) && compared.isDisjoint(with: [.state, .fields])
+    }
+
     /// Whether any probe could be read in both runs.
     package var isObserved: Bool {
         guard let twin = twins.first else { return false }
@@ -122,8 +128,10 @@ package struct StateComparison: Sendable {
         guard let expected = twin.documents[view], let actual = subject.documents[view]
         else { return nil }
         let ignored = Array(volatilePlaces[view] ?? []) + probe.ignored
+        let texts = isAdditive ? actual.texts : []
         let differences = expected.differences(from: actual).filter { difference in
             !ignored.contains { difference.pointer.isInside($0) }
+                && !(isAdditive && difference.left?.texts.isSubset(of: texts) ?? true)
         }
         guard !differences.isEmpty else { return nil }
         func list(_ side: (JSONValue?, JSONValue?) -> JSONValue?) -> String {
@@ -177,6 +185,16 @@ package struct StateComparison: Sendable {
 }
 
 extension JSONValue {
+    /// Every text in it.
+    var texts: Set<String> {
+        switch self {
+        case .string(let text): [text]
+        case .array(let elements): elements.reduce(into: []) { $0.formUnion($1.texts) }
+        case .object(let object): object.members.reduce(into: []) { $0.formUnion($1.value.texts) }
+        case .null, .bool, .number: []
+        }
+    }
+
     /// The places that hold no others; the whole where there are none inside.
     fileprivate var leaves: [JSONPointer] { leaves(JSONPointer()) }
 

@@ -21,9 +21,11 @@ package struct CasePlan: Hashable, Codable, Sendable {
         )
         subject.countsFetches = contract.expectation.keyFetchesMax != nil
         subject.values = contract.values
+        subject.givenCount = contract.given.count + given.count
         twin = contract.expectation.relation.map {
             var plan = RunPlan(steps: Twin.steps(of: contract, $0), users: users, observes: true)
             plan.values = contract.values
+            plan.givenCount = Twin.givenCount(of: contract, $0)
             return plan
         }
     }

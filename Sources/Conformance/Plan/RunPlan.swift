@@ -4,6 +4,9 @@
 package struct RunPlan: Hashable, Codable, Sendable {
     package var steps: [Step]
     package var users: [String]
+    /// How many of the first steps are only what the others start from; nil in runs that were saved
+    /// before it was told, and where the order of all steps is another.
+    package var givenCount: Int?
     /// Whether the run settles and probes at its end.
     package var observes: Bool
     /// How long the run is watched, in real time, after everything has settled.

@@ -115,6 +115,9 @@ package struct RunRecord: Hashable, Codable, Sendable {
         package var places: [String: [JSONPointer]]?
         /// How long the slower of both took.
         package var latency: Duration
+        /// A purchase is seen only some time after its answer: the backend takes note of events and
+        /// works later, as senders advise; nil in runs that were saved before it was told.
+        package var worksLater: Bool?
         /// What the backend answered to the plain purchase that shows nowhere.
         package var plainAnswer: String?
 

@@ -68,16 +68,34 @@ extension CasePlan {
     }
 
     /// The case with its one event varied.
+    ///
+    /// What names the subscription is varied in the events before it as well: else the varied one
+    /// would speak of another subscription, and no receiver could be wrong about it.
     package func varied(_ edits: [Delivery.Edit], shufflesKeys: Bool = false) -> CasePlan {
         var contract = contract
         contract.search = nil
-        contract.steps = contract.steps.map { step in
-            guard case .deliver(var delivery) = step else { return step }
-            if case .repeats = delivery.subject { return step }
-            delivery.edits += edits
-            delivery.shufflesKeys = shufflesKeys
-            return .deliver(delivery)
-        }
+        let identity = edits.filter(\.namesSubscription)
+        contract.given = contract.given.map { $0.edited(identity, shufflesKeys: false) }
+        contract.steps = contract.steps.map { $0.edited(edits, shufflesKeys: shufflesKeys) }
         return CasePlan(contract)
     }
+}
+
+extension Step {
+    /// An event with these edits; anything else as it is, and so is what repeats an event.
+    fileprivate func edited(_ edits: [Delivery.Edit], shufflesKeys: Bool) -> Step {
+        guard case .deliver(var delivery) = self else { return self }
+        if case .repeats = delivery.subject { return self }
+        delivery.edits += edits
+        delivery.shufflesKeys = delivery.shufflesKeys || shufflesKeys
+        return .deliver(delivery)
+    }
+}
+
+extension Delivery.Edit {
+    /// Whether it changes what tells one subscription from another: two stores may use one
+    /// transaction id.
+    ///
+    /// Source: the fact sheets of both senders, identity of a subscription.
+    fileprivate var namesSubscription: Bool { pointer.tokens.last == "store" }
 }

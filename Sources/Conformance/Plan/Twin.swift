@@ -17,6 +17,17 @@ package enum Twin {
         }
     }
 
+    /// How many of those steps are only what the others start from; nil where their order mixes
+    /// both.
+    static func givenCount(of contract: Contract, _ relation: Expectation.Relation) -> Int? {
+        let given = calm(contract.given)
+        return switch relation {
+        case .before, .undisturbed: given.count
+        case .once, .direct, .plain: once(given).count
+        case .inOrder: nil
+        }
+    }
+
     private static func direct(_ step: Step) -> Step {
         guard case .deliver(var delivery) = step, case .event(var spec) = delivery.subject
         else { return step }

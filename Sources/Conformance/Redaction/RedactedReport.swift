@@ -7,6 +7,7 @@ extension RunReport {
         var copy = self
         copy.target = redaction.text(target)
         copy.notes = notes.map(redaction.text)
+        copy.obstacles = obstacles.map(redaction.text)
         copy.cases = cases.map { $0.redacted(by: redaction) }
         return copy
     }
@@ -25,6 +26,8 @@ extension CaseResult {
         copy.findings = findings.map { $0.redacted(by: redaction) }
         copy.note = note.map(redaction.text)
         copy.volatile = volatile.map(redaction.text)
+        copy.hints = hints.map(redaction.text)
+        copy.unseen = unseen.map(redaction.words)
         copy.timeline = timeline.map(redaction.exchange)
         copy.backendOutput = backendOutput.map(redaction.text)
         return copy

@@ -337,6 +337,16 @@ extension Proof {
         } right: {
             probed(["plan": "a"]) { _ in ["plan": "a"] }
         },
+        Proof(.stateDiffers, "what stood there is gone, though more may come") {
+            kept(["devices": ["two"]]) { _ in ["devices": ["one"], "count": 1] }
+        } right: {
+            kept(["devices": ["one", "two"], "count": 2]) { _ in ["devices": ["one"], "count": 1] }
+        },
+        Proof(.stateDiffers, "more came, where nothing may") {
+            probed(["devices": ["one", "two"]]) { _ in ["devices": ["one"]] }
+        } right: {
+            kept(["devices": ["one", "two"]]) { _ in ["devices": ["one"]] }
+        },
         Proof(.stateDiffers, "the answer can be read in the twin only") {
             readable(mine: false, theirs: true)
         } right: {
@@ -396,6 +406,20 @@ extension Proof {
         } twins: { number, _ in
             [EvidenceBuilder.probe(theirs(number))]
         }.evidence
+    }
+
+    /// As `probed`, where more may come beside what stood there.
+    private static func kept(
+        _ mine: JSONValue,
+        _ theirs: (Int) -> JSONValue
+    ) -> CaseEvidence {
+        var builder = EvidenceBuilder.compared { _ in
+            [EvidenceBuilder.probe(mine)]
+        } twins: { number, _ in
+            [EvidenceBuilder.probe(theirs(number))]
+        }
+        builder.contract.expectation.compared = [.kept]
+        return builder.evidence
     }
 
     private static func retrying(pause: Duration?, pushes count: Int = 0) -> CaseEvidence {

@@ -284,6 +284,9 @@ final class PlayedBackend: Transport, BackendProgram, @unchecked Sendable {
     /// It does not know them any more.
     func forget() { owned = [:] }
 
+    /// It knows this of somebody; nil: nothing.
+    func note(_ user: String, owns product: String?) { owned[user] = product }
+
     // MARK: The process
 
     func launch() throws(BackendProcess.StartError) {

@@ -18,7 +18,7 @@ extension Field where Owner == Expectation {
         )
     }
 
-    /// `state`, `fields`, `effects`, or the names of mapped fields.
+    /// `state`, `fields`, `kept`, `effects`, or the names of mapped fields.
     static var compare: Field {
         let aspects = Expectation.Aspect.allCases.map(\.rawValue)
         let words = Syntax.list(
@@ -28,8 +28,10 @@ extension Field where Owner == Expectation {
             "compare",
             words.shape,
             "What of the two runs is compared: whole answers of the probes (`state`), what the "
-                + "profile maps of them (`fields`, or some by name), and `effects`; `[]` has the twin "
-                + "for `added` alone."
+                + "profile maps of them (`fields`, or some by name), only that every text of the "
+                + "twin's "
+                + "still stands in them (`kept`), and `effects`; `[]` has the twin for `added` "
+                + "alone."
         )
         shape.fallback = "state and effects"
         return Field(

@@ -125,6 +125,7 @@ extension Field where Owner == Profile {
             reader.namesRegister = nodes["register"] != nil
             for name in shape.keys.map(\.key) {
                 guard let value = nodes[name] else { continue }
+                profile.guessed.remove(name)
                 if case .mapping = value.content {
                     profile.endpoints[name] =
                         request.read(value, &reader) ?? profile.endpoints[name]

@@ -1,0 +1,87 @@
+import Conformance
+import Testing
+
+/// Cause and remedy follow from the clause and the evidence, not from the code alone.
+@Suite("Diagnosis")
+struct DiagnosisTests {
+    private func diagnosis(
+        _ code: FindingCode,
+        _ clause: String,
+        remedy: String? = nil,
+        needs: [Feature] = []
+    ) -> Diagnosis {
+        var contract = EvidenceBuilder.bought().contract
+        contract.clause = clause
+        contract.needs = needs
+        let finding = Finding(code, expected: "one", actual: "two", remedy: remedy)
+        return Diagnosis(finding, of: contract)
+    }
+
+    @Test func `a wrong status before Firebase says nothing of RevenueCat's 200`() {
+        let firebase = diagnosis(.answerStatus, "F-01")
+        #expect(!firebase.cause.contains("RevenueCat"))
+        #expect(firebase.cause.contains("ends as 500"))
+        #expect(firebase.remedy == Clause.named("F-01")?.build)
+        // The entitlement's law knows nothing of statuses.
+        #expect(
+            diagnosis(.answerStatus, "S-10").cause == FindingCode.answerStatus.explanation.cause
+        )
+    }
+
+    @Test func `an expired token that is let in says nothing of Authorization values`() {
+        let cause = diagnosis(.intruderAccepted, "F-02").cause
+        #expect(cause.contains("'exp' is not checked"))
+        #expect(!cause.contains("Authorization"))
+    }
+
+    @Test("what was in the way is not the clause's", arguments: FindingCode.allCases)
+    func doubts(code: FindingCode) {
+        guard code.isInconclusive else { return }
+        let told = diagnosis(code, "S-03")
+        #expect(told.cause == code.explanation.cause)
+        #expect(told.remedy == code.explanation.remedy)
+    }
+
+    @Test func `a remedy that was found out stays`() {
+        #expect(diagnosis(.stateValue, "S-10", remedy: "turn it").remedy == "turn it")
+    }
+
+    @Test func `a clause that nobody explains has the code's words`() {
+        let told = diagnosis(.stateValue, "X-1")
+        #expect(told.cause == FindingCode.stateValue.explanation.cause)
+    }
+
+    @Test func `what may be meant so is named with the line that says it`() {
+        let meant = diagnosis(.userMissing, "S-21", needs: [.push, .safetyNet]).ifMeant
+        #expect(meant?.contains("features: {except: [safety-net]}") == true)
+        #expect(diagnosis(.userMissing, "S-21", needs: [.push]).ifMeant == nil)
+        // A doubt is not the backend's decision.
+        #expect(diagnosis(.unobservable, "S-21", needs: [.safetyNet]).ifMeant == nil)
+    }
+
+    // MARK: Hints
+
+    private func evidence(_ aliases: [String], announced: [String]) -> CaseEvidence {
+        var builder = EvidenceBuilder.bought()
+        builder.subject =
+            announced.map { id in
+                var call = EvidenceBuilder.delivery(body: ["appUserId": .string(id)])
+                call.from = .assay
+                call.purpose = .registration(user: "ada")
+                return call
+            } + [EvidenceBuilder.delivery(body: ["event": ["aliases": .strings(aliases)]])]
+        return builder.evidence
+    }
+
+    @Test func `an event that names two announced ids of one person is told`() {
+        let names = Namespace(name: "namespace-0", idForm: .string)
+        let (id, other) = (names.id(of: "ada"), names.anonymousID(of: "ada"))
+        let hints = evidence([id, other], announced: [id, other]).hints
+        #expect(hints.count == 1)
+        #expect(hints.first?.contains("'purchase' names two ids") == true)
+        #expect(hints.first?.contains(other) == true)
+        // One that nobody has announced is no second person.
+        #expect(evidence([id, other], announced: [id]).hints.isEmpty)
+        #expect(evidence([id], announced: [id, other]).hints.isEmpty)
+    }
+}

@@ -1,0 +1,179 @@
+import Conformance
+import FakeServers
+import Testing
+
+@testable import Replay
+
+/// What ends every case for one and the same reason is told before the first one.
+@Suite("Preflight")
+struct PreflightTests {
+    private static let contracts = [
+        SimulatedContracts.contract(
+            "purchase",
+            [SimulatedContracts.deliver("a")],
+            states: [("access", true)],
+            pushes: 1
+        ),
+        SimulatedContracts.contract("duplicate", [SimulatedContracts.deliver("a")], like: .once),
+    ]
+
+    private static func outcome(
+        _ bench: Bench,
+        _ contracts: [Contract] = contracts,
+        looksFirst: Bool = true
+    ) throws -> PlayedCases.Outcome {
+        try PlayedCases(bench: bench, contracts: contracts, looksFirst: looksFirst).run()
+    }
+
+    /// A backend that answers these requests with that status.
+    private static func bench(
+        _ status: Int,
+        where isMeant: @escaping @Sendable (HTTPMessage.Request) -> Bool
+    ) -> Bench {
+        let bench = Bench()
+        bench.backend.answer = { _, arrival in
+            isMeant(arrival.request) ? .answered(HTTPMessage.Response(status)) : nil
+        }
+        return bench
+    }
+
+    private static let webhook = "/api/webhooks/revenuecat"
+
+    @Test func `a backend in order stops nothing`() throws {
+        let outcome = try Self.outcome(Bench())
+        #expect(outcome.verdicts == [.passed, .passed])
+        #expect(outcome.count("stopped") == 0)
+    }
+
+    private static let stops: [(Int, path: String, says: String)] = [
+        (404, webhook, "POST /api/webhooks/revenuecat answers 404"),
+        (405, webhook, "endpoints: {revenuecat-webhook: POST /…}"),
+        (401, webhook, "one 'revenuecat-authorization'"),
+        (403, webhook, "answers 403 to a purchase with the profile's own Authorization value"),
+        (
+            404, "/api/user/register",
+            "POST /api/user/register answers 404, so no user can be created"
+        ),
+    ]
+
+    @Test("no case is played, and one line says why", arguments: stops)
+    func stopped(status: Int, path: String, says: String) throws {
+        let bench = Self.bench(status) { $0.path == path }
+        let outcome = try Self.outcome(bench)
+        #expect(outcome.verdicts == [.notRun, .notRun])
+        #expect(outcome.results.allSatisfy { $0.note?.contains(says) == true })
+        #expect(outcome.count("stopped") == 1 && outcome.count("started") == 0)
+        #expect(outcome.results.allSatisfy { !$0.isDeclaredUnsupported }, "it is not green")
+    }
+
+    @Test func `the path that answers is named`() throws {
+        let bench = Bench()
+        bench.backend.answer = { _, arrival in
+            switch arrival.request.path {
+            case Self.webhook: .answered(HTTPMessage.Response(404))
+            case "/webhooks/rc": .answered(HTTPMessage.Response(200))
+            default: nil
+            }
+        }
+        let outcome = try Self.outcome(bench)
+        let note = try #require(outcome["purchase"]?.note)
+        #expect(note.contains("endpoints: {revenuecat-webhook: POST /webhooks/rc}"))
+    }
+
+    @Test("other answers are findings of cases", arguments: [500, 400, 429, 204])
+    func judged(status: Int) throws {
+        let outcome = try Self.outcome(Self.bench(status) { $0.path == Self.webhook })
+        #expect(outcome.count("stopped") == 0)
+        #expect(outcome.count("started") == 2)
+    }
+
+    @Test func `an event that is refused now and then is a finding of a case`() throws {
+        let bench = Bench()
+        let count = Locked(0)
+        bench.backend.answer = { _, arrival in
+            guard arrival.request.path == Self.webhook else { return nil }
+            let isFirst = count.withLock { count in
+                count += 1
+                return count == 1
+            }
+            return isFirst ? .answered(HTTPMessage.Response(401)) : nil
+        }
+        #expect(try Self.outcome(bench).count("stopped") == 0)
+    }
+
+    @Test func `a fake that refuses the backend's key stops the run`() throws {
+        let bench = Bench()
+        bench.backend.pushDelay = nil
+        bench.backend.answer = { backend, arrival in
+            if let user = arrival.event?["app_user_id"]?.string {
+                var push = PlayedBackend.notification(to: user)
+                push.fields[0] = HTTPMessage.Field("authorization", "Key another")
+                backend.call(.oneSignal, push)
+            }
+            return nil
+        }
+        let outcome = try Self.outcome(bench)
+        #expect(outcome.verdicts == [.notRun, .notRun])
+        let note = try #require(outcome["purchase"]?.note)
+        #expect(note.contains("the fake onesignal answers 4"))
+        #expect(!note.contains("another"))
+    }
+
+    @Test func `whoever does not look first plays all the same`() throws {
+        let bench = Self.bench(404) { $0.path == Self.webhook }
+        let outcome = try Self.outcome(bench, looksFirst: false)
+        #expect(outcome.count("started") == 2)
+    }
+
+    @Test func `a run without RevenueCat's events asks nothing of its webhook`() throws {
+        let bench = Self.bench(404) { $0.path == Self.webhook }
+        let contract = SimulatedContracts.contract("nothing", [], states: [("access", false)])
+        #expect(try Self.outcome(bench, [contract]).count("stopped") == 0)
+    }
+
+    // MARK: Routes that nobody named
+
+    private static let second = SimulatedContracts.contract(
+        "register",
+        [.call([again])]
+    )
+
+    private static var again: Call {
+        var call = Call(name: "again", route: .register)
+        call.user = "ada"
+        return call
+    }
+
+    @Test func `a guessed route that nobody serves is not configured`() throws {
+        let bench = Bench {
+            $0.creation = .request(Profile.Endpoint(method: "POST", path: "/signup"))
+        }
+        bench.backend.answer = { _, arrival in
+            switch arrival.request.path {
+            case "/signup": .answered(HTTPMessage.Response(200))
+            case "/api/user/register": .answered(HTTPMessage.Response(404))
+            default: nil
+            }
+        }
+        let outcome = try Self.outcome(bench, [Self.second] + Self.contracts)
+        let result = try #require(outcome["register"])
+        #expect(result.verdict == .notRun)
+        #expect(result.note?.contains("endpoints: register") == true)
+        #expect(outcome["purchase"]?.verdict == .passed, "it calls no such route")
+    }
+
+    @Test func `a route that the profile names is judged`() throws {
+        let bench = Bench {
+            $0.creation = .request(Profile.Endpoint(method: "POST", path: "/signup"))
+            $0.guessed = []
+        }
+        bench.backend.answer = { _, arrival in
+            switch arrival.request.path {
+            case "/signup": .answered(HTTPMessage.Response(200))
+            case "/api/user/register": .answered(HTTPMessage.Response(404))
+            default: nil
+            }
+        }
+        #expect(try Self.outcome(bench, [Self.second])["register"]?.verdict == .failed)
+    }
+}
