@@ -37,6 +37,10 @@ enum ReferenceProfile {
                 body: ["accountId": "{{account}}", "password": "{{password}}"]
             )
         )
+        profile.fault = Profile.Fault(
+            breaking: .request(Profile.Endpoint(method: "POST", path: "/test/fault")),
+            healing: .request(Profile.Endpoint(method: "DELETE", path: "/test/fault"))
+        )
         switch style {
         // What comes from the event's own fields is neither read from REST nor compared with it.
         case .body: profile.unsupported.formUnion([.subscriberReads, .reconcile])

@@ -15,8 +15,28 @@ struct ProbeRoutes: Sendable {
 
     func add(to router: Router<BasicRequestContext>) {
         router.post("test/accounts") { request, _ in try await createAccount(request) }
+        router.post("test/fault") { _, _ in try await fail(true) }
+        router.delete("test/fault") { _, _ in try await fail(false) }
         router.get("test/users/:id") { _, context in try await user(context) }
         router.get("test/subscriptions/:id") { _, context in try await subscription(context) }
+    }
+
+    /// Lets every change of what people own fail, in the middle of its transaction, or mends it.
+    private func fail(_ isBroken: Bool) async throws -> Response {
+        try await store.pool.write { db in
+            for table in ["subscriptions", "grants", "users"] {
+                for change in ["INSERT", "UPDATE"] {
+                    let name = "fault_\(table)_\(change)"
+                    try db.execute(
+                        sql: isBroken
+                            ? "CREATE TRIGGER IF NOT EXISTS \(name) BEFORE \(change) ON \(table) "
+                                + "BEGIN SELECT RAISE(ABORT, 'the store fails'); END"
+                            : "DROP TRIGGER IF EXISTS \(name)"
+                    )
+                }
+            }
+        }
+        return JSON.response(.ok, ["failing": isBroken])
     }
 
     private func createAccount(_ request: Request) async throws -> Response {

@@ -19,6 +19,7 @@ struct PurchaselyWebhook: Sendable {
         var read = PurchaselyWebhook.read
         var unreadable = PurchaselyWebhook.unreadable
         var answer = PurchaselyWebhook.answer
+        var failed = PurchaselyWebhook.failed
         var mark = PurchaselyWebhook.mark
         var effect = PurchaselyWebhook.effect
         var welcome = PurchaselyWebhook.welcome
@@ -42,8 +43,13 @@ struct PurchaselyWebhook: Sendable {
             let isNew = try await store.pool.write { db in try take(db, event) }
             return await policy.answer(isNew, outbox)
         } catch {
-            return JSON.response(.internalServerError, ["error": "try_again"])
+            return policy.failed(error)
         }
+    }
+
+    /// Nothing was stored, so the sender has to come again (P-03).
+    static func failed(_ error: any Error) -> Response {
+        JSON.response(.internalServerError, ["error": "try_again"])
     }
 
     /// The header fields that prove who sent a body.

@@ -39,7 +39,13 @@ extension Play {
                 continue
             }
             let disturbance = Disturbed(attempt: number, of: delivery)
+            if disturbance == .storeFailure, await breakStore() == false { return }
             let outcome = await attempt(delivery, body, disturbance)
+            if disturbance == .storeFailure {
+                // What was begun has to meet the failure too.
+                await awaitQuiet(nil, atLeast: max(.milliseconds(100), latency * 2))
+                if await healStore() == false { return }
+            }
             if case .answered(let response) = outcome, schedule.isSuccess(response.status) {
                 return
             }
@@ -62,13 +68,15 @@ extension Play {
 
     /// What befalls one attempt by plan.
     private enum Disturbed {
-        case none, requestCut, hangUp, answerLost
+        case none, requestCut, hangUp, answerLost, storeFailure
 
         init(attempt number: Int, of delivery: Delivery) {
             switch number {
             case ...delivery.requestsCut: self = .requestCut
             case ...(delivery.requestsCut + delivery.hangUps): self = .hangUp
-            case ...delivery.disturbedCount: self = .answerLost
+            case ...(delivery.requestsCut + delivery.hangUps + delivery.answersLost):
+                self = .answerLost
+            case ...delivery.disturbedCount: self = .storeFailure
             default: self = .none
             }
         }
@@ -77,7 +85,7 @@ extension Play {
             switch self {
             case .requestCut: .cutRequest
             case .hangUp: .hangUp
-            case .answerLost, .none: .none
+            case .answerLost, .storeFailure, .none: .none
             }
         }
     }

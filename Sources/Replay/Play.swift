@@ -30,6 +30,8 @@ struct Play: Sendable {
     /// Kills the backend at a stated call and starts it again.
     var killer: Task<Bool, Never>?
     var isSerialised = false
+    /// Nothing can be stored until it is healed.
+    var isStoreBroken = false
     /// When the steps were over and the outcome was waited for.
     private var waitBegan: Duration?
     var latency: Duration = .milliseconds(5)
@@ -109,7 +111,8 @@ struct Play: Sendable {
     }
 
     /// Undoes what the plan did to the world that runs share.
-    private func tidyUp() async {
+    private mutating func tidyUp() async {
+        if isStoreBroken { _ = await healStore() }
         world.heal(namespace: namespace.name)
         if plan.needsSolitude { world.heal(namespace: "") }
         guard let process = backend.process, process.timeZone != nil else { return }

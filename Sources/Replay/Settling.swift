@@ -104,6 +104,7 @@ extension Play {
                 result.starvation = run.heartbeat.starvation(since: patience.start, isCut: true)
             }
             if plan.observes { result.openRetry = result.pauseOfFailedRetry }
+            result.waited = clock.now - patience.start
         }
         return result
     }

@@ -214,6 +214,8 @@ struct NeedsTests {
             .purchasely, .purchaselySignature, .purchaselyPush, .firebase, .signedTokens,
             .revocation, .realAccounts, .reconcile, .deletion, .register, .login, .signature,
             .accessRoute,
+            // No endpoint, and not there either.
+            .fault,
         ]
         #expect((profile.obstacle(to: feature) != nil) == needsEndpoint.contains(feature))
     }

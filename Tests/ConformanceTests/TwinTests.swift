@@ -117,6 +117,7 @@ struct TwinTests {
         disturbance("whose answers are lost") { $0.answersLost = 2 },
         disturbance("whose requests are cut") { $0.requestsCut = 2 },
         disturbance("whose sender hangs up") { $0.hangUps = 2 },
+        disturbance("whose store fails") { $0.storeFailures = 2 },
         disturbance("with a crash") { $0.crash = Crash(signal: .kill, moment: .working) },
         disturbance("that comes later") { $0.delay = .seconds(300) },
         disturbance("that may be refused") { $0.answers = .rejected },

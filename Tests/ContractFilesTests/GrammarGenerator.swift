@@ -256,7 +256,9 @@ struct GrammarGenerator {
     }
 
     private mutating func settleDelivery(_ entries: inout [Entry]) {
-        if ["lose-answers", "cut-requests", "hang-ups"].contains(where: { has($0, entries) }) {
+        if ["lose-answers", "cut-requests", "hang-ups", "store-fails"].contains(where: {
+            has($0, entries)
+        }) {
             set("along", word("ladder"), in: &entries)
         }
         if has("together", entries) { set("times", word("3"), in: &entries) }

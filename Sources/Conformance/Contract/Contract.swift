@@ -119,6 +119,8 @@ package enum Feature: String, Hashable, Codable, Sendable, CaseIterable {
     case signature
     /// Assay started it and can stop it and start it again.
     case restart
+    /// Its store can be made to fail, and mended.
+    case fault
     /// A probe tells whether a user exists.
     case users
     /// A probe tells the state of a subscription.
@@ -171,7 +173,7 @@ extension Feature {
         case .safetyNet, .aliases, .sandboxApart, .everyStore, .revocation, .realAccounts,
             .textIDs, .purchaselyPush:
             true
-        case .push, .authorization, .signature, .restart, .users, .subscription, .firebase,
+        case .push, .authorization, .signature, .restart, .fault, .users, .subscription, .firebase,
             .signedTokens, .accountApp, .deletion, .accessRoute, .purchasely,
             .purchaselySignature, .register, .login, .subscriberReads, .reconcile:
             false

@@ -56,6 +56,17 @@ package struct Profile: Hashable, Sendable {
         case command([String])
     }
 
+    /// How the backend's store is made to fail, and how it is mended: both may be repeated.
+    package struct Fault: Hashable, Codable, Sendable {
+        package var breaking: UserCreation
+        package var healing: UserCreation
+
+        package init(breaking: UserCreation, healing: UserCreation) {
+            self.breaking = breaking
+            self.healing = healing
+        }
+    }
+
     /// A read-only look at one user's state.
     package struct Probe: Hashable, Codable, Sendable {
         package enum Source: Hashable, Codable, Sendable {
@@ -175,6 +186,8 @@ package struct Profile: Hashable, Sendable {
     package var probes: [Probe]
     /// How an account comes to exist that a login can use.
     package var accountCreation: UserCreation?
+    /// Nil: nobody but the backend itself can make its store fail.
+    package var fault: Fault?
     /// The Firebase project whose tokens the protected route accepts.
     package var firebaseProject = "assay-project"
     /// Store product ids by the names that contracts use; a name without one stands for itself.
@@ -268,6 +281,9 @@ package struct Profile: Hashable, Sendable {
         case .textIDs where idForm != .string:
             return "the profile's users have ids of the form '\(idForm.rawValue)'"
         case .reconcile: return missing("reconcile")
+        case .fault where fault == nil:
+            return "the profile does not say under 'fault: {break: …, heal: …}' how the store is "
+                + "made to fail"
         case .deletion: return missing("delete-account")
         case .accessRoute where !app.declaresAccess:
             return "the profile does not say how the app asks for 'access'"

@@ -4,7 +4,8 @@ extension Judge {
     /// nothing is decided.
     static func heedingRetries(_ findings: [Finding], in evidence: CaseEvidence) -> [Finding] {
         guard let pause = evidence.subject.openRetry else {
-            return findings.isEmpty ? unsettled(evidence) : findings
+            return findings.isEmpty
+                ? unsettled(evidence) : findings.map { tellingWait(of: $0, in: evidence) }
         }
         let open = findings.filter {
             $0.code == .effectMissing || $0.code == .effectCount && !$0.isFinal
@@ -30,6 +31,27 @@ extension Judge {
 }
 
 extension Judge {
+    /// A push that is missing may still be on its way to somebody who waits longer than we do.
+    private static func tellingWait(of finding: Finding, in evidence: CaseEvidence) -> Finding {
+        guard let waited = evidence.subject.waited,
+            finding.code == .effectMissing
+                || finding.code == .effectCount && !finding.isFinal
+        else { return finding }
+        let seconds = (max(waited, evidence.profile.patience) * 3).milliseconds / 1000
+        var told = Finding(
+            finding.code,
+            expected: finding.expected,
+            actual: "\(finding.actual), after \(waited.milliseconds) ms of waiting for it",
+            remedy: finding.remedy + " If it tries again later than that, set 'patience: "
+                + "\(seconds)s' in the profile.",
+            location: finding.location,
+            evidence: finding.evidence,
+            isFinal: finding.isFinal
+        )
+        told.nearMiss = finding.nearMiss
+        return told
+    }
+
     /// A later purchase that is seen elsewhere and was not seen here: what it came behind may not
     /// have had its turn either.
     private static func unsettled(_ evidence: CaseEvidence) -> [Finding] {

@@ -80,6 +80,9 @@ package struct RunRecord: Hashable, Codable, Sendable {
     /// was still trying; nil when it was not.
     package var openRetry: Duration?
 
+    /// How long something was waited for that did not come; nil where nothing was missing.
+    package var waited: Duration?
+
     package init(
         plan: RunPlan,
         namespace: Namespace,

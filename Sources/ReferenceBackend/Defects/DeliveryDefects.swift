@@ -116,6 +116,24 @@ extension Defect {
                 return JSON.response(.ok, ["received": true])
             }
         },
+        Defect(
+            "store-error-acknowledged",
+            "an event that could not be stored is answered 200",
+            breaks: "S-07",
+            "S-04",
+            "S-21"
+        ) {
+            $0.route.failed = { _ in JSON.response(.ok, [:]) }
+        },
+        Defect(
+            "mark-outlives-failure",
+            "the mark is committed although the state is not",
+            breaks: "S-04",
+            "S-07",
+            "S-21"
+        ) {
+            $0.delivery.perform = { steps in try await steps.markThenApply(pause: .zero) }
+        },
         Defect("failure-acknowledged", "an error is answered 200", breaks: "S-07", style: .sync) {
             $0.route.failed = { _ in JSON.response(.ok, [:]) }
         },

@@ -51,6 +51,13 @@ extension Defect {
             $0.purchasely.mark = { _, _ in true }
             $0.outbox.key = Defect.ownKey
         },
+        Defect(
+            "purchasely-error-acknowledged",
+            "a Purchasely event that could not be stored is answered 200",
+            breaks: "P-03"
+        ) {
+            $0.purchasely.failed = { _ in JSON.response(.ok, ["received": true]) }
+        },
         Defect("purchasely-answers-201", "a new Purchasely event is answered 201", breaks: "P-04") {
             let correct = $0.purchasely.answer
             $0.purchasely.answer = { isNew, outbox in

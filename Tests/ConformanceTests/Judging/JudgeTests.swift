@@ -191,4 +191,18 @@ struct JudgeTests {
         #expect(record.state(of: "ada", probe: "subscription") == .document(["n": 2]))
         #expect(record.state(of: "carol", probe: "subscription") == nil)
     }
+
+    @Test func `a push that did not come is told with the time that it had`() {
+        let builder = EvidenceBuilder.bought(
+            { $0.effects = [EvidenceBuilder.effect { $0.countMin = 1 }] },
+            [EvidenceBuilder.delivery()]
+        )
+        let plain = Judge.judge(builder.evidence)
+        let waited = Judge.judge(builder.evidence { $0.waited = .seconds(10) })
+        #expect(waited.verdict == .failed)
+        #expect(waited.findings.map(\.code) == plain.findings.map(\.code))
+        #expect(waited.findings.first?.actual.hasSuffix("after 10000 ms of waiting for it") == true)
+        #expect(waited.findings.first?.remedy.contains("'patience: 30s'") == true)
+        #expect(plain.findings.first?.actual.contains("waiting") == false)
+    }
 }

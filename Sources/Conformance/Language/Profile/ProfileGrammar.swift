@@ -25,6 +25,14 @@ extension Profile {
         Field<Profile>.secrets
         Field<Profile>.users
         Field<Profile>.accounts
+        Field.optional(
+            "fault",
+            \.fault,
+            Fault.grammar.flow,
+            "How the backend's store is made to fail, and mended; without it a failure inside the "
+                + "backend is only met by luck.",
+            fallback: "the backend has no such way"
+        )
         lookFields
         nameFields
         Field<Profile>.features

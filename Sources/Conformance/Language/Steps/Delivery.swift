@@ -91,6 +91,8 @@ package struct Delivery: Hashable, Codable, Sendable {
     package var requestsCut = 0
     /// How many first attempts the sender hangs up on once its request is out.
     package var hangUps = 0
+    /// During how many first attempts the backend's store fails; nil: it never does.
+    package var storeFailures: Int?
     package var authorization: Authorization = .configured
     package var signature: Signature = .configured
     /// Overrides the contract's `answers` for this delivery.
@@ -108,7 +110,9 @@ package struct Delivery: Hashable, Codable, Sendable {
     }
 
     /// How many first attempts do not reach their end by plan.
-    package var disturbedCount: Int { answersLost + requestsCut + hangUps + (crash == nil ? 0 : 1) }
+    package var disturbedCount: Int {
+        answersLost + requestsCut + hangUps + (storeFailures ?? 0) + (crash == nil ? 0 : 1)
+    }
 
     /// The users that the event names.
     package var users: [String] {
@@ -138,6 +142,11 @@ extension Delivery {
         traits.users = users
         if provider == .purchasely { traits.needs.append(.purchasely) }
         if crash != nil { traits.needs.append(.restart) }
+        if storeFailures != nil {
+            traits.needs.append(.fault)
+            // Every run's state is in it.
+            traits.isShared = true
+        }
         traits.calm = .deliver(calm)
         traits.hasOwnAnswer = answerPattern != nil
         traits.restarts = crash != nil
@@ -152,6 +161,7 @@ extension Delivery {
         delivery.answersLost = 0
         delivery.requestsCut = 0
         delivery.hangUps = 0
+        delivery.storeFailures = nil
         delivery.crash = nil
         delivery.delay = .zero
         delivery.answers = nil

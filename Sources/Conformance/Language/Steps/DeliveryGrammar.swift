@@ -167,6 +167,14 @@ extension Delivery {
             "On so many first attempts the sender hangs up when its request is out; needs "
                 + "`along: ladder`."
         )
+        Field.optional(
+            "store-fails",
+            \.storeFailures,
+            .count(1...5),
+            "During so many first attempts the backend's store fails, the way the profile's `fault` "
+                + "says; needs `along: ladder`.",
+            fallback: "it never does"
+        )
     }
 
     // MARK: What proves the sender

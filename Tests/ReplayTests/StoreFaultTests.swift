@@ -1,0 +1,118 @@
+import Conformance
+import FakeServers
+import Testing
+
+@testable import Replay
+
+/// A store that fails by plan: whoever loses the event, or takes its retry for a duplicate, is told.
+@Suite("A failing store")
+struct StoreFaultTests {
+    /// How a backend meets the failure.
+    private enum Kind: CaseIterable {
+        /// Stores all or nothing, and says so.
+        case correct
+        /// Says 200 whatever happens.
+        case acknowledges
+        /// Remembers the event before its work, and takes the retry for a duplicate.
+        case remembers
+        /// Is not hit by the profile's `break`.
+        case untouched
+    }
+
+    private static func bench(_ kind: Kind, hook: Int = 200) -> Bench {
+        let bench = Bench {
+            $0.fault = Profile.Fault(
+                breaking: .request(Profile.Endpoint(method: "POST", path: "/fault")),
+                healing: .request(Profile.Endpoint(method: "DELETE", path: "/fault"))
+            )
+        }
+        let isBroken = Locked(false)
+        let seen = Locked<Set<String>>([])
+        bench.backend.answer = { _, arrival in
+            if arrival.request.path == "/fault" {
+                isBroken.withLock { $0 = arrival.request.method == "POST" }
+                return .answered(HTTPMessage.Response(hook))
+            }
+            guard let id = arrival.event?["id"]?.string else { return nil }
+            let isFailing = isBroken.withLock { $0 } && kind != .untouched
+            if kind == .remembers, !seen.withLock({ $0.insert(id).inserted }) {
+                return .answered(HTTPMessage.Response(200))
+            }
+            guard isFailing else { return nil }
+            return .answered(HTTPMessage.Response(kind == .acknowledges ? 200 : 500))
+        }
+        return bench
+    }
+
+    private static func contract(_ count: Int) -> Contract {
+        SimulatedContracts.contract(
+            "store-fails",
+            [
+                SimulatedContracts.deliver("a") {
+                    $0.isAlongLadder = true
+                    $0.storeFailures = count
+                }
+            ],
+            like: .undisturbed
+        )
+    }
+
+    private static func result(_ bench: Bench, _ count: Int = 1) throws -> CaseResult {
+        let outcome = try PlayedCases(bench: bench, contracts: [contract(count)]).run()
+        return try #require(outcome["store-fails"])
+    }
+
+    @Test("a backend that comes back is green", arguments: 1...3)
+    func correct(count: Int) throws {
+        let bench = Self.bench(.correct)
+        let result = try Self.result(bench, count)
+        #expect(result.verdict == .passed, "\(result.findings)")
+        let ways = bench.backend.arrivals.filter { $0.request.path == "/fault" }
+            .map(\.request.method)
+        // Broken before each attempt, healed after it, in the judged run alone.
+        #expect(ways == (0..<count).flatMap { _ in ["POST", "DELETE"] })
+    }
+
+    @Test func `an event that was lost with a 200 is a finding`() throws {
+        let result = try Self.result(Self.bench(.acknowledges))
+        #expect(result.verdict == .failed)
+        #expect(result.findings.contains { [.stateDiffers, .effectMissing].contains($0.code) })
+    }
+
+    @Test func `a retry that was taken for a duplicate is a finding`() throws {
+        let result = try Self.result(Self.bench(.remembers))
+        #expect(result.verdict == .failed)
+    }
+
+    @Test func `a failure that did not take place proves nothing`() throws {
+        let result = try Self.result(Self.bench(.untouched))
+        #expect(result.verdict == .inconclusive)
+        #expect(result.findings.map(\.code) == [.disturbanceMissed])
+    }
+
+    @Test func `a hook that fails is told, and the store is healed all the same`() throws {
+        let bench = Self.bench(.correct, hook: 404)
+        let result = try Self.result(bench)
+        #expect(result.verdict == .inconclusive)
+        #expect(result.findings.first?.actual.contains("answered 404") == true)
+        #expect(
+            bench.backend.arrivals.last { $0.request.path == "/fault" }?.request.method
+                == "DELETE"
+        )
+    }
+
+    @Test
+    func `without a way to break the store the case is not run, and says which line is missing`()
+        throws
+    {
+        let result = try Self.result(Bench())
+        #expect(result.verdict == .notRun)
+        #expect(result.note?.contains("fault: {break: …, heal: …}") == true)
+        #expect(result.isDeclaredUnsupported)
+    }
+
+    @Test func `nobody else plays while nothing can be stored`() {
+        #expect(CasePlan(Self.contract(1)).subject.needsSolitude)
+        #expect(CasePlan(Self.contract(1)).twin?.deliveries.map(\.storeFailures) == [nil])
+    }
+}
