@@ -133,9 +133,18 @@ package struct TerminalReport: Sendable {
         }.joined()
     }
 
+    /// The lines at the end of a run that no case was played in.
+    private func stop(_ report: RunReport) -> String {
+        let what = "stopped before the first of \(report.cases.count) cases"
+        return "\(style.bold("summary"))  \(style.red(what))\n"
+            + report.obstacles.map { lines("stop", $0, 9) }.joined()
+            + indented("suite \(report.suite.prefix(19)) · seed \(report.seed)", 9)
+    }
+
     /// The lines at the end: counts, clauses, what was not compared, and the seed.
     package func summary(_ original: RunReport) -> String {
         let report = original.withoutSecrets
+        if !report.obstacles.isEmpty { return stop(report) }
         func count(_ verdict: Verdict, _ word: String, _ paint: (String) -> String) -> String? {
             let number = report.count(verdict)
             return number == 0 ? nil : paint("\(number) \(word)")
@@ -176,8 +185,6 @@ package struct TerminalReport: Sendable {
             let more = volatile.count > 8 ? ", …" : ""
             text += indented("not compared, because it differs by itself: \(list)\(more)", 9)
         }
-        if !report.obstacles.isEmpty { text += "\n" }
-        for obstacle in report.obstacles { text += lines("stopped", obstacle, 12) }
         for note in report.notes { text += indented(note, 9) }
         if report.isOutOfTime { text += "         the time was over; what had run is reported\n" }
         if report.isInterrupted { text += "         interrupted; what had run is reported\n" }
