@@ -19,6 +19,10 @@ final class BackendLives: Sendable {
     private struct State {
         /// Counts the lives: two looks in one life see one memory.
         var life = 0
+        /// The journal's number at which the life began.
+        var firstSequence = 0
+        /// How often it was started again in a row without answering any event.
+        var fruitlessCount = 0
         var revival: Task<Void, Never>?
         /// Who is being played.
         var caseIDs: [String: Int] = [:]
@@ -28,6 +32,7 @@ final class BackendLives: Sendable {
     }
 
     private static let requestCountMax = 4
+    private static let fruitlessMax = 2
 
     private let executor: RunExecutor
     private let report: @Sendable (SuiteRunner.Event) -> Void
@@ -43,6 +48,29 @@ final class BackendLives: Sendable {
 
     /// Why no case can be played any more; nil while the backend stands.
     var gone: String? { state.withLock { $0.gone } }
+
+    /// Whether it is worth the while to start a backend again that answers no event: it has answered
+    /// since it was started, or at least once before, and did not stop at once again and again.
+    var mayRecover: Bool {
+        guard let answered = lastAnswered else { return false }
+        return state.withLock {
+            answered >= $0.firstSequence || $0.fruitlessCount < Self.fruitlessMax
+        }
+    }
+
+    /// Notes that it is given another life.
+    func noteRecovery() {
+        let answered = lastAnswered ?? -1
+        state.withLock { state in
+            let hasAnswered = answered >= state.firstSequence
+            state.fruitlessCount = hasAnswered ? 0 : state.fruitlessCount + 1
+        }
+    }
+
+    /// The journal's number of the last event that it answered.
+    private var lastAnswered: Int? {
+        executor.world.journal.read { $0.exchanges.last(where: \.isAnsweredEvent)?.sequence }
+    }
 
     /// Waits until the backend stands, and counts the case in.
     ///
@@ -68,16 +96,18 @@ final class BackendLives: Sendable {
     ///   - caseID: The case.
     ///   - life: The life that it was counted into.
     ///   - isGone: Whether nobody listened any more when the case was played.
+    ///   - isWedged: Whether it listens, and answers no event any more.
     ///   - forget: Forgets what was learnt of the life that is over.
     /// - Returns: Whether the life is over in which the case was played.
     func leave(
         _ caseID: String,
         of life: Int,
         isGone: Bool,
+        isWedged: Bool,
         forget: @escaping @Sendable () -> Void
     ) async -> Bool {
         if isGone { await noticeEnd(of: life) }
-        if !Task.isCancelled, executor.backend.process?.exitText != nil {
+        if !Task.isCancelled, isWedged || executor.backend.process?.exitText != nil {
             await revive(after: life, forget)
         }
         return state.withLock { state in
@@ -98,14 +128,14 @@ final class BackendLives: Sendable {
         }
     }
 
-    /// Starts a backend that ended by itself again, once for all who noticed.
+    /// Starts a backend that ended by itself, or answers nobody, again, once for all who noticed.
     private func revive(after life: Int, _ forget: @escaping @Sendable () -> Void) async {
         let task = state.withLock { state in
             guard state.life == life else { return state.revival }
             state.life += 1
             let process = executor.backend.process
             let end = End(
-                exit: process?.exitText ?? "it ended",
+                exit: process?.exitText ?? "it answered no event any more",
                 caseIDs: state.caseIDs.keys.sorted(),
                 requests: lastRequests(),
                 output: process?.outputTail() ?? ""
@@ -119,16 +149,27 @@ final class BackendLives: Sendable {
     }
 
     private func restart(_ end: End, _ forget: @Sendable () -> Void) async {
+        guard executor.backend.process != nil else {
+            state.withLock { state in
+                state.gone = end.exit + ", and only who started it can start it again"
+                state.revival = nil
+            }
+            return
+        }
         do throws(BackendUnderTest.UnreachableError) {
             try await executor.backend.restart(.kill)
             report(.backendRestarted(end.exit))
         } catch {
             report(.backendRestarted(error.description))
-            state.withLock { $0.gone = "it ended (\(end.exit)) and does not start again" }
+            state.withLock { $0.gone = "\(end.exit), and it does not start again" }
         }
         // A twin that somebody played meanwhile met a dead port.
         forget()
-        state.withLock { $0.revival = nil }
+        let sequence = executor.world.journal.read { $0.nextSequence }
+        state.withLock { state in
+            state.firstSequence = sequence
+            state.revival = nil
+        }
     }
 
     private func lastRequests() -> [Exchange] {
@@ -138,13 +179,24 @@ final class BackendLives: Sendable {
     }
 }
 
+extension Exchange {
+    fileprivate var isAnsweredEvent: Bool {
+        guard to == .backend, response != nil else { return false }
+        return switch purpose {
+        case .delivery, .sentinel: true
+        case .registration, .probe, .restart, .appCall, .call, .gesture, .screen: false
+        }
+    }
+}
+
 extension BackendLives {
     /// What no case of the results accounts for, as a result of its own: the backend keeps running
     /// whatever is asked of it (S-33).
     func asides(beside results: [CaseResult]) -> [CaseResult] {
         let accused = Set(
-            results.filter { $0.findings.contains { $0.code == .backendExited } }
-                .map(\.contract.caseID)
+            results.filter { result in
+                result.findings.contains { [.backendExited, .answerLate].contains($0.code) }
+            }.map(\.contract.caseID)
         )
         let open = ends.filter { accused.isDisjoint(with: $0.caseIDs) }
         guard let first = open.first else { return [] }

@@ -87,7 +87,8 @@ struct CalibratedStage: OpenStage {
         return plans.map { plan in
             if plan.subject.touchesEverybody { return .last }
             let starvesOthers = isSerialised && plan.subject.hasHeldCopies
-            return plan.subject.needsSolitude || starvesOthers ? .alone : .together
+            let isAlone = plan.subject.needsSolitude || plan.subject.isBurst || starvesOthers
+            return isAlone ? .alone : .together
         }
     }
 
@@ -95,9 +96,9 @@ struct CalibratedStage: OpenStage {
         isAlone ? await cases.runAlone(plan) : await cases.runShared(plan)
     }
 
-    func revise(_ results: inout [CaseResult?]) async {
+    func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>?) async {
         await LateLook(executor: executor, calibration: calibration, cases: cases)
-            .revise(&results)
+            .revise(&results, among: caseIDs)
         UnservedRoutes(executor: executor).revise(&results)
     }
 

@@ -44,10 +44,7 @@ struct Calibration {
     /// What the backend said to the first purchase.
     private func answer() -> String? {
         let exchanges = executor.world.journal.read { $0.exchanges(in: names[0]) }
-        return exchanges.first { $0.purpose == .sentinel }?.response.map { response in
-            let body = String(decoding: response.body.prefix(160), as: UTF8.self)
-            return body.isEmpty ? "\(response.status)" : "\(response.status) \(body)"
-        }
+        return exchanges.first { $0.purpose == .sentinel }?.response?.excerpt
     }
 
     /// How long after its purchase a first effect came; nil while none has.
@@ -60,5 +57,13 @@ struct Calibration {
             return .microseconds(effect.invoked - purchase.invoked)
         }
         return nil
+    }
+}
+
+extension HTTPMessage.Response {
+    /// The status, and how the body begins: the reason often stands there.
+    var excerpt: String {
+        let text = String(decoding: body.prefix(160), as: UTF8.self)
+        return text.isEmpty ? "\(status)" : "\(status) \(text)"
     }
 }

@@ -78,7 +78,24 @@ final class CaseRunner: Sendable {
         }
         let result = await CaseSearch(cases: self).run(plan)
         let isGone = result.findings.contains { $0.code == .backendGone }
-        return (result, await lives.leave(caseID, of: life, isGone: isGone, forget: forget))
+        let isOver = await lives.leave(
+            caseID,
+            of: life,
+            isGone: isGone,
+            isWedged: await isWedged(after: result),
+            forget: forget
+        )
+        return (result, isOver)
+    }
+
+    /// Whether a backend that was late answers no other event either: a pool that one case has
+    /// exhausted is the undoing of all others.
+    private func isWedged(after result: CaseResult) async -> Bool {
+        guard result.findings.contains(where: { $0.code == .answerLate }), lives.mayRecover,
+            !(await executor.answersEvents())
+        else { return false }
+        lives.noteRecovery()
+        return true
     }
 
     // MARK: One case, once

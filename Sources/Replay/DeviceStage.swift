@@ -77,5 +77,5 @@ package struct DeviceStage: SuiteStage, OpenStage {
     }
 
     /// A scenario is over when its record is there.
-    package func revise(_ results: inout [CaseResult?]) async {}
+    package func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>?) async {}
 }

@@ -73,13 +73,7 @@ extension RunExecutor {
     /// Whether the backend takes one request at a time: it answers nobody while it waits for the
     /// rest of a webhook, which then breaks off, so that nothing takes effect.
     func isSerialised() async -> Bool {
-        let request = sender.request(
-            method: webhookMethod,
-            body: Array("{\"event\": null}".utf8),
-            at: world.now,
-            authorization: .configured,
-            signature: .configured
-        )
+        let request = emptyEvent
         let gate = Gate()
         async let sending = held(request, gate, 50, within: .seconds(10))
         await gate.reached(1)
@@ -87,6 +81,24 @@ extension RunExecutor {
         gate.open(breaking: true)
         _ = await sending
         return isSerialised
+    }
+
+    /// What is no event, signed as one: nothing takes effect by it.
+    private var emptyEvent: HTTPMessage.Request {
+        sender.request(
+            method: webhookMethod,
+            body: Array("{\"event\": null}".utf8),
+            at: world.now,
+            authorization: .configured,
+            signature: .configured
+        )
+    }
+
+    /// Whether the webhook says anything at all, within a time in which every sender has an answer.
+    func answersEvents() async -> Bool {
+        let outcome = await backend.client.send(emptyEvent, within: .seconds(10))
+        if case .failed(.timedOut, _) = outcome { return false }
+        return true
     }
 
     /// Whether the backend answers somebody else while it waits for the rest of other requests.

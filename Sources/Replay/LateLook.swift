@@ -14,10 +14,18 @@ struct LateLook {
     private static let straggleMin: Duration = .milliseconds(50)
 
     /// Judges those again that more has become known about.
-    func revise(_ results: inout [CaseResult?]) async {
-        let passed = cases.passed
+    ///
+    /// - Parameters:
+    ///   - results: All results.
+    ///   - caseIDs: Only these cases; nil: all of them.
+    func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>? = nil) async {
+        let passed = cases.passed.filter { caseIDs?.contains($0.caseID) ?? true }
         guard !passed.isEmpty else { return }
-        await executor.patience(max(Self.straggleMin, cases.sight.latency * 10)).elapse()
+        let least = max(Self.straggleMin, cases.sight.latency * 10)
+        await executor.patience(least).elapse()
+        // Who was late once may be as late at the case that came last.
+        let slowest = min(lateness(of: passed) * 2, executor.profile.patience)
+        if slowest > least { await executor.patience(slowest - least).elapse() }
         let last = executor.world.journal.read { $0.lastCalls() }
         for case let item in passed where results.contains(where: { $0?.isPassed(item) == true }) {
             guard var result = await revised(item, last),
@@ -29,6 +37,17 @@ struct LateLook {
         }
     }
 
+    /// How long after its case was judged the latest of all calls came.
+    private func lateness(of passed: [CaseRunner.Passed]) -> Duration {
+        let last = executor.world.journal.read { $0.lastCalls() }
+        let late = passed.flatMap { item in
+            ([item.evidence.subject] + item.evidence.twins).map { record -> Int64 in
+                (last[record.namespace.name] ?? -1) - record.lastKnownCall
+            }
+        }
+        return .microseconds(max(0, late.max() ?? 0))
+    }
+
     /// The result that replaces one of before; nil when nothing has changed.
     private func revised(
         _ item: CaseRunner.Passed,
@@ -36,8 +55,7 @@ struct LateLook {
     ) async -> CaseResult? {
         let records = [item.evidence.subject] + item.evidence.twins
         let isLate = records.contains { record in
-            let known = record.exchanges.last { $0.from == .backend }.map(\.lastMoment) ?? -1
-            return last[record.namespace.name] ?? -1 > known
+            last[record.namespace.name] ?? -1 > record.lastKnownCall
         }
         if isLate {
             let subject = await executor.lookAgain(item.evidence.subject, probes: false)
@@ -94,6 +112,13 @@ struct LateLook {
 extension CaseResult {
     fileprivate func isPassed(_ item: CaseRunner.Passed) -> Bool {
         verdict == .passed && contract.caseID == item.caseID
+    }
+}
+
+extension RunRecord {
+    /// When the last call of the backend came that the verdict rests on, in microseconds; -1: none.
+    fileprivate var lastKnownCall: Int64 {
+        exchanges.last { $0.from == .backend }.map(\.lastMoment) ?? -1
     }
 }
 

@@ -34,23 +34,23 @@ struct Preflight {
         let calls = exchanges.filter {
             if case .registration = $0.purpose { true } else { false }
         }
-        guard let (call, status) = Self.refusal(of: calls, RouteAnswer.unserved) else { return nil }
-        return "\(call.request.method) \(call.request.target) answers \(status), so no user can be "
+        guard let (call, answer) = Self.refusal(of: calls, RouteAnswer.unserved) else { return nil }
+        return "\(call.request.method) \(call.request.target) answers \(answer), so no user can be "
             + "created; say under 'users: create' in assay.yaml how one comes to exist"
     }
 
     private func webhook(_ exchanges: [Exchange]) async -> String? {
         let purchases = exchanges.filter { $0.purpose == .sentinel }
         let place = "\(executor.webhookMethod) \(executor.sender.path)"
-        if let (_, status) = Self.refusal(of: purchases, RouteAnswer.unserved) {
+        if let (_, answer) = Self.refusal(of: purchases, RouteAnswer.unserved) {
             let found = await Examination.servedPath(executor, names[0] + "-t")
-            return "\(place) answers \(status); "
+            return "\(place) answers \(answer); "
                 + (found.map { "POST \($0) answers events: write" } ?? "name the route of events:")
                 + " 'endpoints: {revenuecat-webhook: POST \(found ?? "/…")}' in assay.yaml"
         }
-        if let (_, status) = Self.refusal(of: purchases, RouteAnswer.refused) {
+        if let (_, answer) = Self.refusal(of: purchases, RouteAnswer.refused) {
             let isGiven = executor.sender.authorization != nil
-            return "\(place) answers \(status) to a purchase "
+            return "\(place) answers \(answer) to a purchase "
                 + (isGiven ? "with the profile's own Authorization value" : "without Authorization")
                 + "; give the backend and the profile one 'revenuecat-authorization' (a started "
                 + "backend gets it as REVENUECAT_WEBHOOK_AUTH)"
@@ -62,9 +62,9 @@ struct Preflight {
     private func keys(_ exchanges: [Exchange]) -> [String] {
         let calls = Dictionary(grouping: exchanges.filter { $0.from == .backend }, by: \.to)
         return calls.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap { party, calls in
-            guard let (_, status) = Self.refusal(of: calls, RouteAnswer.refused) else { return nil }
+            guard let (_, answer) = Self.refusal(of: calls, RouteAnswer.refused) else { return nil }
             return
-                "the fake \(party) answers \(status) to every call of the backend: its key is not "
+                "the fake \(party) answers \(answer) to every call of the backend: its key is not "
                 + "the profile's; give both the same under 'secrets' in assay.yaml"
         }
     }
@@ -73,11 +73,11 @@ struct Preflight {
     private static func refusal(
         of exchanges: [Exchange],
         _ statuses: Set<Int>
-    ) -> (Exchange, Int)? {
-        guard let first = exchanges.first, let status = first.response?.status,
+    ) -> (Exchange, answer: String)? {
+        guard let first = exchanges.first, let response = first.response,
             exchanges.allSatisfy({ statuses.contains($0.response?.status ?? 0) })
         else { return nil }
-        return (first, status)
+        return (first, response.excerpt)
     }
 }
 

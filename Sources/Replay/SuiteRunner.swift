@@ -104,9 +104,13 @@ package final class SuiteRunner: Sendable {
         let (together, alone, last) = await queue(plans, open)
         let again = await play(together, on: open, &tally)
         await play(alone + again, aloneOn: open, &tally)
-        if !Task.isCancelled { await open.revise(&tally.results) }
-        // After these, what is in the journal of another case is not of its own making.
-        await play(last, aloneOn: open, &tally)
+        if !Task.isCancelled { await open.revise(&tally.results, among: nil) }
+        // After each of these, what is in the journal of another case is not of its own making.
+        for index in last {
+            await play([index], aloneOn: open, &tally)
+            if Task.isCancelled { break }
+            await open.revise(&tally.results, among: [tally.plans[index].contract.caseID])
+        }
         let results = tally.final
         return results + open.asides(beside: results).map(options.knownFailures.applied)
     }

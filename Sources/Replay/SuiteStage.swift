@@ -29,7 +29,11 @@ package protocol OpenStage: Sendable {
     /// - Returns: Nil when others disturbed it, so that it has to be played again, alone.
     func result(of plan: CasePlan, number: Int, isAlone: Bool) async -> CaseResult?
     /// Corrects results by what has become known since; called when nobody plays.
-    func revise(_ results: inout [CaseResult?]) async
+    ///
+    /// - Parameters:
+    ///   - results: All results.
+    ///   - caseIDs: Only these cases are corrected; nil: all of them.
+    func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>?) async
     /// What became known beside all cases, and no case accounts for.
     func asides(beside results: [CaseResult]) -> [CaseResult]
 }

@@ -186,7 +186,10 @@ package struct TerminalReport: Sendable {
             text += indented("not compared, because it differs by itself: \(list)\(more)", 9)
         }
         for note in report.notes { text += indented(note, 9) }
-        if report.isOutOfTime { text += "         the time was over; what had run is reported\n" }
+        if report.isOutOfTime {
+            let cut = report.cases.count { $0.verdict == .notRun && !$0.isDeclaredUnsupported }
+            text += "         the time was over before \(cut) cases had run\n"
+        }
         if report.isInterrupted { text += "         interrupted; what had run is reported\n" }
         text += indented("suite \(report.suite.prefix(19)) · seed \(report.seed)", 9)
         return text

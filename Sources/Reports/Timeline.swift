@@ -58,10 +58,23 @@ package struct Timeline: Sendable {
             "  \(pad((exchange.at - base).offsetText, 10)) \(pad(parties, 24)) "
             + "\(pad(outcome(exchange), 11)) "
         let said = "\(subject(exchange)) \(call(exchange))".printable
-        let rest = [Self.answer(exchange)].compactMap { $0?.printable }
+        let rest = Self.answer(exchange).map { Self.cut($0.printable) } ?? []
         guard case .delivery = exchange.purpose else { return shortened(start + said, rest) }
         let parts = said.wrapped(Self.width - start.count)
         return shortened(start + (parts.first ?? ""), parts.dropFirst() + rest)
+    }
+
+    private static let answerLineMax = 3
+
+    /// JSON has few places to break at, so it is broken anywhere; the first lines say enough.
+    private static func cut(_ answer: String) -> [String] {
+        var (rest, lines) = (Substring(answer), [String]())
+        while !rest.isEmpty, lines.count < answerLineMax {
+            lines.append(String(rest.prefix(width - indent)))
+            rest = rest.dropFirst(width - indent)
+        }
+        if !rest.isEmpty { lines[lines.count - 1] = lines[lines.count - 1].dropLast() + "…" }
+        return lines
     }
 
     private func shortened(_ first: String, _ rest: [String]) -> [String] {

@@ -204,6 +204,24 @@ struct NeedsTests {
         )
     }
 
+    @Test func `a burst is played alone, a few copies beside others`() {
+        func plan(_ count: Int, isTogether: Bool = true) -> RunPlan {
+            CasePlan(
+                contract(
+                    steps: [
+                        Self.event {
+                            $0.times = count
+                            $0.isTogether = isTogether
+                        }
+                    ]
+                )
+            ).subject
+        }
+        #expect(plan(10).isBurst && plan(48).isBurst)
+        #expect(!plan(9).isBurst)
+        #expect(!plan(48, isTogether: false).isBurst)
+    }
+
     // MARK: Obstacles
 
     @Test("an endpoint that is not there is an obstacle", arguments: Feature.allCases)

@@ -166,7 +166,10 @@ struct CaseRunnerTests {
             bench: bench,
             contracts: (0..<12).map { Self.answersOnly("c\($0)") }
         ).run()
-        #expect(bench.backend.webhooks.count == 12)
+        // Who is silent after an answer looks wedged and is started again, but not for ever. Each time
+        // costs an empty event and one more run.
+        #expect(outcome.count("restarted") == 3)
+        #expect(bench.backend.webhooks.count == 12 + 3 * 2)
         #expect(outcome.verdicts.count { $0 == .passed } == 1)
         #expect(outcome.verdicts.count { $0 == .failed } == 11)
     }

@@ -75,6 +75,7 @@ struct SuiteRunnerTests {
         #expect(Array(order.suffix(4)) == ["alone-1", "alone-2", "last-1", "last-2"])
         // Everything is corrected between those two.
         #expect(run.stage.revisedAfter == ["alone-2"])
+        #expect(run.stage.revisedAlone == run.started.filter { $0.hasPrefix("last") })
     }
 
     @Test func `whom others disturbed plays again, alone, and is told once`() throws {
@@ -486,6 +487,8 @@ final class PlayedStage: SuiteStage, OpenStage, @unchecked Sendable {
     private(set) var busiest = 0
     private(set) var revisedCount = 0
     private(set) var revisedAfter: [String] = []
+    /// Cases that were looked at once more by themselves, in that order.
+    private(set) var revisedAlone: [String] = []
     private(set) var accompaniment: [String] = []
 
     init(_ cases: [PlayedCase], _ clock: SimulatedClock) {
@@ -557,8 +560,13 @@ final class PlayedStage: SuiteStage, OpenStage, @unchecked Sendable {
         )
     }
 
-    func revise(_ results: inout [CaseResult?]) async {
+    func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>?) async {
         #expect(playing.isEmpty)
+        if let caseIDs {
+            #expect(caseIDs == Set(began.suffix(1)), "nobody else's journal is its own any more")
+            revisedAlone += caseIDs
+            return
+        }
         revisedCount += 1
         revisedAfter += began.suffix(1)
         revision?(&results)

@@ -277,7 +277,9 @@ struct TerminalReportTests {
         report.isInterrupted = true
         #expect(terminal.summary(report).contains("interrupted; what had run is reported"))
         report.isOutOfTime = true
-        #expect(terminal.summary(report).contains("the time was over; what had run is reported"))
+        #expect(terminal.summary(report).contains("the time was over before 0 cases had run"))
+        report.cases += (0..<3).map { ReportStory.result(.notRun, "cut-\($0)") }
+        #expect(terminal.summary(report).contains("the time was over before 3 cases had run"))
     }
 
     @Test func `missing features are told once each, with their cases counted`() {

@@ -223,4 +223,26 @@ struct TimelineTests {
         ]
         #expect(Timeline(result).lines().first?.contains("b #1 RENEWAL") == true)
     }
+
+    @Test("of a long answer the first lines are shown", arguments: [1, 40, 96, 120, 190, 5000])
+    func answers(length: Int) {
+        var result = ReportStory.result(.failed)
+        result.base = ReportStory.base
+        result.timeline = [
+            ReportStory.exchange(
+                .assay,
+                .backend,
+                .probe(name: "user", user: "ada"),
+                outcome: .answered(
+                    HTTPMessage.Response(200, json: .string(String(repeating: "x", count: length)))
+                )
+            )
+        ]
+        let lines = Timeline(result).lines()
+        #expect(lines.allSatisfy { $0.count <= 98 })
+        #expect((2...4).contains(lines.count))
+        #expect(lines[1].hasPrefix(String(repeating: " ", count: 50) + "→ \"x"))
+        #expect(lines.last?.hasSuffix("…") == (length > 140))
+        if length <= 140 { #expect(lines.last?.hasSuffix("\"") == true) }
+    }
 }

@@ -54,6 +54,14 @@ package struct RunPlan: Hashable, Codable, Sendable {
     /// connection at a time.
     package var hasHeldCopies: Bool { deliveries.contains(where: \.isTogether) }
 
+    /// From so many copies at once on, a backend may run out of what all its users share.
+    private static let burstMin = 10
+
+    /// Whether so much comes at one moment that whoever plays beside it may go short.
+    package var isBurst: Bool {
+        deliveries.contains { $0.isTogether && $0.times >= Self.burstMin }
+    }
+
     /// Whether it makes the backend act upon everybody whom it knows, the people of other runs
     /// included; what their journals say after it is no longer their own doing.
     package var touchesEverybody: Bool { calls.contains { $0.route == .reconcile } }

@@ -1,3 +1,4 @@
+internal import GRDB
 internal import HTTPTypes
 internal import Hummingbird
 
@@ -30,6 +31,18 @@ extension Defect {
             "A-07"
         ) {
             $0.identity.leave = { _, _ in }
+        },
+        Defect(
+            "transfer-leaves-cancelled",
+            "TRANSFER leaves behind what will not renew",
+            breaks: "S-17"
+        ) {
+            $0.identity.leave = { db, source in
+                try db.execute(
+                    sql: "DELETE FROM subscriptions WHERE userID = ? AND willRenew",
+                    arguments: [source]
+                )
+            }
         },
         Defect("transfer-first-only", "TRANSFER moves from the first id only", breaks: "S-17") {
             $0.onReading { event, _ in

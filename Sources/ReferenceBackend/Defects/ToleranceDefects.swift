@@ -11,6 +11,11 @@ extension Defect {
                 return JSON.response(.internalServerError, ["error": "internal"])
             }
         },
+        Defect("malformed-422", "a body that is no event is answered 422", breaks: "S-02") {
+            $0.route.unreadable = { _ in
+                JSON.response(.unprocessableContent, ["error": "not_an_event"])
+            }
+        },
         Defect("malformed-accepted", "a body that is no event is answered 200", breaks: "S-02") {
             let correct = $0.route.unreadable
             $0.route.unreadable = { error in
