@@ -135,6 +135,18 @@ extension Defect {
             }
         },
         Defect(
+            "refund-ends-all",
+            "a refund ends every subscription of the user",
+            breaks: "S-15"
+        ) {
+            $0.afterApplying { db, event in
+                guard event.type == "CANCELLATION", event.cancelReason == "CUSTOMER_SUPPORT" else {
+                    return
+                }
+                try Defect.updateAll("hasEnded = 1", db, event)
+            }
+        },
+        Defect(
             "expiration-by-date",
             "EXPIRATION only copies the date it carries",
             breaks: "S-15",
