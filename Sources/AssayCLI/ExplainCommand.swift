@@ -62,7 +62,8 @@ struct ExplainCommand: AsyncParsableCommand {
 
     private func unknown(_ library: ContractLibrary) -> Failure {
         let known =
-            FindingCode.allCases.map(\.rawValue) + Set(library.contracts.map(\.id))
+            FindingCode.allCases.map(\.rawValue) + Clause.all.map(\.name)
+            + Set(library.contracts.map(\.id))
             + Language.allCases.flatMap(\.reference.names)
         let near = Suggestion.nearest(to: subject, among: known)
         return Failure(
