@@ -205,28 +205,37 @@ package final class ReplaySession: Sendable {
         return environment
     }
 
+    /// Below what systems hand out by themselves: a port from there may be somebody's again before
+    /// the backend has taken it.
+    private static let usualPorts: Range<UInt16> = 15_000..<32_000
+
     /// A port that was free a moment ago.
     private static func freePort() -> Int {
+        for _ in 0..<100 {
+            if let port = bound(to: .random(in: usualPorts)) { return port }
+        }
+        return bound(to: 0) ?? 0
+    }
+
+    /// The port, when it could be taken; 0 stands for any.
+    private static func bound(to port: UInt16) -> Int? {
         #if canImport(Glibc)
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        #else
-        let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-        #endif
-        #if canImport(Glibc)
         defer { Glibc.close(descriptor) }
         #else
+        let descriptor = socket(AF_INET, SOCK_STREAM, 0)
         defer { Darwin.close(descriptor) }
         #endif
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        address.sin_port = port.bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        withUnsafeMutablePointer(to: &address) { pointer in
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                _ = bind(descriptor, $0, length)
-                _ = getsockname(descriptor, $0, &length)
+                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
             }
         }
-        return Int(UInt16(bigEndian: address.sin_port))
+        return isBound ? Int(UInt16(bigEndian: address.sin_port)) : nil
     }
 }

@@ -28,6 +28,7 @@ struct SuiteTests {
           RECONCILE
         app:
           access: {get: "/test/subscriptions/{{id}}", answer: {access: "{{access}}"}}
+        fault: {break: {post: /test/fault}, heal: {delete: /test/fault}}
         accounts:
           create:
             post: /test/accounts
