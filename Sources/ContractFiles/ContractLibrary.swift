@@ -17,14 +17,12 @@ package struct ContractLibrary: Sendable {
         self.files = files
     }
 
-    /// The shipped contracts, in the order of their ids.
-    package static var shipped: ContractLibrary {
-        ContractLibrary(
-            files: EmbeddedContracts.files.filter { $0.path.hasSuffix(".yaml") }.map {
-                read($0.text, path: "contracts/\($0.path)", id: String($0.path.dropLast(5)))
-            }.sorted { $0.id < $1.id }
-        )
-    }
+    /// The shipped contracts, in the order of their ids; they are read once.
+    package static let shipped = ContractLibrary(
+        files: EmbeddedContracts.files.filter { $0.path.hasSuffix(".yaml") }.map {
+            read($0.text, path: "contracts/\($0.path)", id: String($0.path.dropLast(5)))
+        }.sorted { $0.id < $1.id }
+    )
 
     /// Every `.yaml` file below a folder, or the one file that the path names.
     package static func folder(_ path: String) throws(ContractErrors) -> ContractLibrary {
