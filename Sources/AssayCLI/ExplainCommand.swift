@@ -6,24 +6,44 @@ internal import Reports
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Explains a finding code, a clause, a contract or a key of the language.",
+        abstract:
+            "Explains a finding code, a clause, a contract, a key, or the source behind them.",
         discussion: """
             Example:  assay explain E204
                       assay explain S-03
                       assay explain revenuecat/idempotency/duplicate-initial-purchase
                       assay explain lose-answers
                       assay explain steps.deliver.along
+                      assay explain source
+                      assay explain source identity-rules C.1
+                      assay explain source X-08
             """
     )
 
     @Argument(
-        help: "A finding code, a clause, the id of a contract, or a key of contracts or profiles."
+        help: ArgumentHelp(
+            "A finding code, a clause, the id of a contract, or a key of contracts or profiles. "
+                + "'source' and a fact sheet, a section, a row: what contracts cite.",
+            valueName: "subject"
+        )
     )
-    var subject: String
+    var subjects: [String]
 
     @OptionGroup var options: SelectionOptions
 
+    func validate() throws {
+        guard subjects.count > 1, subjects.first != "source" else { return }
+        throw ValidationError(
+            "one subject at a time, not '\(subjects.joined(separator: " "))'; only 'source' takes more"
+        )
+    }
+
+    private var subject: String { subjects.first ?? "" }
+
     mutating func run() async throws {
+        if subject == "source" {
+            return try ExplainSource(words: Array(subjects.dropFirst())).run()
+        }
         if let code = FindingCode(rawValue: subject.uppercased()) {
             explain(code)
             return
@@ -37,13 +57,23 @@ struct ExplainCommand: AsyncParsableCommand {
             })
         {
             Terminal.output("# \(file.path)\n\(file.text)")
+            if let contract = library.contracts.first(where: { $0.id == file.id }) {
+                for line in citations(of: contract.source, by: contract.id) {
+                    Terminal.output("# read: \(line)\n")
+                }
+            }
             return
         }
         guard !matching.isEmpty else {
             if explainKey() { return }
             throw unknown(library)
         }
-        if let clause = Clause.named(subject) { explain(clause) }
+        if let clause = Clause.named(subject) {
+            explain(clause)
+        } else if let name = matching.first?.clause, name == subject.uppercased() {
+            try ExplainSource(words: [name]).run()
+            Terminal.output("\n")
+        }
         var told: Set<String> = []
         for contract in matching where told.insert(contract.id).inserted {
             Terminal.output("\(contract.clause)  \(contract.id)\n      \(contract.title)\n")
@@ -57,7 +87,16 @@ struct ExplainCommand: AsyncParsableCommand {
         show([("demands", clause.demand), ("because", clause.why)])
         show(clause.faults.enumerated().map { ($0 == 0 ? "goes wrong" : "", "– " + $1) })
         show([("build", clause.build), ("source", clause.source)])
+        show(
+            citations(of: clause.source, by: "clause").enumerated()
+                .map { ($0 == 0 ? "read" : "", $1) }
+        )
         Terminal.output("\n")
+    }
+
+    /// The commands that show what a source cites.
+    private func citations(of source: String, by id: String) -> [String] {
+        Citation.all(in: source, by: id).map { Terminal.next(["explain"] + $0.words) }
     }
 
     private func unknown(_ library: ContractLibrary) -> Failure {

@@ -1,7 +1,8 @@
 import Foundation
 import PackagePlugin
 
-/// Puts the shipped contracts and the schema inside the binary, so that it works from any folder.
+/// Puts the shipped contracts, the schemas and the fact sheets that they cite inside the binary, so
+/// that it works from any folder.
 @main
 struct EmbedContracts: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
@@ -10,7 +11,7 @@ struct EmbedContracts: BuildToolPlugin {
         var files: [URL] = []
         let enumerator = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)
         while let file = enumerator?.nextObject() as? URL {
-            if ["yaml", "json"].contains(file.pathExtension) { files.append(file) }
+            if ["yaml", "json", "md"].contains(file.pathExtension) { files.append(file) }
         }
         files.sort { $0.path < $1.path }
         return [

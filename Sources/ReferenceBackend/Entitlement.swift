@@ -43,6 +43,7 @@ enum Entitlement {
         subscription.hasEnded = false
         subscription.refunded = false
         guard event.type == "INITIAL_PURCHASE" || event.type == "RENEWAL" else { return }
+        subscription.beganAt = event.purchasedAt ?? subscription.beganAt
         // What was paid heals what was wrong, and settles a change that waited for it (S-13, S-14).
         subscription.willRenew = true
         subscription.billingIssue = false

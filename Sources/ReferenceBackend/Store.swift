@@ -45,6 +45,7 @@ struct Store: Sendable {
                 table.column("pendingProductID", .text)
                 table.column("store", .text)
                 table.column("asOf", .integer).notNull()
+                table.column("beganAt", .integer).notNull()
                 table.primaryKey(["userID", "productID", "isSandbox"])
             }
             // What Purchasely granted; the holder is part of the key, so that both orders of a

@@ -18,6 +18,8 @@ struct Subscription: Codable, FetchableRecord, PersistableRecord, Sendable {
     var store: String?
     /// `event_timestamp_ms` of the event that wrote this row (S-09).
     var asOf: Int64
+    /// `purchased_at_ms` of the period that was paid for last (S-15).
+    var beganAt: Int64 = .min
 }
 
 /// What Purchasely granted to one holder: the key is the subscription, the plan and the holder, so

@@ -14,6 +14,7 @@ struct WebhookEvent: Sendable {
     var newProductID: String?
     var store: String?
     var isSandbox: Bool
+    var purchasedAt: Int64?
     var expiresAt: Int64?
     var graceEndsAt: Int64?
     var cancelReason: String?
@@ -43,6 +44,7 @@ struct WebhookEvent: Sendable {
         newProductID = text("new_product_id")
         store = text("store")
         isSandbox = text("environment") == "SANDBOX"
+        purchasedAt = milliseconds("purchased_at_ms")
         expiresAt = milliseconds("expiration_at_ms")
         graceEndsAt = milliseconds("grace_period_expiration_at_ms")
         cancelReason = text("cancel_reason")
@@ -50,6 +52,9 @@ struct WebhookEvent: Sendable {
         transferredFrom = texts("transferred_from")
         transferredTo = texts("transferred_to")
     }
+
+    /// Whether it takes back a period, which it names by its start.
+    var endsPeriod: Bool { type == "EXPIRATION" || cancelReason == "CUSTOMER_SUPPORT" }
 
     /// A grant of the team's own.
     var isPromotion: Bool { store == "PROMOTIONAL" }

@@ -153,10 +153,15 @@ struct WebhookProcessor: Sendable {
     /// Sandbox purchases are kept, apart from those that cost money (S-19).
     static func isApart(_ event: WebhookEvent) -> Bool { event.isSandbox }
 
-    /// An older event says nothing new about this subscription (S-09).
+    /// An older event says nothing new about this subscription (S-09), and the end of a period that
+    /// was renewed since says nothing of the one that runs, however late it is told (S-15).
     static func isStale(_ event: WebhookEvent, beside known: Subscription?) -> Bool {
         guard let known else { return false }
-        return event.timestamp < known.asOf
+        return event.timestamp < known.asOf || isOfEarlierPeriod(event, known)
+    }
+
+    static func isOfEarlierPeriod(_ event: WebhookEvent, _ known: Subscription) -> Bool {
+        event.endsPeriod && (event.purchasedAt ?? .max) < known.beganAt
     }
 
     /// A purchase without entitlements, such as coins, unlocks nothing (S-16).

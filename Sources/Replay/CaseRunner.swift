@@ -20,6 +20,11 @@ final class CaseRunner: Sendable {
     /// only wait as well.
     static let silentCountMax = 8
 
+    /// How often a failed case is played in all that depends on a moment.
+    static let tryCount = 4
+    /// A case that takes longer waits for what does not come; playing it again only waits longer.
+    static let repeatableSeconds = 5.0
+
     let executor: RunExecutor
     let options: SuiteRunner.Options
     let sight: RunRecord.Sight
@@ -76,7 +81,8 @@ final class CaseRunner: Sendable {
         guard let life = await lives.enter(caseID, forget: forget) else {
             return (Self.notTried(plan, lives.gone ?? "the backend is gone"), false)
         }
-        let result = await CaseSearch(cases: self).run(plan)
+        var result = await CaseSearch(cases: self).run(plan)
+        if let hint = await flip(of: result, plan) { result.hints.append(hint) }
         let isGone = result.findings.contains { $0.code == .backendGone }
         let isOver = await lives.leave(
             caseID,
@@ -86,6 +92,26 @@ final class CaseRunner: Sendable {
             forget: forget
         )
         return (result, isOver)
+    }
+
+    /// What more runs of a failed case say that depends on a moment: a race is told as one.
+    ///
+    /// The verdict stays: what was lost once is lost.
+    private func flip(of result: CaseResult, _ plan: CasePlan) async -> String? {
+        guard result.verdict == .failed, plan.contract.search == nil, plan.subject.dependsOnMoment,
+            result.seconds < Self.repeatableSeconds, executor.backend.process?.exitText == nil
+        else { return nil }
+        var failedCount = 1
+        for _ in 1..<Self.tryCount {
+            let again = await runOnce(plan)
+            if Task.isCancelled || again.findings.contains(where: { $0.code == .backendGone }) {
+                return nil
+            }
+            if again.verdict == .failed { failedCount += 1 }
+        }
+        return failedCount == Self.tryCount
+            ? "it failed in each of \(Self.tryCount) runs: no matter of the moment"
+            : "it failed in \(failedCount) of \(Self.tryCount) runs: a race, lost at some moments only"
     }
 
     /// Whether a backend that was late answers no other event either: a pool that one case has
@@ -131,6 +157,7 @@ final class CaseRunner: Sendable {
         } else {
             result.hints = evidence.hints
         }
+        result.killHits = evidence.killHits
         if options.keepsEvidence { result.evidence = evidence }
         return result
     }

@@ -76,7 +76,7 @@ extension Play {
         async let sending = run.held(request, gate, percent, within: within)
         await gate.reached(1)
         if crash.moment != .halfSent { gate.open() }
-        if crash.moment == .working { await clock.pause(latency / 2) }
+        if crash.moment.share > 0 { await clock.pause(latency * crash.moment.share) }
         if crash.moment == .answered { _ = await sending }
         await restart(Restart(signal: crash.signal))
         if crash.moment == .halfSent { gate.open(breaking: true) }

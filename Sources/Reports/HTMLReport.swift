@@ -29,7 +29,7 @@ package enum HTMLReport {
         let unseen = Standing.unseen(report.cases).map { line, clauses in
             "\(clauses.joined(separator: " ")) not shown: \(line)"
         }
-        body += list("Notes", unseen + report.notes)
+        body += list("Notes", unseen + report.remarks)
         let loud = report.obstacles.isEmpty ? report.cases.filter(isLoud) : []
         if !loud.isEmpty {
             body += "<section><h2>What is not green</h2>\n"

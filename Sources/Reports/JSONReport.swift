@@ -33,7 +33,7 @@ package enum JSONReport {
             )
         )
         if !report.obstacles.isEmpty { root["stopped"] = .strings(report.obstacles) }
-        root["notes"] = .strings(report.notes)
+        root["notes"] = .strings(report.remarks)
         root["cases"] = .array(report.cases.map(json))
         return JSONValue.object(root).prettyText + "\n"
     }
@@ -54,6 +54,7 @@ package enum JSONReport {
         if let count = result.runCount { fields["runs"] = .integer(Int64(count)) }
         if !result.volatile.isEmpty { fields["volatile"] = .strings(result.volatile) }
         if !result.unseen.isEmpty { fields["unseen"] = .strings(result.unseen) }
+        if let hits = result.killHits { fields["killHits"] = .bool(hits) }
         if result.settling != .notNeeded {
             fields["settled"] = .string(result.settling.description)
         }

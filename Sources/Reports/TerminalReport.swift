@@ -185,7 +185,7 @@ package struct TerminalReport: Sendable {
             let more = volatile.count > 8 ? ", …" : ""
             text += indented("not compared, because it differs by itself: \(list)\(more)", 9)
         }
-        for note in report.notes { text += indented(note, 9) }
+        for note in report.remarks { text += indented(note, 9) }
         if report.isOutOfTime {
             let cut = report.cases.count { $0.verdict == .notRun && !$0.isDeclaredUnsupported }
             text += "         the time was over before \(cut) cases had run\n"

@@ -61,8 +61,17 @@ struct DiagnosisTests {
 
     // MARK: Hints
 
-    private func evidence(_ aliases: [String], announced: [String]) -> CaseEvidence {
+    private func evidence(
+        _ aliases: [String],
+        announced: [String],
+        _ change: (inout EventSpec) -> Void = { _ in }
+    ) -> CaseEvidence {
         var builder = EvidenceBuilder.bought()
+        var spec = EventSpec(type: "INITIAL_PURCHASE", user: "ada")
+        change(&spec)
+        builder.contract.steps = [
+            .register(user: "ada"), .deliver(Delivery(name: "purchase", subject: .event(spec))),
+        ]
         builder.subject =
             announced.map { id in
                 var call = EvidenceBuilder.delivery(body: ["appUserId": .string(id)])
@@ -83,5 +92,12 @@ struct DiagnosisTests {
         // One that nobody has announced is no second person.
         #expect(evidence([id, other], announced: [id]).hints.isEmpty)
         #expect(evidence([id], announced: [id, other]).hints.isEmpty)
+        // Those whom a transfer names are two persons, and have to stay two.
+        let transfer = evidence([id, other], announced: [id, other]) {
+            $0 = EventSpec(type: "TRANSFER", user: nil)
+            $0.from = ["ada"]
+            $0.to = ["bob"]
+        }
+        #expect(transfer.hints.isEmpty)
     }
 }

@@ -29,6 +29,19 @@ struct StandingTests {
         return report
     }
 
+    // MARK: Kills
+
+    @Test func `kills that came too late are counted`() {
+        let hit = result(.passed) { $0.killHits = true }
+        let miss = result(.passed) { $0.killHits = false }
+        #expect(report([hit, result(.passed)]).remarks.isEmpty)
+        #expect(
+            report([hit, miss, hit]) { $0.notes = ["a"] }.remarks == [
+                "a", "2 of 3 kills came while it worked, the rest after its answer",
+            ]
+        )
+    }
+
     // MARK: Exit codes
 
     private static let verdicts: [(Verdict, alone: Int32)] = [
@@ -124,6 +137,30 @@ struct StandingTests {
         builder.contract.expectation.compared = [.fields]
         builder.contract.expectation.comparedFields = ["access"]
         #expect(builder.evidence.unseen.map { $0.contains("'access'") } == [true])
+    }
+
+    @Test func `a kill that came after the answer interrupted nothing`() {
+        var killed = EvidenceBuilder.purchase()
+        killed.crash = Crash(signal: .kill, moment: .working)
+        var builder = EvidenceBuilder(
+            [killed],
+            expectation: EvidenceBuilder.expectation()
+        )
+        builder.subject = [EvidenceBuilder.delivery(killed.name, .answerLost(nil))]
+        #expect(builder.evidence.killHits == true)
+        #expect(builder.evidence.unseen.isEmpty)
+        builder.subject = [EvidenceBuilder.delivery(killed.name)]
+        #expect(builder.evidence.killHits == false)
+        #expect(builder.evidence.unseen.first?.contains("nothing was interrupted") == true)
+        // To come after the answer, or to be told to end, is what these are for.
+        for crash in [
+            Crash(signal: .kill, moment: .answered), Crash(signal: .terminate, moment: .working),
+        ] {
+            killed.crash = crash
+            builder.contract.steps = [.deliver(killed)]
+            #expect(builder.evidence.killHits == nil)
+            #expect(builder.evidence.unseen.isEmpty)
+        }
     }
 
     @Test func `a stop before the first case has its own exit code`() {

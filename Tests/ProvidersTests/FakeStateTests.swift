@@ -207,6 +207,38 @@ struct RevenueCatStateTests {
         }
     }
 
+    @Test(
+        "the end of a period that was renewed since says nothing, however late it is told",
+        arguments: ["EXPIRATION", "CANCELLATION"]
+    )
+    func endOfEarlierPeriod(type: String) throws {
+        var state = RevenueCatState(key: nil)
+        state.apply(event("INITIAL_PURCHASE"))
+        state.apply(event("RENEWAL", at: .seconds(60)) { $0.expires = .seconds(86_400 * 60) })
+        func ends() -> String? {
+            read(&state, namespace.id(of: "ada"))?["subscriptions"]?["premium_monthly"]?[
+                "expires_date"
+            ]?.string
+        }
+        let renewed = try #require(ends())
+        state.apply(
+            event(type, at: .seconds(120)) {
+                $0.reason = "CUSTOMER_SUPPORT"
+                $0.purchased = .zero
+                $0.expires = .seconds(60)
+            }
+        )
+        #expect(ends() == renewed)
+        state.apply(
+            event(type, at: .seconds(180)) {
+                $0.reason = "CUSTOMER_SUPPORT"
+                $0.purchased = .seconds(60)
+                $0.expires = .seconds(180)
+            }
+        )
+        #expect(ends() != renewed, "the period that runs can be ended")
+    }
+
     @Test func `cancellation, billing issue, refund and expiry leave their dates`() throws {
         var state = RevenueCatState(key: nil)
         state.apply(event("INITIAL_PURCHASE"))

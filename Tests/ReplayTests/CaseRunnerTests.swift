@@ -132,6 +132,57 @@ struct CaseRunnerTests {
         #expect(Judge.judge(evidence).verdict == result.verdict)
     }
 
+    // MARK: A matter of the moment
+
+    /// Copies in flight at once, of which the backend refuses those of the first runs.
+    ///
+    /// - Returns: The result, and how often the case was played.
+    private static func race(refusedRuns: Int) throws -> (result: CaseResult, runCount: Int) {
+        let bench = Bench()
+        guard case .deliver(var delivery) = SimulatedContracts.deliver("a") else {
+            throw CancellationError()
+        }
+        // Each run has an event of its own.
+        let seen = Locked<[String]>([])
+        delivery.isTogether = true
+        delivery.times = 2
+        bench.backend.answer = { _, arrival in
+            guard let id = arrival.event?["id"]?.string else { return nil }
+            let run = seen.withLock { seen in
+                if !seen.contains(id) { seen.append(id) }
+                return seen.firstIndex(of: id) ?? 0
+            }
+            return run < refusedRuns ? .answered(HTTPMessage.Response(500)) : nil
+        }
+        let contract = answersOnly("a", [.deliver(delivery)])
+        let outcome = try PlayedCases(bench: bench, contracts: [contract]).run()
+        return (try #require(outcome["a"]), seen.withLock { $0.count })
+    }
+
+    @Test(
+        "a failure that depends on a moment is played again, and told as the race that it is",
+        arguments: [(1, "1 of 4"), (3, "3 of 4"), (9, "each of 4")]
+    )
+    func flips(refusedRuns: Int, text: String) throws {
+        let (result, runCount) = try Self.race(refusedRuns: refusedRuns)
+        #expect(result.verdict == .failed, "what was lost once is lost")
+        #expect(result.hints.contains { $0.contains(text) }, "\(result.hints)")
+        #expect(runCount == 4)
+    }
+
+    @Test func `what passes, and what depends on no moment, is played once`() throws {
+        let (result, runCount) = try Self.race(refusedRuns: 0)
+        #expect(result.verdict == .passed)
+        #expect(runCount == 1)
+        let failing = Bench()
+        failing.backend.answer = { _, arrival in
+            arrival.event == nil ? nil : .answered(HTTPMessage.Response(500))
+        }
+        let outcome = try PlayedCases(bench: failing, contracts: [Self.answersOnly("a")]).run()
+        #expect(outcome["a"]?.hints.isEmpty == true)
+        #expect(failing.backend.webhooks.count == 1)
+    }
+
     // MARK: Nobody answers
 
     private static func silent(_ bench: Bench, but answered: @escaping @Sendable (Int) -> Bool) {

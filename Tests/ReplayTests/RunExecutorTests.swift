@@ -111,6 +111,29 @@ struct RunExecutorTests {
         #expect(record.settling == .notNeeded)
     }
 
+    @Test(
+        "a call has half a minute, and as long as a contract grants that grants more than one",
+        arguments: [(60, false), (600, true)]
+    )
+    func patienceOfCalls(granted: Int, isServed: Bool) throws {
+        let bench = Bench()
+        bench.backend.answer = { backend, arrival in
+            guard arrival.request.path == "/api/user/register" else { return nil }
+            await backend.clock.pause(.seconds(45))
+            return nil
+        }
+        let record = try bench.run { bench in
+            await bench.executor.run(
+                Bench.plan([Self.purchase]),
+                in: "n-1",
+                sight: Bench.sight,
+                within: .seconds(granted)
+            ) { _ in .settled }
+        }
+        #expect((record.trouble == nil) == isServed)
+        #expect(bench.backend.webhooks.isEmpty != isServed)
+    }
+
     @Test func `a backend that is not there is not blamed for a user`() throws {
         let bench = Bench()
         bench.backend.isGone = true

@@ -140,7 +140,7 @@ struct StopsTests {
         case .halfSent:
             #expect(attempts.map(\.outcome).first == .requestCut)
             #expect(bench.backend.webhooks.first?.disturbance.percent == 50)
-        case .sent, .working:
+        case .sent, .early, .working, .late:
             #expect(attempts.map(\.outcome).first == .answerLost(nil))
             #expect(bench.backend.webhooks.first?.disturbance.percent == 100)
         case .answered:
@@ -152,7 +152,13 @@ struct StopsTests {
         #expect(bench.backend.owned.count == 1)
     }
 
-    @Test func `working is half of what the backend usually takes`() throws {
+    @Test(
+        "it dies at that share of what the backend usually takes",
+        arguments: [
+            (Crash.Moment.sent, Int64(0)), (.early, 3750), (.working, 15_000), (.late, 26_250),
+        ]
+    )
+    func moments(moment: Crash.Moment, microseconds: Int64) throws {
         let bench = Bench()
         bench.backend.work = .milliseconds(40)
         let died = try bench.run { bench in
@@ -162,12 +168,12 @@ struct StopsTests {
             let isOver = await play.deliver(
                 Self.purchase(),
                 Array("{}".utf8),
-                Crash(signal: .kill, moment: .working)
+                Crash(signal: .kill, moment: moment)
             )
             let restart = bench.journal("n-1").last { $0.from == .assay }
             return (isOver, (restart?.invoked ?? 0) - start.microseconds)
         }
-        #expect(died == (false, 15_000))
+        #expect(died == (false, microseconds))
     }
 
     @Test func `an answer other than 200 before the kill counts as none`() throws {

@@ -14,6 +14,8 @@ package struct CaseResult: Hashable, Sendable {
     package var volatile: [String]
     /// What it asks about and nothing showed, so that it proves nothing though it passed.
     package var unseen: [String] = []
+    /// Whether the kill that was to interrupt a delivery came before its answer; nil without one.
+    package var killHits: Bool?
     /// What the evidence shows beside the findings.
     package var hints: [String] = []
     package var settling: RunRecord.Settling

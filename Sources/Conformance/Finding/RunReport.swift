@@ -69,6 +69,16 @@ package struct RunReport: Hashable, Sendable {
 }
 
 extension RunReport {
+    /// The notes, and how many of the kills interrupted what they were to interrupt.
+    package var remarks: [String] {
+        let kills = cases.compactMap(\.killHits)
+        let hits = kills.count { $0 }
+        guard hits < kills.count else { return notes }
+        return notes + [
+            "\(hits) of \(kills.count) kills came while it worked, the rest after its answer"
+        ]
+    }
+
     /// Says which golden contracts are older than they may be: in a note, or as cases that prove
     /// nothing any more.
     package mutating func expire(at now: Instant, isError: Bool) {

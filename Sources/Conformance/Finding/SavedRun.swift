@@ -224,6 +224,7 @@ extension SavedRun.Entry {
         (result.verdict, result.findings) = Judge.judge(evidence)
         result.volatile = StateComparison(evidence).volatile
         if result.verdict == .passed { result.unseen = evidence.unseen }
+        result.killHits = evidence.killHits
         result.settling = subject.settling
         result.base = subject.base
         if result.verdict != .passed { result.timeline = subject.exchanges }

@@ -10,7 +10,24 @@ extension CaseEvidence {
         let lines = Set(asked).sorted().filter { profile.probe(reading: $0) == nil }.map {
             "no probe maps '\($0)'; add '\($0): /…' under 'probes: … read:' in assay.yaml"
         }
-        return lines + [unseenState].compactMap { $0 }
+        let kill =
+            killHits == false
+            ? "the backend was killed after its answer, so nothing was interrupted" : nil
+        return lines + [unseenState, kill].compactMap { $0 }
+    }
+
+    /// Whether every kill that was to interrupt a delivery came before its answer; nil where none
+    /// was to.
+    ///
+    /// A backend that has answered has done what it promises to have done: such a kill shows no
+    /// more than a restart between two events.
+    package var killHits: Bool? {
+        let interrupted = plan.subject.deliveries.filter { $0.crash?.interrupts ?? false }
+        guard !interrupted.isEmpty else { return nil }
+        return interrupted.allSatisfy { delivery in
+            let purpose = Exchange.Purpose.delivery(name: delivery.name, attempt: 1)
+            return subject.exchanges.first { $0.purpose == purpose }?.response == nil
+        }
     }
 
     /// Why two runs whose whole answers are compared are alike for want of answers; nil where a

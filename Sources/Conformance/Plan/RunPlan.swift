@@ -62,6 +62,15 @@ package struct RunPlan: Hashable, Codable, Sendable {
         deliveries.contains { $0.isTogether && $0.times >= Self.burstMin }
     }
 
+    /// Whether what comes of it depends on a moment that nobody can choose exactly: a kill, copies
+    /// in flight at once, a caller that hangs up.
+    package var dependsOnMoment: Bool {
+        deliveries.contains { delivery in
+            delivery.crash?.interrupts ?? false || delivery.hangUps > 0
+                || delivery.isTogether && delivery.times > 1
+        }
+    }
+
     /// Whether it makes the backend act upon everybody whom it knows, the people of other runs
     /// included; what their journals say after it is no longer their own doing.
     package var touchesEverybody: Bool { calls.contains { $0.route == .reconcile } }

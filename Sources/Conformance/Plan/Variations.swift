@@ -177,7 +177,8 @@ package struct VariationGenerator: Sendable {
             }
             return [edit("future_object", .object(JSONObject(members: members)))]
         default:
-            let depth = [10, 60, 200].randomElement(using: &random) ?? 10
+            // Common parsers refuse what is nested deeper than 64, the body's own levels included.
+            let depth = [5, 15, 30].randomElement(using: &random) ?? 5
             return [
                 edit(
                     "future_depth",

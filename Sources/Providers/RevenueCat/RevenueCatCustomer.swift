@@ -31,6 +31,10 @@ package struct Purchase: Hashable, Codable, Sendable {
     package var asOf: Instant
 
     // What only the store model knows.
+    /// What the app showed for it over REST, so that another user's receipt with it is recognised.
+    package var receiptToken: String?
+    /// When the period began that an event from outside reported last.
+    package var beganAt: Instant?
     /// Written by an event from outside; the model does not go on with it by itself.
     package var isScripted = false
     package var willRenew = false

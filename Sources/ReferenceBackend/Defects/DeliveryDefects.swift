@@ -52,6 +52,17 @@ extension Defect {
             }
             $0.outbox.key = Defect.ownKey
         },
+        Defect(
+            "dedupe-by-type-and-transaction",
+            "type and transaction id tell duplicates",
+            breaks: "S-03"
+        ) {
+            let correct = $0.delivery.key
+            $0.delivery.key = { event, body in
+                RawEvent(body).text("transaction_id").map { "\(event.type) \($0)" }
+                    ?? correct(event, body)
+            }
+        },
         Defect("dedupe-by-transaction", "the transaction id tells duplicates", breaks: "S-03") {
             let correct = $0.delivery.key
             $0.delivery.key = { event, body in

@@ -34,6 +34,23 @@ extension Defect {
                 subscription.hasEnded = true
             }
         },
+        Defect("trial-cancellation-ends", "cancelling a trial ends it at once", breaks: "S-11") {
+            let (read, cancel) = ($0.route.read, $0.entitlement.cancel)
+            let trials = NIOLockedValueBox<Set<String>>([])
+            $0.route.read = { body in
+                let event = try read(body)
+                if RawEvent(body).text("period_type") == "TRIAL" {
+                    trials.withLockedValue { _ = $0.insert(event.id) }
+                }
+                return event
+            }
+            $0.entitlement.cancel = { subscription, event in
+                cancel(&subscription, event)
+                if trials.withLockedValue({ $0.contains(event.id) }) {
+                    subscription.hasEnded = true
+                }
+            }
+        },
         Defect("refund-keeps-access", "a refund changes nothing", breaks: "S-11") {
             let correct = $0.entitlement.cancel
             $0.entitlement.cancel = { subscription, event in
@@ -133,6 +150,13 @@ extension Defect {
                 guard event.type == "EXPIRATION" else { return }
                 try Defect.updateAll("hasEnded = 1", db, event)
             }
+        },
+        Defect(
+            "old-period-ends",
+            "the end of a period that was renewed since ends access when it is told late",
+            breaks: "S-15"
+        ) {
+            $0.delivery.isStale = { event, known in event.timestamp < known?.asOf ?? .min }
         },
         Defect(
             "refund-ends-all",

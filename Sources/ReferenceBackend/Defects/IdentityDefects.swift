@@ -44,6 +44,18 @@ extension Defect {
                 )
             }
         },
+        Defect(
+            "transfer-leaves-one-time",
+            "TRANSFER leaves behind what never ends",
+            breaks: "S-17"
+        ) {
+            $0.identity.leave = { db, source in
+                try db.execute(
+                    sql: "DELETE FROM subscriptions WHERE userID = ? AND expiresAt IS NOT NULL",
+                    arguments: [source]
+                )
+            }
+        },
         Defect("transfer-first-only", "TRANSFER moves from the first id only", breaks: "S-17") {
             $0.onReading { event, _ in
                 event.transferredFrom = Array(event.transferredFrom.prefix(1))

@@ -260,9 +260,8 @@ struct LiveSurroundings: PhoneSurroundings {
     ) -> HTTPMessage.Response {
         let body = (try? JSONValue(parsing: response.body)) ?? .null
         if route == "access" {
-            let template = profile.app.access?.body?.object
-            let member = template?.members.first { $0.value.templateName == "access" }
-            let told: JSONValue? = member.map { ["access": body[$0.key] ?? .null] }
+            let place = profile.app.access?.body?.templatePlaces["access"]
+            let told: JSONValue? = place.map { ["access": body[$0] ?? .null] }
             return HTTPMessage.Response(response.status, json: told ?? body)
         }
         // The id where this backend answers it, in the place where the scripted app looks.

@@ -125,6 +125,12 @@ package struct Delivery: Hashable, Codable, Sendable {
         }
     }
 
+    /// Whether it moves what somebody has to somebody else.
+    package var isTransfer: Bool {
+        guard case .event(let spec) = subject else { return false }
+        return !spec.from.isEmpty || !spec.to.isEmpty
+    }
+
     /// When the event happened, relative to the start of the run.
     package var time: Duration {
         switch subject {

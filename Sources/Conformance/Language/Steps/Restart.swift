@@ -23,14 +23,31 @@ package struct Crash: Hashable, Codable, Sendable {
         case halfSent = "half-sent"
         /// All of the request is out.
         case sent
-        /// Half of the time has passed that the backend usually takes.
+        /// An eighth of the time has passed that the backend usually takes.
+        case early
+        /// Half of it.
         case working
+        /// Seven eighths of it.
+        case late
         /// The answer is there.
         case answered
+
+        /// So much of the time has passed that the backend usually takes.
+        package var share: Double {
+            switch self {
+            case .halfSent, .sent, .answered: 0
+            case .early: 0.125
+            case .working: 0.5
+            case .late: 0.875
+            }
+        }
     }
 
     package var signal: Restart.Signal
     package var moment: Moment
+
+    /// Whether the backend is to die before it has answered.
+    package var interrupts: Bool { signal == .kill && moment != .answered }
 
     package init(signal: Restart.Signal, moment: Moment) {
         self.signal = signal

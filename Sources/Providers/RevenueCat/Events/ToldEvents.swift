@@ -35,12 +35,29 @@ extension RevenueCatState {
             customers[number]?.put(purchase)
             return
         }
-        if let old, old.asOf > asOf { return }
+        if let old, old.asOf > asOf || Self.endsEarlierPeriod(event, type, than: old) { return }
+        let begins = type == "INITIAL_PURCHASE" || type == "RENEWAL"
+        purchase.beganAt = begins ? purchase.purchased : old?.beganAt
         if purchase.price == 0, let old { purchase.price = old.price }
         Self.settle(&purchase, type, event, after: old)
         // A one-time purchase that is refunded is no more.
         if purchase.refunded == asOf { customers[number]?.oneTime[product] = nil }
         customers[number]?.put(purchase)
+    }
+
+    /// The end of a period that was renewed since says nothing of the one that runs, however late it
+    /// is told.
+    ///
+    /// Source: identity rules, S-15 and X-15.
+    private static func endsEarlierPeriod(
+        _ event: JSONObject,
+        _ type: String,
+        than old: Purchase
+    ) -> Bool {
+        guard type == "EXPIRATION" || event["cancel_reason"] == "CUSTOMER_SUPPORT",
+            let began = old.beganAt, let purchased = instant(event["purchased_at_ms"])
+        else { return false }
+        return purchased < began
     }
 
     /// The purchase as the event's lifecycle fields describe it.

@@ -50,7 +50,7 @@ extension RevenueCatState {
     ) throws(StoreAction.Refusal) {
         let body = call.body
         let owner = customers.values.first { customer in
-            customer.purchases.contains { $0.originalTransactionID == token }
+            customer.purchases.contains { $0.receiptToken == token }
         }
         if let owner {
             let isPurchase = body["is_restore"]?.bool != true
@@ -78,19 +78,18 @@ extension RevenueCatState {
         if body["create_events"]?.bool == false { _ = takeEvents() }
     }
 
-    /// The receipt's token names the transaction from now on, so that another user's receipt with
-    /// the same token is recognised.
+    /// The receipt's token stands for the purchase from now on; its events name transactions.
     private mutating func adopt(_ token: String, _ user: String, _ body: JSONObject) {
         guard let number = customerByID[user], let product = body["product_id"]?.string else {
             return
         }
         let id = product.split(separator: ":").first.map(String.init) ?? product
         if var purchase = customers[number]?.subscriptions[id] {
-            purchase.originalTransactionID = token
+            purchase.receiptToken = token
             customers[number]?.put(purchase)
         } else if var purchase = customers[number]?.oneTime[id]?.last {
             customers[number]?.remove(purchase)
-            purchase.originalTransactionID = token
+            purchase.receiptToken = token
             customers[number]?.put(purchase)
         }
     }

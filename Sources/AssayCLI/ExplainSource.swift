@@ -1,0 +1,134 @@
+internal import Conformance
+internal import ContractFiles
+internal import Reports
+
+/// `assay explain source …`: the fact sheets, one section of them, or one row.
+struct ExplainSource {
+    /// What follows `source`.
+    let words: [String]
+
+    private static let width = 96
+
+    func run() throws {
+        guard let first = words.first else { return list() }
+        if let sheet = FactSheet.named(first) {
+            try show(sheet, words.dropFirst().map { $0 })
+        } else {
+            try showRows(named: words.joined(separator: " "))
+        }
+    }
+
+    private func list() {
+        for sheet in FactSheet.all {
+            Terminal.output("\(sheet.name)\n")
+            for line in sheet.title.wrapped(Self.width - 4) { Terminal.output("    \(line)\n") }
+        }
+        guard let last = FactSheet.all.last else { return }
+        Terminal.output(
+            "\nThe sections of one:  \(Terminal.next(["explain", "source", last.name]))\n"
+        )
+    }
+
+    private func show(_ sheet: FactSheet, _ words: [String]) throws {
+        guard let number = words.first else {
+            Terminal.output("\(sheet.title)\n\n")
+            for section in sheet.sections where !section.number.isEmpty {
+                let indent = String(repeating: "  ", count: section.depth - 1)
+                Terminal.output("\(indent)\(section.title)\n")
+            }
+            return
+        }
+        guard let section = sheet.section(number) else {
+            throw unknown(
+                number,
+                "section of \(sheet.name)",
+                among: sheet.sections.map(\.number).filter { !$0.isEmpty },
+                see: ["explain", "source", sheet.name]
+            )
+        }
+        let name = words.dropFirst().joined(separator: " ")
+        guard !name.isEmpty else { return show(section) }
+        guard let row = section.row(name) else {
+            throw unknown(
+                name,
+                "row of \(sheet.name) \(number)",
+                among: section.rows.map(\.name),
+                see: ["explain", "source", sheet.name, number]
+            )
+        }
+        Terminal.output("\(section.title)\n")
+        show(row)
+    }
+
+    private func showRows(named name: String) throws {
+        let found = FactSheet.rows(named: name.uppercased())
+        guard !found.isEmpty else {
+            throw unknown(
+                name,
+                "fact sheet, and no row of one",
+                among: FactSheet.all.map(\.name)
+                    + FactSheet.all.flatMap(\.sections).flatMap(\.rows).map(\.name),
+                see: ["explain", "source"]
+            )
+        }
+        for (sheet, row) in found {
+            Terminal.output("\(sheet.name)\n")
+            show(row)
+        }
+    }
+
+    private func unknown(
+        _ text: String,
+        _ kind: String,
+        among known: [String],
+        see command: [String]
+    ) -> Failure {
+        let near = Suggestion.nearest(to: text, among: known)
+        return Failure(
+            .nothingSelected,
+            "'\(text)' is no \(kind)"
+                + (near.map { "; did you mean '\($0)'?" } ?? "; see '\(Terminal.next(command))'")
+        )
+    }
+
+    /// The text as it stands, its tables row by row, nothing wider than a terminal.
+    private func show(_ section: FactSheet.Section) {
+        Terminal.output("\(section.title)\n")
+        var rows = section.rows[...]
+        var isHeader = true
+        for line in section.lines {
+            guard FactSheet.Section.cells(of: line) != nil else {
+                isHeader = true
+                if line.hasPrefix("- **") { rows = rows.dropFirst() }
+                show(line)
+                continue
+            }
+            if line.contains("---") || isHeader {
+                isHeader = false
+            } else if let row = rows.popFirst() {
+                show(row)
+            }
+        }
+    }
+
+    private func show(_ line: Substring) {
+        let indent = line.prefix { $0 == " " || $0 == "-" }.count
+        let text = String(line.dropFirst(indent))
+        let head = String(line.prefix(indent))
+        let rest = String(repeating: " ", count: indent)
+        guard !text.isEmpty else { return Terminal.output("\n") }
+        for (index, part) in text.wrapped(Self.width - indent).enumerated() {
+            Terminal.output((index == 0 ? head : rest) + part + "\n")
+        }
+    }
+
+    private func show(_ row: FactSheet.Row) {
+        Terminal.output("  \(row.name)\n")
+        for (column, text) in row.cells.dropFirst() where !text.isEmpty {
+            let label = column.isEmpty ? "" : column + ": "
+            for line in (label + text).wrapped(Self.width - 6) {
+                Terminal.output("      \(line)\n")
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+internal import Foundation
+
+/// A place in the fact sheets that a contract or a clause cites.
+package enum Citation: Hashable, Sendable {
+    /// A clause, or a defect of the identity rules: `S-05`, `X-08`.
+    case name(String)
+    case section(sheet: String, number: String)
+    case row(sheet: String, section: String, name: String)
+
+    /// What `assay explain` takes to show it.
+    package var words: [String] {
+        switch self {
+        case .name(let name): ["source", name]
+        case .section(let sheet, let number): ["source", sheet, number]
+        case .row(let sheet, let section, let name): ["source", sheet, section, name]
+        }
+    }
+
+    /// What a source's text cites, in its order.
+    ///
+    /// The text is prose (`fact sheet 7, traps 21 and 22; S-08`); what names no place is left to the
+    /// reader. Where it names no sheet, the first folder of the id of the contract that cites does.
+    package static func all(in text: String, by id: String) -> [Citation] {
+        var reading = CitationReading(text, sheet: FactSheet.meant(by: id.prefix { $0 != "/" }))
+        return reading.read()
+    }
+
+    /// Whether there is such a place.
+    package var isKnown: Bool {
+        switch self {
+        case .name(let name):
+            !FactSheet.rows(named: name).isEmpty
+        case .section(let sheet, let number):
+            FactSheet.named(sheet)?.section(number) != nil
+        case .row(let sheet, let section, let name):
+            FactSheet.named(sheet)?.section(section)?.row(name) != nil
+        }
+    }
+}
+
+/// Reads a source's words from left to right.
+private struct CitationReading {
+    /// What a number stands for.
+    private enum Mode {
+        case nothing
+        case section
+        case row(section: String)
+        case effect
+    }
+
+    /// Words between numbers that change nothing of what they mean.
+    private static let joints: Set<String> = ["and", "to", "section", "sections", "part", "parts"]
+
+    private let words: [String]
+    /// The service whose sheet is meant; empty where none was named.
+    private var provider: String
+    private var sheet: String
+    private var mode = Mode.nothing
+    private var found: [Citation] = []
+
+    init(_ text: String, sheet: FactSheet?) {
+        words = text.split { " ,;()\"".contains($0) }
+            .map { $0.last == "." ? String($0.dropLast()) : String($0) }
+        provider = sheet?.name ?? ""
+        self.sheet = provider
+    }
+
+    mutating func read() -> [Citation] {
+        for index in words.indices { read(at: index) }
+        return found
+    }
+
+    private func word(_ index: Int) -> String {
+        words.indices.contains(index) ? words[index].lowercased() : ""
+    }
+
+    private mutating func read(at index: Int) {
+        let text = words[index]
+        let word = word(index)
+        if Self.isName(text) {
+            note(.name(text))
+        } else if word == "sheet", self.word(index - 1) == "fact" {
+            (sheet, mode) = (provider, .section)
+        } else if word == "rules", self.word(index - 1) == "identity" {
+            (sheet, mode) = (FactSheet.meant(by: "identity")?.name ?? "", .section)
+        } else if let named = FactSheet.meant(by: word)?.name, word != "identity" {
+            (provider, sheet, mode) = (named, named, .nothing)
+        } else if word == "trap" || word == "traps" {
+            let traps = FactSheet.named(provider)?.traps
+            (sheet, mode) = (provider, .row(section: traps?.number ?? ""))
+        } else if word == "flow" || word == "flows" {
+            (sheet, mode) = (provider, .row(section: "3"))
+        } else if word == "row" {
+            mode = .effect
+        } else {
+            readPlace(text, at: index)
+        }
+    }
+
+    private mutating func readPlace(_ text: String, at index: Int) {
+        let isSection = ["trap", "traps", "flow", "flows"].contains(word(index + 1))
+        switch mode {
+        case _ where isSection && Self.isNumber(text): break  // 7 of "7, trap 4": the row says it.
+        case .section where Self.isNumber(text):
+            note(.section(sheet: sheet, number: text))
+        case .row(let section) where Self.isNumber(text):
+            for name in range(to: text, at: index) {
+                note(.row(sheet: sheet, section: section, name: name))
+            }
+        case .effect where text == text.uppercased():
+            noteEffect(text)
+        default:
+            if !Self.joints.contains(text.lowercased()) { mode = .nothing }
+        }
+    }
+
+    /// `CANCELLATION CUSTOMER_SUPPORT` is one row's name.
+    private mutating func noteEffect(_ text: String) {
+        let (sheet, section) = ("identity-rules", "C.1")
+        if case .row(sheet, section, let before) = found.last {
+            found.removeLast()
+            note(.row(sheet: sheet, section: section, name: before + " " + text))
+        } else {
+            note(.row(sheet: sheet, section: section, name: text))
+        }
+    }
+
+    /// The names between the one before `to` and this one.
+    private func range(to text: String, at index: Int) -> [String] {
+        guard word(index - 1) == "to", let first = Int(word(index - 2)), let last = Int(text),
+            first < last
+        else { return [text] }
+        return (first + 1...last).map(String.init)
+    }
+
+    private mutating func note(_ citation: Citation) {
+        if !found.contains(citation) { found.append(citation) }
+    }
+
+    /// `S-05`, `X-30`.
+    private static func isName(_ text: String) -> Bool {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        return parts.count == 2 && parts[0].count == 1 && "SPFOACX".contains(parts[0])
+            && parts[1].count == 2 && parts[1].allSatisfy(\.isNumber)
+    }
+
+    /// `7`, `1.4`, `13c`, `A10`.
+    private static func isNumber(_ text: String) -> Bool {
+        let rest = text.drop { "ABCDT".contains($0) }
+        let digits = rest.drop { $0.isNumber || $0 == "." }
+        return text.count - rest.count <= 1 && digits.count < rest.count
+            && (digits.isEmpty || (digits.count == 1 && "abc".contains(digits)))
+    }
+}

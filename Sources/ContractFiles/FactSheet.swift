@@ -1,0 +1,182 @@
+internal import Foundation
+
+/// A sheet of facts about a service or about identity: what contracts and clauses cite.
+///
+/// The sheets lie in `contracts/sources` and ship inside the binary, so that a finding leads to the
+/// fact behind it from any folder.
+package struct FactSheet: Sendable {
+    /// A heading and what stands under it, down to the next heading that is not deeper.
+    package struct Section: Sendable {
+        /// What a citation names it by: `7`, `1.4`, `A3`, `C.1`; empty where the heading has none.
+        package let number: String
+        package let title: String
+        /// How many `#` the heading has.
+        package let depth: Int
+        /// The lines below the heading.
+        package let lines: [Substring]
+        /// The rows of its tables, and the list entries that begin with a bold name (`- **T1** …`).
+        package let rows: [Row]
+
+        init(title: String, depth: Int, lines: [Substring]) {
+            number = FactSheet.number(of: title)
+            self.title = title
+            self.depth = depth
+            self.lines = lines
+            rows = FactSheet.rows(of: lines)
+        }
+    }
+
+    /// A row of a table, each cell under its column's name.
+    package struct Row: Sendable {
+        package let name: String
+        package let cells: [(column: String, text: String)]
+    }
+
+    /// The file's name without its ending.
+    package let name: String
+    package let title: String
+    package let sections: [Section]
+
+    /// All that ship, in the order of their names.
+    package static let all: [FactSheet] = EmbeddedContracts.files.compactMap { path, text in
+        guard path.hasPrefix("sources/"), path.hasSuffix(".md") else { return nil }
+        return FactSheet(name: String(path.dropFirst("sources/".count).dropLast(3)), text: text)
+    }
+
+    package static func named(_ name: String) -> FactSheet? {
+        all.first { $0.name == name }
+    }
+
+    /// Every row of that name, in any sheet.
+    package static func rows(named name: String) -> [(sheet: FactSheet, row: Row)] {
+        all.flatMap { sheet in
+            sheet.sections.filter { $0.depth == 2 }.flatMap(\.rows)
+                .filter { $0.name == name }.map { (sheet, $0) }
+        }
+    }
+
+    /// The sheet that a word of prose, or a folder of contracts, stands for: its name, or the first
+    /// part of it.
+    static func meant(by word: some StringProtocol) -> FactSheet? {
+        let word = word.lowercased()
+        return all.first { $0.name == word || $0.name.hasPrefix(word + "-") }
+    }
+
+    init(name: String, text: String) {
+        self.name = name
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        let headings = Self.headings(of: lines)
+        title = headings.first.map(\.title) ?? name
+        sections = headings.dropFirst().map { heading in
+            let end =
+                headings.first { $0.line > heading.line && $0.depth <= heading.depth }?.line
+                ?? lines.count
+            return Section(
+                title: heading.title,
+                depth: heading.depth,
+                lines: Array(lines[(heading.line + 1)..<end])
+            )
+        }
+    }
+
+    package func section(_ number: String) -> Section? {
+        sections.first { $0.number == number }
+    }
+
+    /// The section that numbers mistakes, where citations look for `trap 14`.
+    package var traps: Section? {
+        sections.first { $0.title.contains("Traps") }
+    }
+
+    private static func headings(
+        of lines: [Substring]
+    ) -> [(line: Int, depth: Int, title: String)] {
+        var isCode = false
+        return lines.indices.compactMap { index in
+            let line = lines[index]
+            if line.hasPrefix("```") { isCode.toggle() }
+            let depth = line.prefix { $0 == "#" }.count
+            guard !isCode, depth > 0, line.dropFirst(depth).hasPrefix(" ") else { return nil }
+            return (index, depth, String(line.dropFirst(depth + 1)))
+        }
+    }
+
+    /// `1.4` of `1.4 Retry schedule`, `A3` of `A3. Cold start`, `C` of `Part C - …`.
+    fileprivate static func number(of title: String) -> String {
+        let words = title.split(separator: " ")
+        let word = words.first == "Part" ? words.dropFirst().first : words.first
+        guard let word else { return "" }
+        let isMarked = word.last == "." || word.last == ":" || words.first == "Part"
+        let number = isMarked && words.first != "Part" ? word.dropLast() : word
+        let digits = number.drop { $0.isUppercase && $0.isASCII }
+        guard number.count - digits.count <= 1, digits.allSatisfy({ $0.isNumber || $0 == "." }),
+            isMarked || digits.contains(".")
+        else { return "" }
+        return String(number)
+    }
+}
+
+extension FactSheet {
+    fileprivate static func rows(of lines: [Substring]) -> [Row] {
+        var rows: [Row] = []
+        var columns: [String]?
+        for (index, line) in lines.enumerated() {
+            if let cells = Section.cells(of: line) {
+                guard let names = columns else {
+                    columns = cells
+                    continue
+                }
+                if cells.allSatisfy({ $0.allSatisfy { "-: ".contains($0) } }) { continue }
+                rows.append(Row(name: cells.first ?? "", cells: Array(zip(names, cells))))
+            } else {
+                columns = nil
+                if let entry = entry(at: index, of: lines) { rows.append(entry) }
+            }
+        }
+        return rows
+    }
+
+    private static func entry(at index: Int, of lines: [Substring]) -> Row? {
+        let mark = "- **"
+        guard lines[index].hasPrefix(mark) else { return nil }
+        let line = lines[index].dropFirst(mark.count)
+        let name = line.prefix { $0 != "*" }
+        let rest = lines[(index + 1)...].prefix { $0.hasPrefix("  ") }
+        let text = [line.dropFirst(name.count + 2)] + rest
+        let words = text.map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: " ")
+        return Row(name: String(name), cells: [("", String(name)), ("", words)])
+    }
+}
+
+extension FactSheet.Section {
+    /// The row that the words name: its first cell is one of them, or holds all of them.
+    package func row(_ name: String) -> FactSheet.Row? {
+        let words = name.split(separator: " ")
+        return rows.first { $0.name == name }
+            ?? rows.first { row in
+                let parts = row.name.split { " ,/".contains($0) }
+                return words.allSatisfy(parts.contains)
+            }
+    }
+
+    /// The cells of a table's line; nil for any other line.
+    ///
+    /// A bar behind a backslash is text.
+    package static func cells(of line: some StringProtocol) -> [String]? {
+        guard line.hasPrefix("|") else { return nil }
+        var cells: [String] = []
+        var cell = ""
+        var before: Character = " "
+        for character in line.dropFirst() {
+            if character == "|", before != "\\" {
+                cells.append(cell.trimmingCharacters(in: .whitespaces))
+                cell = ""
+            } else {
+                if character == "|" { cell.removeLast() }
+                cell.append(character)
+            }
+            before = character
+        }
+        return cells
+    }
+}
