@@ -329,6 +329,7 @@ struct MutantsCommand: AsyncParsableCommand {
             )
             // A defect that breaks every case is to be told by the case that is about it.
             run.looksFirst = false
+            run.tellsRaces = false
             run.appDefects = appDefects
             if case .live(let defect) = mutant { run.clientDefects = [defect] }
             do {

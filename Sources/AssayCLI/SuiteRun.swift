@@ -29,6 +29,8 @@ struct SuiteRun: Sendable {
     var timeMax: Duration?
     /// Stops before the first case when none could say anything of the backend.
     var looksFirst = true
+    /// Whether a failure that rests on a moment is played again: for people, who look for its cause.
+    var tellsRaces = true
 
     /// Opens everything, runs, closes, and returns the report; a cancelled run is interrupted.
     func run(
@@ -74,6 +76,7 @@ struct SuiteRun: Sendable {
         options.keepsEvidence = keepsEvidence
         options.isWanted = isWanted
         options.looksFirst = looksFirst
+        options.tellsRaces = tellsRaces
         let obstacles = Locked<[String]>([])
         let runner = SuiteRunner(executor: session.executor, options: options) { event in
             if case .stopped(let reasons) = event { obstacles.withLock { $0 = reasons } }

@@ -98,7 +98,8 @@ final class CaseRunner: Sendable {
     ///
     /// The verdict stays: what was lost once is lost.
     private func flip(of result: CaseResult, _ plan: CasePlan) async -> String? {
-        guard result.verdict == .failed, plan.contract.search == nil, plan.subject.dependsOnMoment,
+        guard options.tellsRaces, result.verdict == .failed, plan.contract.search == nil,
+            plan.subject.dependsOnMoment,
             result.seconds < Self.repeatableSeconds, executor.backend.process?.exitText == nil
         else { return nil }
         var failedCount = 1

@@ -16,6 +16,8 @@ package final class SuiteRunner: Sendable {
         package var keepsEvidence = false
         /// No case is played before a backend that none could say anything of.
         package var looksFirst = false
+        /// A failed case that rests on a moment is played again, to tell whether it is a race.
+        package var tellsRaces = false
 
         package init(seed: UInt64, jobs: Int, nonce: String, knownFailures: KnownFailures) {
             self.seed = seed

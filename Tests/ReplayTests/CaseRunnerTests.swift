@@ -12,6 +12,7 @@ struct PlayedCases: Sendable {
     var seed: UInt64 = 0
     var keepsEvidence = false
     var looksFirst = false
+    var tellsRaces = true
 
     struct Outcome: Sendable {
         let results: [CaseResult]
@@ -32,6 +33,7 @@ struct PlayedCases: Sendable {
         )
         options.keepsEvidence = keepsEvidence
         options.looksFirst = looksFirst
+        options.tellsRaces = tellsRaces
         let runner = SuiteRunner(executor: bench.executor, options: options) { event in
             let text =
                 switch event {
