@@ -53,9 +53,6 @@ struct WebhookEvent: Sendable {
         transferredTo = texts("transferred_to")
     }
 
-    /// Whether it takes back a period, which it names by its start.
-    var endsPeriod: Bool { type == "EXPIRATION" || cancelReason == "CUSTOMER_SUPPORT" }
-
     /// A grant of the team's own.
     var isPromotion: Bool { store == "PROMOTIONAL" }
 

@@ -157,11 +157,9 @@ struct WebhookProcessor: Sendable {
     /// was renewed since says nothing of the one that runs, however late it is told (S-15).
     static func isStale(_ event: WebhookEvent, beside known: Subscription?) -> Bool {
         guard let known else { return false }
-        return event.timestamp < known.asOf || isOfEarlierPeriod(event, known)
-    }
-
-    static func isOfEarlierPeriod(_ event: WebhookEvent, _ known: Subscription) -> Bool {
-        event.endsPeriod && (event.purchasedAt ?? .max) < known.beganAt
+        let endsEarlier =
+            event.type == "EXPIRATION" && (event.purchasedAt ?? .max) < known.beganAt
+        return event.timestamp < known.asOf || endsEarlier
     }
 
     /// A purchase without entitlements, such as coins, unlocks nothing (S-16).

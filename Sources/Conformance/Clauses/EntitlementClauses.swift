@@ -44,7 +44,6 @@ extension Clause {
             why: "One event type says two things; 'cancel_reason' tells them apart.",
             faults: [
                 "every CANCELLATION ends access, or none does",
-                "the refund of an old period ends a newer one",
                 "REFUND_REVERSED does not bring access back",
             ],
             build: "Branch on 'cancel_reason'; a refund ends the transaction that it names.",

@@ -37,24 +37,14 @@ extension Defect {
             "TRANSFER leaves behind what will not renew",
             breaks: "S-17"
         ) {
-            $0.identity.leave = { db, source in
-                try db.execute(
-                    sql: "DELETE FROM subscriptions WHERE userID = ? AND willRenew",
-                    arguments: [source]
-                )
-            }
+            $0.moves("willRenew")
         },
         Defect(
             "transfer-leaves-one-time",
             "TRANSFER leaves behind what never ends",
             breaks: "S-17"
         ) {
-            $0.identity.leave = { db, source in
-                try db.execute(
-                    sql: "DELETE FROM subscriptions WHERE userID = ? AND expiresAt IS NOT NULL",
-                    arguments: [source]
-                )
-            }
+            $0.moves("expiresAt IS NOT NULL")
         },
         Defect("transfer-first-only", "TRANSFER moves from the first id only", breaks: "S-17") {
             $0.onReading { event, _ in
@@ -112,4 +102,16 @@ extension Defect {
             $0.identity.isValid = { id in id.count > 100 || correct(id) }
         },
     ]
+}
+
+extension Policies {
+    /// Transfers take along what fulfils a condition of `subscriptions` and leave the rest behind.
+    fileprivate mutating func moves(_ condition: String) {
+        identity.leave = { db, source in
+            try db.execute(
+                sql: "DELETE FROM subscriptions WHERE userID = ? AND \(condition)",
+                arguments: [source]
+            )
+        }
+    }
 }

@@ -48,14 +48,15 @@ extension RevenueCatState {
     /// The end of a period that was renewed since says nothing of the one that runs, however late it
     /// is told.
     ///
-    /// Source: identity rules, S-15 and X-15.
+    /// A refund of an earlier period is never told. Source: identity rules, S-15 and X-15;
+    /// RevenueCat fact sheet 3, row 13b.
     private static func endsEarlierPeriod(
         _ event: JSONObject,
         _ type: String,
         than old: Purchase
     ) -> Bool {
-        guard type == "EXPIRATION" || event["cancel_reason"] == "CUSTOMER_SUPPORT",
-            let began = old.beganAt, let purchased = instant(event["purchased_at_ms"])
+        guard type == "EXPIRATION", let began = old.beganAt,
+            let purchased = instant(event["purchased_at_ms"])
         else { return false }
         return purchased < began
     }
