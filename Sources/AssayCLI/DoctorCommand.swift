@@ -85,7 +85,9 @@ struct DoctorCommand: AsyncParsableCommand {
         )
         let sight = examination.sight
         let groups = Dictionary(
-            grouping: ContractLibrary.shipped.contracts.filter { $0.level <= .should },
+            grouping: ContractLibrary.shipped.contracts.filter {
+                $0.level <= .should && !$0.isDeviceScenario
+            },
             by: \.clause
         )
         return groups.sorted { $0.key < $1.key }.map { clause, contracts in

@@ -14,6 +14,8 @@ struct ExplainCommand: AsyncParsableCommand {
                       assay explain revenuecat/idempotency/duplicate-initial-purchase
                       assay explain lose-answers
                       assay explain steps.deliver.along
+                      assay explain profile
+                      assay explain subscriber-reads
                       assay explain source
                       assay explain source identity-rules C.1
                       assay explain source X-08
@@ -22,7 +24,8 @@ struct ExplainCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "A finding code, a clause, the id of a contract, or a key of contracts or profiles. "
+            "A finding code, a clause, the id of a contract, a key of contracts or profiles, a "
+                + "feature, or 'profile' and 'contract' for all keys. "
                 + "'source' and a fact sheet, a section, a row: what contracts cite.",
             valueName: "subject"
         )
@@ -49,6 +52,7 @@ struct ExplainCommand: AsyncParsableCommand {
             return
         }
         let library = try options.contractLibrary()
+        let isFeature = explainFeature(library)
         let matching = library.contracts.filter { Selection.matches(subject, $0) }
         if let file = library.files.first(where: { $0.id == subject })
             ?? matching.first.flatMap({ first in
@@ -65,7 +69,8 @@ struct ExplainCommand: AsyncParsableCommand {
             return
         }
         guard !matching.isEmpty else {
-            if explainKey() { return }
+            let isKey = explainKey()
+            if isFeature || isKey || explainLanguage() { return }
             throw unknown(library)
         }
         if let clause = Clause.named(subject) {
@@ -104,6 +109,7 @@ struct ExplainCommand: AsyncParsableCommand {
             FindingCode.allCases.map(\.rawValue) + Clause.all.map(\.name)
             + Set(library.contracts.map(\.id))
             + Language.allCases.flatMap(\.reference.names)
+            + Language.allCases.map(\.rawValue) + Feature.allCases.map(\.rawValue)
         let near = Suggestion.nearest(to: subject, among: known)
         return Failure(
             .nothingSelected,
@@ -112,18 +118,61 @@ struct ExplainCommand: AsyncParsableCommand {
         )
     }
 
-    /// Every key of that name, each with the way to it from the top of its file.
+    /// What a backend that has it does, how a profile says that one has it not, and what is not
+    /// asked then.
+    private func explainFeature(_ library: ContractLibrary) -> Bool {
+        guard let feature = Feature(rawValue: subject) else { return false }
+        Terminal.output("\(feature.rawValue)  (feature of a backend)\n")
+        let without = "features: {except: [\(feature.rawValue)]}"
+        show([
+            ("meaning", feature.meaning),
+            ("without", without + (feature.isPolicy ? ", if it is meant" : "")),
+        ])
+        var ids: [String] = []
+        for contract in library.contracts where contract.allNeeds.contains(feature) {
+            if !ids.contains(contract.id) { ids.append(contract.id) }
+        }
+        show(ids.enumerated().map { ($0 == 0 ? "needed by" : "", $1) })
+        Terminal.output("\n")
+        return true
+    }
+
+    /// Every key of contracts, or of profiles, one below the other.
+    private func explainLanguage() -> Bool {
+        guard let language = Language(rawValue: subject) else { return false }
+        Terminal.output("Every key of a \(language.rawValue); 'assay explain KEY' tells more\n")
+        for place in language.reference.places {
+            let doc = place.key.doc.replacing("`", with: "")
+            let first = doc.prefix { $0 != "." && $0 != ";" }
+            let name = String(repeating: "  ", count: place.path.count) + (place.path.last ?? "")
+            let gap = String(repeating: " ", count: max(2, 30 - name.count))
+            Terminal.output((name + gap + first).prefix(100) + "\n")
+        }
+        return true
+    }
+
+    /// Every key of that name, each with the way to it from the top of its file; those that mean the
+    /// same are told together.
     private func explainKey() -> Bool {
-        var isFound = false
+        var meanings: [(places: [String], parts: [(label: String, text: String)])] = []
         for language in Language.allCases {
             for place in language.reference.places(named: subject) {
-                if isFound { Terminal.output("\n") }
-                isFound = true
-                Terminal.output("\(place.text)  (\(language.rawValue))\n")
-                show(language.reference.explanation(of: place))
+                let parts = language.reference.explanation(of: place)
+                let text = "\(place.text)  (\(language.rawValue))"
+                if let same = meanings.firstIndex(where: { $0.parts.elementsEqual(parts, by: ==) })
+                {
+                    meanings[same].places.append(text)
+                } else {
+                    meanings.append(([text], parts))
+                }
             }
         }
-        return isFound
+        for (index, meaning) in meanings.enumerated() {
+            if index > 0 { Terminal.output("\n") }
+            Terminal.output(meaning.places.map { $0 + "\n" }.joined())
+            show(meaning.parts)
+        }
+        return !meanings.isEmpty
     }
 
     private func explain(_ code: FindingCode) {

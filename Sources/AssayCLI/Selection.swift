@@ -6,7 +6,10 @@ internal import Phone
 struct Selection {
     let only: [String]
     let skip: [String]
+    /// The lowest level that runs, when a person said one.
     let level: Contract.Level?
+    /// The lowest level that runs unasked: a contract below it runs where a pattern is its very name.
+    var fallback: Contract.Level?
 
     /// The selected contracts; a pattern that selects nothing is an error.
     func apply(to contracts: [Contract]) throws -> [Contract] {
@@ -18,9 +21,13 @@ struct Selection {
         }
         let selected = contracts.filter(takes)
         guard !selected.isEmpty else {
+            let isLower = contracts.contains {
+                !hasLevel($0) && Selection(only: only, skip: skip, level: nil).takes($0)
+            }
             throw Failure(
                 .nothingSelected,
-                "the selection leaves no case of \(contracts.count); see 'assay list'"
+                "the selection leaves no case of \(contracts.count); "
+                    + (isLower ? "lower levels run with '--level may'" : "see 'assay list'")
             )
         }
         return selected
@@ -43,8 +50,18 @@ struct Selection {
     /// Whether the selection holds that contract, or that case of a search.
     func takes(_ contract: Contract) -> Bool {
         (only.isEmpty || only.contains { Self.matches($0, contract) })
-            && !skip.contains { Self.matches($0, contract) }
-            && (level.map { contract.level <= $0 } ?? true)
+            && !skip.contains { Self.matches($0, contract) } && hasLevel(contract)
+    }
+
+    private func hasLevel(_ contract: Contract) -> Bool {
+        guard let lowest = level ?? fallback else { return true }
+        if contract.level <= lowest { return true }
+        return level == nil && only.contains { isName($0, of: contract) }
+    }
+
+    /// Whether a pattern names that contract and no other.
+    private func isName(_ pattern: String, of contract: Contract) -> Bool {
+        (pattern + "/").hasPrefix(contract.id + "/") && Self.matches(pattern, contract)
     }
 
     /// A pattern names a clause, a case, a contract, or a folder of contracts; `*` stands for

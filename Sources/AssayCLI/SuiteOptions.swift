@@ -23,7 +23,7 @@ struct SelectionOptions: ParsableArguments {
     @Option(name: .long, help: Setting.contracts.help)
     var contracts: [String] = []
 
-    /// - Parameter fallback: The level when neither --level nor --only says anything.
+    /// - Parameter fallback: The level when --level says nothing; --only may name what lies below.
     /// - Returns: The selection that the flags describe.
     /// - Throws: A failure of usage for a level that does not exist.
     func selection(fallback: Contract.Level? = nil) throws -> Selection {
@@ -37,8 +37,7 @@ struct SelectionOptions: ParsableArguments {
             }
             return level
         }
-        let level = parsed ?? (only.isEmpty ? fallback : nil)
-        return Selection(only: only, skip: skip, level: level)
+        return Selection(only: only, skip: skip, level: parsed, fallback: fallback)
     }
 
     /// What finds the same contracts again.

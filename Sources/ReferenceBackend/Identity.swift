@@ -8,6 +8,7 @@ enum Identity {
         var welcome = Identity.welcome
         var unite = Identity.unite
         var leave = Identity.leave
+        var holder = Identity.holder
     }
 
     /// Ids that RevenueCat blocks or that only a programming error produces, and over-long ones, are
@@ -74,13 +75,36 @@ enum Identity {
         for id in event.transferredTo { try store.link(db, id, to: targetID) }
         for id in event.transferredFrom {
             if let source = try store.user(db, known: id)?.id, source != targetID {
-                try store.move(db, from: source, to: targetID)
+                let holder = try store.policies.identity.holder(db, targetID, event.timestamp)
+                try store.move(db, from: source, to: holder, until: event.timestamp)
+                try db.execute(
+                    sql: "INSERT INTO transfers (source, target, asOf) VALUES (?, ?, ?) "
+                        + "ON CONFLICT DO NOTHING",
+                    arguments: [source, targetID, event.timestamp]
+                )
             }
         }
     }
 
-    /// What moved is not where it came from any more.
-    static func leave(_ db: Database, _ source: Int64) throws {
-        try db.execute(sql: "DELETE FROM subscriptions WHERE userID = ?", arguments: [source])
+    /// Who holds what that person bought at that moment: the transfers since then took it along,
+    /// although it is told after them (S-09, S-17).
+    static func holder(_ db: Database, of userID: Int64, since moment: Int64) throws -> Int64 {
+        var (holder, moment) = (userID, moment)
+        while let transfer = try Row.fetchOne(
+            db,
+            sql: "SELECT target, asOf FROM transfers WHERE source = ? AND asOf > ? ORDER BY asOf",
+            arguments: [holder, moment]
+        ) {
+            (holder, moment) = (transfer["target"], transfer["asOf"])
+        }
+        return holder
+    }
+
+    /// What moved is not where it came from any more; what came after that moment stays.
+    static func leave(_ db: Database, _ source: Int64, until moment: Int64) throws {
+        try db.execute(
+            sql: "DELETE FROM subscriptions WHERE userID = ? AND asOf <= ?",
+            arguments: [source, moment]
+        )
     }
 }

@@ -11,14 +11,35 @@ struct ProbeRoutes: Sendable {
     struct Policy: Sendable {
         var isAnonymous = ProbeRoutes.isAnonymous
         var describe = ProbeRoutes.describe
+        var view = ProbeRoutes.view
     }
 
     func add(to router: Router<BasicRequestContext>) {
         router.post("test/accounts") { request, _ in try await createAccount(request) }
         router.post("test/fault") { _, _ in try await fail(true) }
         router.delete("test/fault") { _, _ in try await fail(false) }
-        router.get("test/users/:id") { _, context in try await user(context) }
-        router.get("test/subscriptions/:id") { _, context in try await subscription(context) }
+        let view = store.policies.probes.view
+        router.get("test/users/:id") { _, context in
+            let id = JSON.pathID(context)
+            return try await view(.user, id) { try await user(of: id) }
+        }
+        router.get("test/subscriptions/:id") { _, context in
+            let id = JSON.pathID(context)
+            return try await view(.subscription, id) { try await subscription(of: id) }
+        }
+    }
+
+    enum View: Hashable, Sendable {
+        case user, subscription
+    }
+
+    /// Every answer is made anew: one that was kept would outlive the event that changes it (S-10).
+    static func view(
+        _ kind: View,
+        of id: String,
+        make: @Sendable () async throws -> Response
+    ) async throws -> Response {
+        try await make()
     }
 
     /// Lets every change of what people own fail, in the middle of its transaction, or mends it.
@@ -51,8 +72,7 @@ struct ProbeRoutes: Sendable {
         return JSON.response(.created, ["accountId": body.accountId])
     }
 
-    private func user(_ context: BasicRequestContext) async throws -> Response {
-        let id = JSON.pathID(context)
+    private func user(of id: String) async throws -> Response {
         let found = try await store.pool.read { db -> (User, String?)? in
             guard let user = try store.user(db, known: id) else { return nil }
             return (user, try accounts.owner(db, of: user.id))
@@ -77,8 +97,7 @@ struct ProbeRoutes: Sendable {
 
     /// The best production subscription, one that gives access before one that ended last; what
     /// Purchasely granted counts as well.
-    private func subscription(_ context: BasicRequestContext) async throws -> Response {
-        let id = JSON.pathID(context)
+    private func subscription(of id: String) async throws -> Response {
         let now = Store.now()
         let found = try await store.pool.read { db -> ([Subscription], [Grant])? in
             guard let userID = try store.user(db, known: id)?.id else { return nil }

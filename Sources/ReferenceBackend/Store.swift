@@ -48,6 +48,14 @@ struct Store: Sendable {
                 table.column("beganAt", .integer).notNull()
                 table.primaryKey(["userID", "productID", "isSandbox"])
             }
+            // Who gave everything to whom, and when: what was bought before comes along, however
+            // late it is told (S-17).
+            try db.create(table: "transfers") { table in
+                table.column("source", .integer).notNull().references("users", onDelete: .cascade)
+                table.column("target", .integer).notNull().references("users", onDelete: .cascade)
+                table.column("asOf", .integer).notNull()
+                table.primaryKey(["source", "asOf"])
+            }
             // What Purchasely granted; the holder is part of the key, so that both orders of a
             // transfer end alike (P-07).
             try db.create(table: "grants") { table in
@@ -141,24 +149,35 @@ extension Store {
             sql: "UPDATE aliases SET userID = ? WHERE userID = ?",
             arguments: [userID, otherID]
         )
+        for side in ["source", "target"] {
+            try db.execute(
+                sql: "UPDATE OR IGNORE transfers SET \(side) = ? WHERE \(side) = ?",
+                arguments: [userID, otherID]
+            )
+        }
         if other.source == User.safetyNet {
             try db.execute(sql: "DELETE FROM users WHERE id = ?", arguments: [otherID])
         }
     }
 
-    /// Moves purchases; where both have the product, the newer description stays.
-    func move(_ db: Database, from source: Int64, to target: Int64) throws {
+    /// Moves what was known at a moment; where both have the product, the newer description stays.
+    func move(
+        _ db: Database,
+        from source: Int64,
+        to target: Int64,
+        until moment: Int64 = .max
+    ) throws {
         for var subscription in try Subscription.fetchAll(
             db,
-            sql: "SELECT * FROM subscriptions WHERE userID = ?",
-            arguments: [source]
+            sql: "SELECT * FROM subscriptions WHERE userID = ? AND asOf <= ?",
+            arguments: [source, moment]
         ) {
             let existing = try fetch(db, target, subscription.productID, subscription.isSandbox)
             subscription.userID = target
             if let existing, existing.asOf >= subscription.asOf { continue }
             try subscription.save(db, onConflict: .replace)
         }
-        try policies.identity.leave(db, source)
+        try policies.identity.leave(db, source, moment)
     }
 
     func fetch(

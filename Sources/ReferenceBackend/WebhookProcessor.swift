@@ -118,9 +118,13 @@ struct WebhookProcessor: Sendable {
         _ event: WebhookEvent,
         _ subscribers: [String: Subscriber]
     ) throws {
-        guard let user = try Identity.resolve(store, db, event), let userID = user.id,
+        guard let user = try Identity.resolve(store, db, event), let buyer = user.id,
             let productID = event.productID
         else { return }
+        // What RevenueCat is asked for has moved already.
+        let userID =
+            reader == nil
+            ? try store.policies.identity.holder(db, buyer, event.timestamp) : buyer
         let isSandbox = policy.isApart(event)
         let known = try store.fetch(db, userID, productID, isSandbox)
         let isStale = policy.isStale(event, known)
@@ -144,7 +148,8 @@ struct WebhookProcessor: Sendable {
             try subscription.save(db, onConflict: .replace)
         }
         guard unlocks else { return }
-        try Notification.announce(store, db, event, to: user, isStale: isStale)
+        // To somebody who has given it away it is no news.
+        try Notification.announce(store, db, event, to: user, isStale: isStale || userID != buyer)
     }
 
     /// TEST, informational and unknown types are acknowledged and change nothing (S-08, S-18).

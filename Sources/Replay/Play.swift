@@ -157,6 +157,7 @@ struct Play: Sendable {
             }
             killer = nil
         case .deliver(let delivery): await deliver(delivery)
+        case .look(let user): await probe([user])
         case .restart(let restart):
             await awaitDisturbance()
             await self.restart(restart)

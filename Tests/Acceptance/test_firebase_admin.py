@@ -1,11 +1,13 @@
-"""The official firebase-admin SDK, unmodified, against the Firebase fake."""
+"""The official firebase-admin SDK, unmodified, against the Firebase fake: as emulator, and with
+tokens whose signatures it checks."""
 
 import os
 import unittest
 
 import firebase_admin
 import requests
-from firebase_admin import auth, exceptions
+from firebase_admin import _token_gen, _user_mgt, auth, credentials, exceptions
+from google.oauth2.credentials import Credentials
 
 from serving import Serving
 
@@ -146,6 +148,59 @@ class FirebaseAdmin(unittest.TestCase):
         self.assertEqual(requests.get(verify).json()["authEmulator"]["email"], "l@example.com")
         self.assertTrue(auth.get_user("link").email_verified)
         self.assertIn("mode=signIn", auth.generate_sign_in_with_email_link("new@x.y", settings))
+
+
+class Anybody(credentials.Base):
+    """What a backend's tests sign in with: the fake takes any token for an administrator's."""
+
+    def get_credential(self):
+        return Credentials("owner")
+
+
+class SignedTokens(unittest.TestCase):
+    """The README's way: the SDK's own addresses are set from what a started backend is given."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.serving = Serving("--set", "firebase.tokens=rs256", "--firebase-project", PROJECT)
+        cls.base = cls.serving.urls["firebase"]
+        cls.before = (_token_gen.ID_TOKEN_CERT_URI, _user_mgt.UserManager.ID_TOOLKIT_URL)
+        account = "securetoken@system.gserviceaccount.com"
+        _token_gen.ID_TOKEN_CERT_URI = f"{cls.base}/robot/v1/metadata/x509/{account}"
+        _user_mgt.UserManager.ID_TOOLKIT_URL = cls.base + "/identitytoolkit.googleapis.com/v1"
+        cls.app = firebase_admin.initialize_app(Anybody(), options={"projectId": PROJECT},
+                                                name="signed")
+
+    @classmethod
+    def tearDownClass(cls):
+        firebase_admin.delete_app(cls.app)
+        _token_gen.ID_TOKEN_CERT_URI, _user_mgt.UserManager.ID_TOOLKIT_URL = cls.before
+        status, errors = cls.serving.stop()
+        assert status == 0, errors
+
+    def sign_up(self):
+        url = self.base + "/identitytoolkit.googleapis.com/v1/accounts:signUp?key=k"
+        return requests.post(url, json={}, timeout=30).json()
+
+    def verify(self, token, **options):
+        return auth.verify_id_token(token, app=self.app, clock_skew_seconds=5, **options)
+
+    def test_signatures_are_checked(self):
+        self.assertNotIn("FIREBASE_AUTH_EMULATOR_HOST", os.environ)
+        user = self.sign_up()
+        self.assertEqual(self.verify(user["idToken"])["uid"], user["localId"])
+        head, claims, signature = user["idToken"].split(".")
+        for forged in ["A" * len(signature), "", signature[:-4] + "AAAA"]:
+            with self.assertRaises(auth.InvalidIdTokenError):
+                self.verify(f"{head}.{claims}.{forged}")
+
+    def test_sessions_are_looked_up(self):
+        user = self.sign_up()
+        decoded = self.verify(user["idToken"], check_revoked=True)
+        auth.update_user(user["localId"], valid_since=decoded["iat"] + 1, app=self.app)
+        with self.assertRaises(auth.RevokedIdTokenError):
+            self.verify(user["idToken"], check_revoked=True)
+        self.verify(user["idToken"])
 
 
 if __name__ == "__main__":

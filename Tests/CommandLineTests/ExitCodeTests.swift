@@ -324,12 +324,34 @@ struct ExitCodeTests {
         #expect(try await Program.run(["explain", "e204"]).output.contains("effect-count"))
         #expect(try await Program.run(["explain", "S-17"]).output.contains("transfer"))
         #expect(try await Program.run(["explain", Self.duplicate]).output.contains("like: once"))
+        let feature = try await Program.run(["explain", "subscriber-reads"])
+        #expect(feature.output.contains("features: {except: [subscriber-reads]}"))
+        #expect(feature.output.contains("revenuecat/retry/customer-cannot-be-read"))
+        let folder = try await Program.run(["explain", "firebase"])
+        #expect(folder.output.contains("feature of a backend"))
+        #expect(folder.output.contains("F-01"), "a folder of that name is told as well")
+        let keys = try await Program.run(["explain", "profile"])
+        #expect(keys.output.contains("    except"))
+        #expect(keys.output.split(separator: "\n").allSatisfy { $0.count <= 100 })
         let unknown = try await Program.run(["explain", "E240"])
         #expect(unknown.status == 4)
         let lint = try await Program.run(["lint"])
         #expect(lint.status == 0)
         #expect(lint.output.contains("no errors"))
         #expect(try await Program.run(["lint", "--schema", "contract"]).output.contains("$schema"))
+    }
+
+    @Test func `what a backend may do is asked by its name or its level`() async throws {
+        let target = ["verify", "--target", "http://127.0.0.1:1", "--only"]
+        let folder = try await Program.run(target + ["revenuecat/retry/push-empty*"])
+        #expect(folder.status == 4)
+        #expect(folder.errors.contains("lower levels run with '--level may'"))
+        let level = try await Program.run(
+            target + ["revenuecat/retry/push-empty*", "--level", "may"]
+        )
+        #expect(level.status == 6, "nobody listens there")
+        let name = try await Program.run(target + ["revenuecat/retry/push-empty-id"])
+        #expect(name.status == 6)
     }
 
     @Test func `send prints what it would send`() async throws {

@@ -110,6 +110,7 @@ struct TwinTests {
             .provider(ProviderPlan(provider: .oneSignal, answers: [.reset])),
             everywhere: nil
         ),
+        Row("a look, so that its views are fresh", .look(user: "ada"), everywhere: nil),
         Row("a restart", .restart(Restart(signal: .kill)), everywhere: nil),
         Row("new keys at Firebase", .rotateKeys, everywhere: nil),
         Row("a kill", .killAtCall(party: .oneSignal, position: 1), everywhere: nil),

@@ -30,6 +30,7 @@ extension Clause {
                 "access stays on until an EXPIRATION comes, even long after the end",
                 "SUBSCRIPTION_PAUSED ends access at once",
                 "a temporary grant or an extension leaves the old end",
+                "an answer that was kept from before the event goes on being given",
             ],
             build:
                 "Store the dates; compute access when it is asked for: now < max(expiry, grace "
@@ -135,6 +136,8 @@ extension Clause {
                 "the winner gets access and the loser keeps it, or nobody has it",
                 "only the first of several losers is looked at",
                 "a winner who is not known yet is not created",
+                "a purchase that is told after its transfer stays with the loser",
+                "a view of the winner or the loser is kept from before",
             ],
             build:
                 "Handle TRANSFER before the lookup of the user; move the rows in one transaction, "

@@ -30,6 +30,7 @@ extension Clause {
                 "the registration overwrites 'source', or makes a second user",
                 "users are made for 'null', 'undefined' or ids of other forms",
                 "two events at once make two users, or one of them fails",
+                "\"nobody of that id\" is kept, and answered after somebody is there",
             ],
             build: "INSERT … ON CONFLICT DO NOTHING with 'source = webhook' in the event's "
                 + "transaction, then go on as for a known user.",

@@ -7,6 +7,8 @@ package enum Step: Hashable, Codable, Sendable {
     /// Somebody made this account, by which people sign in.
     case createAccount(String)
     case deliver(Delivery)
+    /// Every probe is asked about this user, and the answers are not judged.
+    case look(user: String)
     /// Requests of the app; several are released at the same moment.
     case call([Call])
     /// A request of the app, written out, with the answer it must get.

@@ -11,7 +11,9 @@ extension Judge {
             $0.code == .effectMissing || $0.code == .effectCount && !$0.isFinal
         }
         guard open.count == findings.count else { return findings }
-        let enough = max(pause * 3, evidence.profile.patience * 2)
+        let enough =
+            evidence.profile.patience
+            + max(pause * (RunRecord.growthMax + 1), evidence.profile.patience)
         let seconds = (enough.milliseconds + 999) / 1000
         return [
             Finding(
@@ -74,8 +76,15 @@ extension Judge {
 }
 
 extension RunRecord {
+    /// How many times longer than the pause before it the next one may be.
+    fileprivate static let growthMax: Int64 = 5
+
     /// The pause before the last attempt of a call that the backend made more than once, when that
-    /// attempt failed; nil when the last call did not fail, or was the only one of its kind.
+    /// attempt failed and another one may follow.
+    ///
+    /// Nil when the last call did not fail, or was the only one of its kind, or when nothing followed
+    /// for so much longer than the pause before it that the backend has given up: pauses double at
+    /// most places, and hardly anywhere does one grow to five times the one before.
     package var pauseOfFailedRetry: Duration? {
         let calls = exchanges.filter { $0.from == .backend && $0.request.method != "GET" }
         guard let last = calls.last, last.hasFailed else { return nil }
@@ -83,7 +92,9 @@ extension RunRecord {
             $0.to == last.to && $0.request.method == last.request.method
                 && $0.request.target == last.request.target && $0.hasFailed
         }
-        return earlier.map { .microseconds(last.invoked - $0.invoked) }
+        guard let earlier, let seen = exchanges.last?.invoked else { return nil }
+        let pause = last.invoked - earlier.invoked
+        return seen - last.invoked > pause * Self.growthMax ? nil : .microseconds(pause)
     }
 }
 

@@ -41,7 +41,15 @@ package enum Language: String, CaseIterable, Sendable {
                     This page is generated from the grammar, which also reads profiles and makes \
                     `contracts/profile.schema.json`: it is changed there.
                     """
-            )
+            ) + """
+
+                ## Features
+
+                What `features: {except: […]}` takes; whatever needs one of them is left unproven. \
+                `assay explain FEATURE` names the contracts that do.
+
+                \(Feature.table)
+                """
         }
     }
 }

@@ -12,7 +12,8 @@ package struct CasePlan: Hashable, Codable, Sendable {
     package init(_ contract: Contract, given: [Step] = [], steps: [Step]) {
         self.contract = contract
         let users = contract.users
-        let all = contract.given + given + steps
+        let periods = Periods(of: contract)
+        let all = periods.applied(to: contract.given + given + steps)
         subject = RunPlan(
             steps: all,
             users: users,
@@ -23,7 +24,11 @@ package struct CasePlan: Hashable, Codable, Sendable {
         subject.values = contract.values
         subject.givenCount = contract.given.count + given.count
         twin = contract.expectation.relation.map {
-            var plan = RunPlan(steps: Twin.steps(of: contract, $0), users: users, observes: true)
+            var plan = RunPlan(
+                steps: periods.applied(to: Twin.steps(of: contract, $0)),
+                users: users,
+                observes: true
+            )
             plan.values = contract.values
             plan.givenCount = Twin.givenCount(of: contract, $0)
             return plan

@@ -57,6 +57,21 @@ extension Defect {
                 header == nil || correct(header, body, key, ageMax)
             }
         },
+        Defect(
+            "signature-over-new-json",
+            "the signature is checked over letters that a JSON library has escaped anew",
+            breaks: "S-01",
+            "S-08"
+        ) {
+            let correct = $0.authenticity.isSigned
+            $0.authenticity.isSigned = { header, body, key, ageMax in
+                let escaped = String(decoding: body, as: UTF8.self).utf16.map { unit in
+                    unit < 128
+                        ? String(UnicodeScalar(UInt8(unit))) : String(format: "\\u%04x", unit)
+                }
+                return correct(header, Data(escaped.joined().utf8), key, ageMax)
+            }
+        },
         Defect("signature-age-ignored", "an old signature passes for ever", breaks: "S-01") {
             $0.authenticity.ageMax = .max
         },

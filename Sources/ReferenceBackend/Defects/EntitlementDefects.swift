@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Hummingbird
 internal import NIOConcurrencyHelpers
 
 /// What an event means: defects of the effect table.
@@ -23,6 +24,24 @@ extension Defect {
                 return last.withLockedValue { $0[key] }.map(begin.contains)
                     ?? correct(subscription, now)
             }
+        },
+        Defect(
+            "view-kept",
+            "a kept answer is forgotten when somebody buys or renews, and never else",
+            breaks: "S-10",
+            "S-17"
+        ) {
+            $0.keepsViews { event in
+                let buys = ["INITIAL_PURCHASE", "RENEWAL"].contains(event.type)
+                return buys ? [event.appUserID].compactMap { $0 } : []
+            }
+        },
+        Defect(
+            "view-kept-after-transfer",
+            "a kept answer is forgotten by its app_user_id, which a TRANSFER does not have",
+            breaks: "S-17"
+        ) {
+            $0.keepsViews { [$0.appUserID].compactMap { $0 } }
         },
         Defect("expiry-ignored", "access ends only when an event says so", breaks: "S-10", "S-12") {
             $0.entitlement.givesAccess = { subscription, _ in !subscription.hasEnded }
@@ -304,4 +323,23 @@ extension Defect {
             }
         },
     ]
+}
+
+extension Policies {
+    /// Answers about subscriptions are kept until an event forgets some of them.
+    fileprivate mutating func keepsViews(
+        until forgotten: @escaping @Sendable (WebhookEvent) -> [String]
+    ) {
+        let kept = NIOLockedValueBox<[String: Response]>([:])
+        probes.view = { kind, id, make in
+            guard kind == .subscription else { return try await make() }
+            if let response = kept.withLockedValue({ $0[id] }) { return response }
+            let response = try await make()
+            kept.withLockedValue { $0[id] = response }
+            return response
+        }
+        afterApplying { _, event in
+            kept.withLockedValue { for id in forgotten(event) { $0[id] = nil } }
+        }
+    }
 }

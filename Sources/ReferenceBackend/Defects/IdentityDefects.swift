@@ -1,6 +1,7 @@
 internal import GRDB
 internal import HTTPTypes
 internal import Hummingbird
+internal import NIOConcurrencyHelpers
 
 /// Who is meant: defects of aliases, unknown users and transfers.
 extension Defect {
@@ -30,7 +31,7 @@ extension Defect {
             breaks: "S-17",
             "A-07"
         ) {
-            $0.identity.leave = { _, _ in }
+            $0.identity.leave = { _, _, _ in }
         },
         Defect(
             "transfer-leaves-cancelled",
@@ -45,6 +46,20 @@ extension Defect {
             breaks: "S-17"
         ) {
             $0.moves("expiresAt IS NOT NULL")
+        },
+        Defect(
+            "transfer-forgotten",
+            "a purchase that arrives after its TRANSFER stays where it was bought",
+            breaks: "S-17"
+        ) {
+            $0.identity.holder = { _, userID, _ in userID }
+        },
+        Defect(
+            "transfer-takes-all",
+            "a TRANSFER that comes late takes what was bought after it as well",
+            breaks: "S-17"
+        ) {
+            $0.onReading { event, _ in if event.type == "TRANSFER" { event.timestamp = .max } }
         },
         Defect("transfer-first-only", "TRANSFER moves from the first id only", breaks: "S-17") {
             $0.onReading { event, _ in
@@ -87,6 +102,23 @@ extension Defect {
             let correct = $0.route.failed
             $0.route.failed = { ($0 as? Strictness)?.response ?? correct($0) }
         },
+        Defect(
+            "unknown-user-kept",
+            "that nobody has an id is remembered, and answered after somebody has it",
+            breaks: "S-21"
+        ) {
+            let missing = NIOLockedValueBox<[String: Response]>([:])
+            $0.probes.view = { kind, id, make in
+                if kind == .user, let response = missing.withLockedValue({ $0[id] }) {
+                    return response
+                }
+                let response = try await make()
+                if kind == .user, response.status == .notFound {
+                    missing.withLockedValue { $0[id] = response }
+                }
+                return response
+            }
+        },
         Defect("anonymous-ignored", "events of anonymous customers are dropped", breaks: "A-01") {
             $0.onReading { event, _ in
                 if event.appUserID?.hasPrefix("$RCAnon") == true { event.type = "IGNORED" }
@@ -107,10 +139,10 @@ extension Defect {
 extension Policies {
     /// Transfers take along what fulfils a condition of `subscriptions` and leave the rest behind.
     fileprivate mutating func moves(_ condition: String) {
-        identity.leave = { db, source in
+        identity.leave = { db, source, moment in
             try db.execute(
-                sql: "DELETE FROM subscriptions WHERE userID = ? AND \(condition)",
-                arguments: [source]
+                sql: "DELETE FROM subscriptions WHERE userID = ? AND asOf <= ? AND \(condition)",
+                arguments: [source, moment]
             )
         }
     }

@@ -205,4 +205,24 @@ struct JudgeTests {
         #expect(waited.findings.first?.remedy.contains("'patience: 30s'") == true)
         #expect(plain.findings.first?.actual.contains("waiting") == false)
     }
+
+    @Test(
+        "a backend that is silent for much longer than it paused before has given up",
+        arguments: [
+            ([0, 1_000], 1_500, 1_000), ([0, 1_000], 6_000, 1_000), ([0, 1_000], 6_001, nil),
+            ([0, 1_000, 3_000], 12_000, 2_000), ([0, 1_000, 3_000], 13_001, nil), ([0], 500, nil),
+        ] as [([Int64], Int64, Int64?)]
+    )
+    func givesUp(attempts: [Int64], lastLook: Int64, pause: Int64?) {
+        var look = EvidenceBuilder.probe(["access": true])
+        look.invoked = lastLook * 1000
+        let calls = attempts.map { milliseconds in
+            var push = EvidenceBuilder.push(to: "ada")
+            push.invoked = milliseconds * 1000
+            push.outcome = .answered(HTTPMessage.Response(503))
+            return push
+        }
+        let record = builder().with { $0.subject = calls + [look] }.evidence.subject
+        #expect(record.pauseOfFailedRetry == pause.map { .milliseconds($0) })
+    }
 }

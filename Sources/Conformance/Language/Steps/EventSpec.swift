@@ -62,9 +62,11 @@ package struct EventSpec: Hashable, Codable, Sendable {
     package var reason: String?
     /// When the event was generated, relative to the start of the run.
     package var time: Duration = .zero
-    /// Start of the period, relative to the start of the run; by default the time of the event.
+    /// Start of the period, relative to the start of the run; by default that of the period which
+    /// the event is about, see `Periods`.
     package var purchased: Duration?
-    /// End of the period, relative to the start of the run; by default 30 days after its start.
+    /// End of the period, relative to the start of the run; by default that of the period which the
+    /// event is about, or 30 days after its start.
     package var expires: Duration?
     /// Never ends: `expiration_at_ms` is null.
     package var isLifetime = false
@@ -185,7 +187,7 @@ extension EventSpec {
             \.purchased,
             .moment,
             "When the period began, relative to the start of the run.",
-            fallback: "the time of the event"
+            fallback: "that of the purchase or renewal before it which it is about, else its time"
         )
         Field<EventSpec>.expires
         Field.optional(
@@ -206,7 +208,9 @@ extension Field where Owner == EventSpec {
             .either([.duration, .null]),
             "When the period ends, relative to the start of the run; `null`: never."
         )
-        shape.fallback = "30 days after its start"
+        shape.fallback =
+            "that of its period, else 30 days after its start; of what has ended or was refunded, a "
+            + "minute before the event"
         return Field(
             shape,
             read: { node, spec, reader in

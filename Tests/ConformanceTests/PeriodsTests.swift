@@ -1,0 +1,110 @@
+import Conformance
+import Testing
+
+/// What happens within a period carries its dates (RevenueCat fact sheet, section 3).
+@Suite("Periods")
+struct PeriodsTests {
+    private static func event(
+        _ type: String,
+        at time: Duration,
+        _ change: (inout EventSpec) -> Void = { _ in }
+    ) -> Step {
+        var spec = EventSpec(type: type, user: "ada")
+        spec.time = time
+        change(&spec)
+        return .deliver(Delivery(name: type, subject: .event(spec)))
+    }
+
+    private static let day = Duration.seconds(86_400)
+
+    /// The dates of the last step, in the judged run and in its twin.
+    private static func dates(
+        _ steps: [Step],
+        _ relation: Expectation.Relation = .undisturbed
+    ) -> [EventSpec] {
+        var contract = EvidenceBuilder(
+            expectation: EvidenceBuilder.expectation(relation)
+        ).contract
+        (contract.given, contract.steps) = (Array(steps.dropLast()), steps.suffix(1))
+        let plan = CasePlan(contract)
+        return [plan.subject.steps, plan.twin?.steps ?? []].compactMap { steps in
+            guard case .deliver(let delivery) = steps.last, case .event(let spec) = delivery.subject
+            else { return nil }
+            return spec
+        }
+    }
+
+    private static let purchase = event("INITIAL_PURCHASE", at: day * -40) {
+        $0.expires = day * -10
+    }
+    private static let renewal = event("RENEWAL", at: day * -10) {
+        $0.purchased = day * -9
+        $0.expires = day * 20
+    }
+
+    @Test(
+        "what happens within a period names it",
+        arguments: [
+            "CANCELLATION", "UNCANCELLATION", "BILLING_ISSUE", "PRODUCT_CHANGE",
+            "SUBSCRIPTION_PAUSED", "SUBSCRIPTION_EXTENDED", "REFUND_REVERSED",
+        ]
+    )
+    func inside(type: String) {
+        let specs = Self.dates([Self.purchase, Self.renewal, Self.event(type, at: Self.day * -1)])
+        #expect(specs.count == 2)
+        for spec in specs {
+            #expect(spec.purchased == Self.day * -9)
+            #expect(spec.expires == Self.day * 20)
+        }
+    }
+
+    @Test func `an event of before the renewal names the period before it`() {
+        let specs = Self.dates([
+            Self.renewal, Self.purchase, Self.event("CANCELLATION", at: Self.day * -20),
+        ])
+        #expect(specs.map(\.purchased) == [Self.day * -40, Self.day * -40])
+        #expect(specs.map(\.expires) == [Self.day * -10, Self.day * -10])
+    }
+
+    @Test func `what is over ends with its event, and began with its period`() {
+        let refund = Self.event("CANCELLATION", at: Self.day * -1) {
+            $0.reason = "CUSTOMER_SUPPORT"
+        }
+        for step in [refund, Self.event("EXPIRATION", at: Self.day * -1)] {
+            for spec in Self.dates([Self.renewal, step]) {
+                #expect(spec.purchased == Self.day * -9)
+                #expect(spec.expires == nil)
+            }
+        }
+    }
+
+    @Test func `what never ends is cancelled as such`() {
+        let once = Self.event("NON_RENEWING_PURCHASE", at: Self.day * -2) { $0.isLifetime = true }
+        let specs = Self.dates([once, Self.event("REFUND_REVERSED", at: Self.day * -1)])
+        #expect(specs.map(\.isLifetime) == [true, true])
+    }
+
+    @Test func `dates that are said stay, and what begins a period has its own`() {
+        let said = Self.event("CANCELLATION", at: .zero) {
+            $0.purchased = .seconds(1)
+            $0.expires = .seconds(2)
+        }
+        #expect(Self.dates([Self.renewal, said]).map(\.purchased) == [.seconds(1), .seconds(1)])
+        #expect(Self.dates([Self.purchase, Self.renewal]).map(\.expires).first == Self.day * 20)
+        let another = Self.event("RENEWAL", at: .zero)
+        #expect(Self.dates([Self.purchase, another]).map(\.purchased) == [nil, nil])
+    }
+
+    @Test(
+        "another person's, product's, store's or environment's period is another",
+        arguments: [
+            { $0.user = "bob" }, { $0.product = "premium_yearly" }, { $0.store = "PLAY_STORE" },
+            { $0.environment = "SANDBOX" }, { $0.time = day * -50 },
+        ] as [@Sendable (inout EventSpec) -> Void]
+    )
+    func others(change: @Sendable (inout EventSpec) -> Void) {
+        let event = Self.event("CANCELLATION", at: Self.day * -1, change)
+        let specs = Self.dates([Self.purchase, Self.renewal, event])
+        #expect(specs.map(\.purchased) == [nil, nil])
+    }
+}
