@@ -1,7 +1,7 @@
 internal import GRDB
 
 /// One user's purchase of one product, as the newest event described it.
-struct Subscription: Codable, FetchableRecord, PersistableRecord, Sendable {
+struct Subscription: Codable, Hashable, FetchableRecord, PersistableRecord, Sendable {
     static let databaseTableName = "subscriptions"
 
     var userID: Int64

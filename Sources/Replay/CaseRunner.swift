@@ -170,15 +170,22 @@ final class CaseRunner: Sendable {
         @Sendable func evidence(_ record: RunRecord) -> CaseEvidence {
             CaseEvidence(plan: plan, subject: record, twins: twins, profile: profile, sight: sight)
         }
-        var subject = await executor.run(
-            plan.subject,
-            in: Self.nextName(state, options.nonce),
-            sight: sight,
-            within: plan.contract.expectation.within ?? .seconds(60)
-        ) { record in
-            let findings = Judge.judge(evidence(record)).findings
-            return Judge.mayImprove(findings) ? .mayImprove : .settled
-        }
+        var run = plan.subject
+        var subject: RunRecord
+        repeat {
+            subject = await executor.run(
+                run,
+                in: Self.nextName(state, options.nonce),
+                sight: sight,
+                within: plan.contract.expectation.within ?? .seconds(60)
+            ) { record in
+                let findings = Judge.judge(evidence(record)).findings
+                return Judge.mayImprove(findings) ? .mayImprove : .settled
+            }
+            // Whoever was too slow for an end gets more time before it, as far as that goes.
+            run.soon = (run.soon ?? RunPlan.soonest) * 3
+        } while subject.isOverTooSoon && run.soon ?? .zero <= RunPlan.latestSoon
+            && !Task.isCancelled
         if let exit = executor.backend.process?.exitText, !plan.subject.hasRestart {
             subject.backendExit = exit
         }
@@ -280,5 +287,11 @@ extension CaseEvidence {
             return record
         }
         return replacing(subject: thin(subject), twins: twins.map(thin))
+    }
+}
+
+extension RunRecord {
+    fileprivate var isOverTooSoon: Bool {
+        if case .overTooSoon = trouble { true } else { false }
     }
 }

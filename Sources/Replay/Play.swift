@@ -158,6 +158,7 @@ struct Play: Sendable {
             killer = nil
         case .deliver(let delivery): await deliver(delivery)
         case .look(let user): await probe([user])
+        case .pass(let delivery): await pass(delivery)
         case .restart(let restart):
             await awaitDisturbance()
             await self.restart(restart)

@@ -112,7 +112,8 @@ package final class RunExecutor: Sendable {
 
     /// A run of that plan before its first step.
     func open(_ plan: RunPlan, _ name: String, within: Duration) -> Play {
-        var play = Play(plan, in: name, within: within, of: self)
+        let timed = plan.timed(from: world.now - base)
+        var play = Play(timed, in: name, within: within, of: self)
         play.expectEvents()
         play.introduce()
         return play

@@ -47,7 +47,7 @@ struct NeedsTests {
         ("an event", event(), []), ("a registration", .register(user: "ada"), []),
         ("a name", .name(user: "ada", id: "x"), []),
         ("an event of Purchasely", purchasely, [.purchasely]), ("a crash", crash, [.restart]),
-        ("a look", .look(user: "ada"), [.subscription]),
+        ("time", .pass(delivery: "a"), []), ("a look", .look(user: "ada"), [.subscription]),
         ("a restart", .restart(Restart(signal: .kill)), [.restart]),
         ("a kill", .killAtCall(party: .oneSignal, position: 1), [.restart]),
         ("an account", .createAccount("home"), [.login]),

@@ -108,3 +108,42 @@ struct PeriodsTests {
         #expect(specs.map(\.purchased) == [nil, nil])
     }
 }
+
+/// Ends that come while a case goes on.
+@Suite("Soon")
+struct SoonTests {
+    private static func plan(_ change: (inout EventSpec) -> Void) -> RunPlan {
+        var spec = EventSpec(type: "INITIAL_PURCHASE", user: "ada")
+        change(&spec)
+        let delivery = Delivery(name: "a", subject: .event(spec))
+        return RunPlan(steps: [.deliver(delivery)], users: ["ada"], observes: true)
+    }
+
+    private static func spec(_ plan: RunPlan) -> EventSpec? {
+        guard case .event(let spec) = plan.deliveries.first?.subject else { return nil }
+        return spec
+    }
+
+    @Test func `soon is a moment after the beginning of the run`() {
+        let plan = Self.plan { $0.endsSoon = true }
+        #expect(plan.hasSoon)
+        let timed = plan.timed(from: .seconds(3600))
+        #expect(!timed.hasSoon)
+        #expect(Self.spec(timed)?.expires == .seconds(3600) + RunPlan.soonest)
+        #expect(Self.spec(timed)?.grace == nil)
+    }
+
+    @Test func `whoever is slow gets more time`() {
+        var plan = Self.plan { $0.graceEndsSoon = true }
+        plan.soon = .seconds(27)
+        let timed = plan.timed(from: .seconds(10))
+        #expect(Self.spec(timed)?.grace == .seconds(37))
+        #expect(Self.spec(timed)?.expires == nil)
+    }
+
+    @Test func `what has its own moments stays as it is`() {
+        let plan = Self.plan { $0.expires = .seconds(5) }
+        #expect(!plan.hasSoon)
+        #expect(plan.timed(from: .seconds(10)) == plan)
+    }
+}

@@ -79,6 +79,7 @@ struct TwinTests {
         Row("an event of Purchasely", purchasely(), everywhere: purchasely()),
         Row("a body of its own", body, everywhere: body),
         Row("bytes that are no JSON", raw, everywhere: raw),
+        Row("time", .pass(delivery: "b"), everywhere: .pass(delivery: "b")),
         Row("an event that the store told of", told, everywhere: told),
         Row("an event with a wrong secret", wrongSecret, everywhere: wrongSecret),
         Row("an event with a wrong signature", wrongSignature, everywhere: wrongSignature),

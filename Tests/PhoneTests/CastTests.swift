@@ -92,7 +92,7 @@ struct CastTests {
         .register(user: "ada"), .name(user: "ada", id: "i"), .createAccount("acc"),
         .deliver(Delivery(name: "d", subject: .event(EventSpec(type: "TEST", user: "ada")))),
         .deliver(Delivery(name: "t", subject: .told("RENEWAL"))),
-        .look(user: "ada"), .call([Call(name: "c", route: .register)]),
+        .look(user: "ada"), .pass(delivery: "d"), .call([Call(name: "c", route: .register)]),
         .request(AppRequest(name: "r", method: "GET", target: "/")),
         .provider(ProviderPlan(provider: .oneSignal, answers: [.reset])),
         .restart(Restart(signal: .kill)), .rotateKeys,

@@ -100,6 +100,33 @@ struct CaseRunnerTests {
         #expect(bench.backend.webhooks.count == 1)
     }
 
+    @Test(
+        "an end that comes before the answer is tried again with more time",
+        arguments: [
+            (1, 1, Verdict.passed), (4, 2, .passed), (20, 3, .passed), (40, 3, .inconclusive),
+        ]
+    )
+    func soon(seconds: Int, runs: Int, verdict: Verdict) throws {
+        let bench = Bench()
+        bench.backend.answer = { backend, arrival in
+            if arrival.event != nil { await backend.clock.pause(.seconds(seconds)) }
+            return nil
+        }
+        let purchase = SimulatedContracts.deliver("a") { delivery in
+            guard case .event(var spec) = delivery.subject else { return }
+            spec.endsSoon = true
+            delivery.subject = .event(spec)
+        }
+        var contract = Self.answersOnly("soon", [purchase, .pass(delivery: "a")])
+        contract.expectation.within = .seconds(100)
+        let outcome = try PlayedCases(bench: bench, contracts: [contract]).run()
+        let result = try #require(outcome["soon"])
+        #expect(result.verdict == verdict)
+        #expect(bench.backend.webhooks.count == runs)
+        #expect(result.seconds >= 3, "the end is waited for")
+        #expect(result.findings.map(\.code) == (verdict == .passed ? [] : [.disturbanceMissed]))
+    }
+
     @Test func `a failure keeps what was said, and what the backend wrote`() throws {
         let bench = Bench()
         bench.backend.outputText = "panic: no such column"

@@ -30,6 +30,7 @@ extension Clause {
                 "access stays on until an EXPIRATION comes, even long after the end",
                 "SUBSCRIPTION_PAUSED ends access at once",
                 "a temporary grant or an extension leaves the old end",
+                "access is decided when an event comes, and not when it is asked for",
                 "an answer that was kept from before the event goes on being given",
             ],
             build:

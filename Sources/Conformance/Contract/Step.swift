@@ -7,6 +7,8 @@ package enum Step: Hashable, Codable, Sendable {
     /// Somebody made this account, by which people sign in.
     case createAccount(String)
     case deliver(Delivery)
+    /// Real time passes until the end is over that this delivery told of.
+    case pass(delivery: String)
     /// Every probe is asked about this user, and the answers are not judged.
     case look(user: String)
     /// Requests of the app; several are released at the same moment.

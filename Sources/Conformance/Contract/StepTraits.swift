@@ -27,7 +27,8 @@ package struct StepTraits: Sendable {
 extension Demand {
     /// The kinds of steps that no phone takes part in.
     package enum BackendStep: String, Hashable, Sendable, CaseIterable {
-        case register, name, createAccount = "account", deliver, told, look, call, request, provider
+        case register, name, createAccount = "account", deliver, told, look, pass, call, request,
+            provider
         case restart, rotateKeys = "rotate-keys", killAtCall = "crash-points", accountChange
 
         /// A name stands for an id from then on, whoever plays.
@@ -44,6 +45,7 @@ extension Step {
         case .account(let user, let change): .change(of: user, change)
         case .deliver(let delivery): delivery.traits
         case .look(let user): .look(at: user)
+        case .pass(let delivery): .passing(delivery)
         case .call(let calls): Call.traits(of: calls)
         case .request(let request): request.traits
         case .provider(let plan): plan.traits

@@ -61,6 +61,8 @@ package enum Judge {
             case .pageUnusable(let text): (.setupFailed, "the page loads and reacts", text)
             case .disturbanceMissed(let text):
                 (.disturbanceMissed, "something to disturb in \(run)", text)
+            case .overTooSoon(let text):
+                (.disturbanceMissed, "an event is answered before what it tells of is over", text)
             }
         let remedy: String? =
             if case .pageUnusable = trouble {

@@ -218,8 +218,31 @@ extension Contract {
             )
         }
         checkSearch(at: location, &reader)
+        checkEnds(&reader)
         checkExpectation(keys, &reader)
         reader.errors += reader.names.errors(strangers: strangers ?? [])
+    }
+
+    private func checkEnds(_ reader: inout NodeReader) {
+        let places = StepPlaces(reader.places)
+        for (delivery, step) in endless {
+            reader.fail(
+                .conflict(
+                    "'\(delivery)' tells of no end that comes soon",
+                    remedy: "Write 'expires: soon' or 'grace: soon' in its event."
+                ),
+                at: places[step] ?? location
+            )
+        }
+        if hasSoon, expectation.relation != nil {
+            reader.fail(
+                .conflict(
+                    "what ends soon ends at another moment in a twin",
+                    remedy: "State what is expected under 'state', without 'like'."
+                ),
+                at: location
+            )
+        }
     }
 
     private func checkSearch(at location: SourceLocation, _ reader: inout NodeReader) {

@@ -59,7 +59,7 @@ package struct StepForm: Sendable {
 extension Step {
     /// Every way to write a step, in the order in which lists show them.
     package static let forms: [StepForm] = [
-        .register, .deliver, .look, .call, .request, .together, .restart,
+        .register, .deliver, .look, .pass, .call, .request, .together, .restart,
         .provider(.oneSignal), .provider(.revenueCat), .firebase, .account(.revoke),
         .account(.disable), .createAccount, .name, .app, .phone, .bridge, .backend, .store,
     ]

@@ -13,6 +13,7 @@ struct Periods: Sendable {
         var told: Duration
         var begins: Duration
         var ends: Duration?
+        var endsSoon: Bool?
         var isLifetime: Bool
     }
 
@@ -41,6 +42,7 @@ struct Periods: Sendable {
                 told: spec.time,
                 begins: spec.purchased ?? spec.time,
                 ends: spec.expires,
+                endsSoon: spec.endsSoon,
                 isLifetime: spec.isLifetime
             )
         }
@@ -66,8 +68,9 @@ struct Periods: Sendable {
         spec.purchased = period.begins
         // What is over or given back ends with its event, whatever was paid for.
         let isOver = spec.type == "EXPIRATION" || spec.reason == "CUSTOMER_SUPPORT"
-        if spec.expires == nil, !spec.isLifetime, !isOver {
+        if spec.expires == nil, spec.endsSoon == nil, !spec.isLifetime, !isOver {
             spec.expires = period.ends
+            spec.endsSoon = period.endsSoon
             spec.isLifetime = period.isLifetime
         }
         return spec

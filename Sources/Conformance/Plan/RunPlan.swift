@@ -13,6 +13,8 @@ package struct RunPlan: Hashable, Codable, Sendable {
     package var watch: Duration?
     /// Whether the run counts what nobody in it can be named for.
     package var countsFetches = false
+    /// How long after the run's beginning `soon` is; nil: as early as possible.
+    package var soon: Duration?
     /// What `{{some.NAME}}` stands for, where the contract says so.
     package var values: [String: JSONValue] = [:]
 

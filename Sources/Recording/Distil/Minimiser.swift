@@ -77,7 +77,8 @@ package enum Minimiser {
             case .request(let request): request.answer
             case .deliver(let delivery): delivery.answerPattern
             // Their answers are not described by a pattern.
-            case .register, .name, .createAccount, .look, .call, .provider, .restart, .rotateKeys,
+            case .register, .name, .createAccount, .look, .pass, .call, .provider, .restart,
+                .rotateKeys,
                 .killAtCall, .account, .phone:
                 nil
             }

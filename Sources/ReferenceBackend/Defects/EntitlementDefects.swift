@@ -26,6 +26,23 @@ extension Defect {
             }
         },
         Defect(
+            "access-decided-once",
+            "access is decided when an event comes, and stays until the next one",
+            breaks: "S-10",
+            "S-11",
+            "S-12"
+        ) {
+            let decided = NIOLockedValueBox<[Subscription: Bool]>([:])
+            let correct = $0.entitlement.givesAccess
+            $0.entitlement.givesAccess = { subscription, now in
+                decided.withLockedValue { decided in
+                    let answer = decided[subscription] ?? correct(subscription, now)
+                    decided[subscription] = answer
+                    return answer
+                }
+            }
+        },
+        Defect(
             "view-kept",
             "a kept answer is forgotten when somebody buys or renews, and never else",
             breaks: "S-10",

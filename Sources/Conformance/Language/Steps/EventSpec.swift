@@ -72,6 +72,13 @@ package struct EventSpec: Hashable, Codable, Sendable {
     package var isLifetime = false
     /// End of the grace period, relative to the start of the run.
     package var grace: Duration?
+    /// The period ends a little after the run begins, in real time; see `RunPlan.timed`.
+    package var endsSoon: Bool?
+    /// The grace period does.
+    package var graceEndsSoon: Bool?
+
+    /// What people write for a moment a little after the run begins.
+    package static let soon = "soon"
 
     package init(type: String, user: String?, product: String = "premium_monthly") {
         self.type = type
@@ -190,13 +197,7 @@ extension EventSpec {
             fallback: "that of the purchase or renewal before it which it is about, else its time"
         )
         Field<EventSpec>.expires
-        Field.optional(
-            "grace",
-            \.grace,
-            .moment,
-            "When the grace period ends, relative to the start of the run.",
-            fallback: "there is none"
-        )
+        Field<EventSpec>.grace
     }
 }
 
@@ -205,8 +206,9 @@ extension Field where Owner == EventSpec {
     fileprivate static var expires: Field {
         var shape = KeyShape(
             "expires",
-            .either([.duration, .null]),
-            "When the period ends, relative to the start of the run; `null`: never."
+            .either([.duration, .words([EventSpec.soon]), .null]),
+            "When the period ends, relative to the start of the run; `null`: never; `soon`: while the "
+                + "case goes on, so that `pass` can wait for it."
         )
         shape.fallback =
             "that of its period, else 30 days after its start; of what has ended or was refunded, a "
@@ -216,13 +218,40 @@ extension Field where Owner == EventSpec {
             read: { node, spec, reader in
                 if node.json.isNull {
                     spec.isLifetime = true
+                } else if node.json == .string(EventSpec.soon) {
+                    spec.endsSoon = true
                 } else {
                     spec.expires = reader.duration(node)
                 }
             },
             write: { spec in
-                spec.isLifetime
-                    ? .plain("null") : spec.expires.map { .plain($0.contractText) }
+                if spec.isLifetime { return .plain("null") }
+                return spec.endsSoon == true
+                    ? .plain(EventSpec.soon) : spec.expires.map { .plain($0.contractText) }
+            }
+        )
+    }
+
+    fileprivate static var grace: Field {
+        var shape = KeyShape(
+            "grace",
+            .either([.duration, .words([EventSpec.soon])]),
+            "When the grace period ends, relative to the start of the run; `soon`: while the case goes "
+                + "on, so that `pass` can wait for it."
+        )
+        shape.fallback = "there is none"
+        return Field(
+            shape,
+            read: { node, spec, reader in
+                if node.json == .string(EventSpec.soon) {
+                    spec.graceEndsSoon = true
+                } else {
+                    spec.grace = reader.duration(node)
+                }
+            },
+            write: { spec in
+                spec.graceEndsSoon == true
+                    ? .plain(EventSpec.soon) : spec.grace.map { .plain($0.contractText) }
             }
         )
     }

@@ -1,0 +1,34 @@
+internal import Conformance
+internal import FakeServers
+
+/// Time that passes in earnest: nothing but the clock ends what is waited for.
+extension Play {
+    /// So much later than an end is surely over, whoever counts in whole milliseconds.
+    private static let margin: Duration = .milliseconds(20)
+
+    mutating func pass(_ delivery: String) async {
+        guard let end = plan.ends(of: delivery).map({ run.base + $0 }) else {
+            trouble = .disturbanceMissed("'\(delivery)' tells of no end")
+            return
+        }
+        let rest = end - world.now
+        guard rest > .zero else {
+            trouble = .overTooSoon(
+                "'\(delivery)' and what came after it took \(-rest.milliseconds) ms longer than its "
+                    + "period"
+            )
+            return
+        }
+        await clock.pause(rest + Self.margin)
+    }
+}
+
+extension RunPlan {
+    /// When what that delivery tells of is over: its period, and its grace period where it has one.
+    fileprivate func ends(of delivery: String) -> Duration? {
+        for case .event(let spec) in deliveries.filter({ $0.name == delivery }).map(\.subject) {
+            return [spec.expires, spec.grace].compactMap { $0 }.max()
+        }
+        return nil
+    }
+}
