@@ -20,7 +20,8 @@ struct GrammarGenerator {
             case .backend:
                 [
                     "register", "deliver", "call", "request", "together", "restart", "onesignal",
-                    "revenuecat", "firebase", "revoke", "disable", "account", "name",
+                    "revenuecat", "firebase", "revoke", "disable", "account", "name", "look",
+                    "pass",
                 ]
             case .device: ["name", "app", "phone", "bridge", "backend"]
             case .any: nil
@@ -120,9 +121,16 @@ struct GrammarGenerator {
             quoted(["/a/b", "/event/price", "/a~1b/0", "/~0"].randomElement(using: &random))
         case .list(let element, let countMin): list(element, countMin)
         case .map(let key, let value, let range): map(key, value, range)
-        case .construct(let construct): LocatedNode(.mapping(entries(of: construct)), Self.place)
+        case .construct(let construct): whole(construct)
         case .either(let shapes): either(shapes)
         }
+    }
+
+    /// Nil when something cannot stand there that has to: nothing can be waited for yet.
+    private mutating func whole(_ construct: ConstructShape) -> LocatedNode? {
+        let entries = entries(of: construct)
+        let lacks = construct.keys.contains { $0.isRequired && !has($0.key, entries) }
+        return lacks ? nil : LocatedNode(.mapping(entries), Self.place)
     }
 
     private mutating func either(_ shapes: [Shape]) -> LocatedNode? {
@@ -253,6 +261,21 @@ struct GrammarGenerator {
     private mutating func settleContract(_ entries: inout [Entry]) {
         entries.removeAll { ["variants", "orders", "vary"].contains($0.key) }
         if !has("recorded", entries) { entries.removeAll { $0.key == "max-age" } }
+        settleEnds(&entries)
+    }
+
+    /// Nothing ends soon beside a twin, and only what ends soon is waited for.
+    private func settleEnds(_ entries: inout [Entry]) {
+        guard let steps = entries.first(where: { $0.key == "steps" }),
+            case .sequence(var nodes) = steps.value.content
+        else { return }
+        let hasTwin = entries.first { $0.key == "expect" }?.value["like"] != nil
+        if hasTwin { nodes = nodes.map { $0.replacing("soon", by: "17s") } }
+        let soon = nodes.filter { step in
+            ["expires", "grace"].contains { step["event"]?[$0]?.scalar == "soon" }
+        }.compactMap { $0["deliver"]?.scalar }
+        nodes.removeAll { $0["pass"]?.scalar.map { !soon.contains($0) } ?? false }
+        set("steps", LocatedNode(.sequence(nodes), Self.place), in: &entries)
     }
 
     private mutating func settleDelivery(_ entries: inout [Entry]) {
@@ -372,6 +395,25 @@ private func quoted(_ text: String?) -> LocatedNode {
 }
 
 extension LocatedNode {
+    fileprivate subscript(key: String) -> LocatedNode? {
+        guard case .mapping(let entries) = content else { return nil }
+        return entries.first { $0.key == key }?.value
+    }
+
+    /// The same with another word where that one stands under `expires` or `grace` of an event.
+    fileprivate func replacing(_ word: String, by other: String) -> LocatedNode {
+        guard case .mapping(let entries) = content else { return self }
+        let changed = entries.map { entry in
+            let isEnd = ["expires", "grace"].contains(entry.key) && entry.value.scalar == word
+            let value =
+                isEnd
+                ? LocatedNode(.scalar(other, isPlain: true), GrammarGenerator.place)
+                : entry.value.replacing(word, by: other)
+            return Entry(key: entry.key, keyLocation: entry.keyLocation, value: value)
+        }
+        return LocatedNode(.mapping(changed), GrammarGenerator.place)
+    }
+
     /// The same without places, so that two files can be compared.
     var unplaced: LocatedNode {
         switch content {
