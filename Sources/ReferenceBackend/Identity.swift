@@ -9,6 +9,7 @@ enum Identity {
         var unite = Identity.unite
         var leave = Identity.leave
         var holder = Identity.holder
+        var isOvertaken = Identity.isOvertaken
     }
 
     /// Ids that RevenueCat blocks or that only a programming error produces, and over-long ones, are
@@ -98,6 +99,16 @@ enum Identity {
             (holder, moment) = (transfer["target"], transfer["asOf"])
         }
         return holder
+    }
+
+    /// Whether its new holder has a newer description of the same purchase.
+    static func isOvertaken(
+        _ store: Store,
+        _ db: Database,
+        _ moved: Subscription
+    ) throws -> Bool {
+        let known = try store.fetch(db, moved.userID, moved.productID, moved.isSandbox)
+        return known.map { $0.asOf >= moved.asOf } ?? false
     }
 
     /// What moved is not where it came from any more; what came after that moment stays.

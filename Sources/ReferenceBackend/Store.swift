@@ -172,9 +172,8 @@ extension Store {
             sql: "SELECT * FROM subscriptions WHERE userID = ? AND asOf <= ?",
             arguments: [source, moment]
         ) {
-            let existing = try fetch(db, target, subscription.productID, subscription.isSandbox)
             subscription.userID = target
-            if let existing, existing.asOf >= subscription.asOf { continue }
+            if try policies.identity.isOvertaken(self, db, subscription) { continue }
             try subscription.save(db, onConflict: .replace)
         }
         try policies.identity.leave(db, source, moment)

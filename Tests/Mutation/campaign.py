@@ -237,17 +237,20 @@ def report(tried, every):
             counts["equivalent"] += 1
         else:
             counts[result["verdict"]] += 1
-            if result["verdict"] in ("survived", "inconclusive"):
+            if result["verdict"] == "survived":
                 survivors.append((mutant, result))
     for mutant, result in survivors:
         print(f"{mutant.id}  {result['verdict']:12} {mutant.operator:14} "
               f"backend.py:{mutant.line}  {mutant.function}")
         print(f"    - {mutant.before}\n    + {mutant.after}")
     told = counts["caught"] + counts["broken"]
+    # Exit 5 is no green build either: the probes of such a mutant show nothing.
+    red = told + counts["inconclusive"]
     judged = sum(counts.values()) - counts["not tried"] - counts["equivalent"]
     print("  ".join(f"{name} {count}" for name, count in sorted(counts.items())))
     if judged:
-        print(f"score {100 * told / judged:.1f} % of {judged} that can be seen")
+        print(f"told {100 * told / judged:.1f} %, not green {100 * red / judged:.1f} % of {judged} "
+              "that can be seen")
     for name in stale:
         print(f"equivalent.txt: there is no mutant {name} any more")
     return 1 if stale else 0

@@ -282,6 +282,39 @@ extension Defect {
                 subscription.willRenew = true
             }
         },
+        Defect(
+            "renewal-keeps-grace",
+            "RENEWAL leaves the grace period of the failed payment",
+            breaks: "S-13"
+        ) {
+            let correct = $0.entitlement.begin
+            $0.entitlement.begin = { subscription, event in
+                let grace = subscription.graceEndsAt
+                correct(&subscription, event)
+                if event.type == "RENEWAL" { subscription.graceEndsAt = grace }
+            }
+        },
+        Defect("refund-keeps-grace", "a refund leaves the grace period", breaks: "S-11") {
+            let correct = $0.entitlement.cancel
+            $0.entitlement.cancel = { subscription, event in
+                let grace = subscription.graceEndsAt
+                correct(&subscription, event)
+                subscription.graceEndsAt = grace
+            }
+        },
+        Defect(
+            "resubscription-keeps-flags",
+            "INITIAL_PURCHASE leaves the marks of the life before it",
+            breaks: "S-10"
+        ) {
+            let correct = $0.entitlement.begin
+            $0.entitlement.begin = { subscription, event in
+                let (renews, issue) = (subscription.willRenew, subscription.billingIssue)
+                correct(&subscription, event)
+                guard event.type == "INITIAL_PURCHASE" else { return }
+                (subscription.willRenew, subscription.billingIssue) = (renews, issue)
+            }
+        },
         Defect("sandbox-counts", "SANDBOX counts as PRODUCTION", breaks: "S-19") {
             $0.delivery.isApart = { _ in false }
         },

@@ -55,6 +55,20 @@ extension Defect {
             $0.identity.holder = { _, userID, _ in userID }
         },
         Defect(
+            "transfer-dropped-beside-other",
+            "a TRANSFER drops what the winner has something newer beside, whatever that is",
+            breaks: "S-17"
+        ) {
+            $0.identity.isOvertaken = { _, db, moved in
+                let latest = try Int64.fetchOne(
+                    db,
+                    sql: "SELECT max(asOf) FROM subscriptions WHERE userID = ?",
+                    arguments: [moved.userID]
+                )
+                return latest.map { $0 >= moved.asOf } ?? false
+            }
+        },
+        Defect(
             "transfer-takes-all",
             "a TRANSFER that comes late takes what was bought after it as well",
             breaks: "S-17"
