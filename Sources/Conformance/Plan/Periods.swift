@@ -67,8 +67,7 @@ struct Periods: Sendable {
         var spec = spec
         spec.purchased = period.begins
         // What is over or given back ends with its event, whatever was paid for.
-        let isOver = spec.type == "EXPIRATION" || spec.reason == "CUSTOMER_SUPPORT"
-        if spec.expires == nil, spec.endsSoon == nil, !spec.isLifetime, !isOver {
+        if spec.expires == nil, spec.endsSoon == nil, !spec.isLifetime, !spec.isOver {
             spec.expires = period.ends
             spec.endsSoon = period.endsSoon
             spec.isLifetime = period.isLifetime

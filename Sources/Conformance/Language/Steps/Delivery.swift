@@ -175,3 +175,20 @@ extension Delivery {
         return delivery
     }
 }
+
+extension Syntax where Value == String {
+    /// The name of a delivery that stands before.
+    static var earlierDelivery: Syntax {
+        Syntax(
+            .name(.delivery, .refers),
+            read: { node, reader in
+                guard let name = reader.text(node) else { return nil }
+                let known = reader.names.introduced(.delivery)
+                if known.contains(name) { return name }
+                reader.fail(.unknownDelivery(name, known: known), at: node.location)
+                return nil
+            },
+            write: { .text($0) }
+        )
+    }
+}

@@ -86,6 +86,9 @@ package struct EventSpec: Hashable, Codable, Sendable {
         self.product = product
     }
 
+    /// It tells of an end or takes money back: what it is about is over when it comes.
+    package var isOver: Bool { type == "EXPIRATION" || reason == "CUSTOMER_SUPPORT" }
+
     package var users: [String] { (user.map { [$0] } ?? []) + from + to }
 }
 

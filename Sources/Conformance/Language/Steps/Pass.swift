@@ -2,17 +2,7 @@
 extension StepForm {
     static let pass = StepForm(
         "pass",
-        Syntax(
-            .name(.delivery, .refers),
-            read: { node, reader in
-                guard let name = reader.text(node) else { return nil }
-                let known = reader.names.introduced(.delivery)
-                if known.contains(name) { return name }
-                reader.fail(.unknownDelivery(name, known: known), at: node.location)
-                return nil
-            },
-            write: { .text($0) }
-        ),
+        .earlierDelivery,
         "Time passes, for once in earnest, until the period or the grace period is over that this "
             + "delivery told of and that ends `soon`. Where the end came before the event was "
             + "answered, the case is played again with more time.",

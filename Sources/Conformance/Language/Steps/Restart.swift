@@ -81,17 +81,7 @@ struct RestartForm: Hashable, Sendable {
         Field.optional(
             "during",
             \.during,
-            Syntax(
-                .name(.delivery, .refers),
-                read: { node, reader in
-                    guard let name = reader.text(node) else { return nil }
-                    let known = reader.names.introduced(.delivery)
-                    if known.contains(name) { return name }
-                    reader.fail(.unknownDelivery(name, known: known), at: node.location)
-                    return nil
-                },
-                write: { .text($0) }
-            ),
+            .earlierDelivery,
             "The delivery in whose first attempt it is stopped.",
             fallback: "between the steps"
         )

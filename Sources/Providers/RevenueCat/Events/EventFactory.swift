@@ -230,8 +230,7 @@ package struct EventFactory: Sendable {
     private func expires(_ spec: EventSpec) -> Duration {
         if let expires = spec.expires { return expires }
         // Refunds and ended subscriptions lie in the past (fact sheet, section 3, rows 3 and 13).
-        let isOver = spec.type == "EXPIRATION" || spec.reason == "CUSTOMER_SUPPORT"
-        return isOver ? spec.time - .seconds(60) : purchased(spec) + .seconds(30 * 86_400)
+        return spec.isOver ? spec.time - .seconds(60) : purchased(spec) + .seconds(30 * 86_400)
     }
 
     /// None when the product maps to no entitlement; names of consumables begin with `coins`.
