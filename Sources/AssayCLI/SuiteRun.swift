@@ -162,22 +162,8 @@ struct SuiteRun: Sendable {
                 "\(unowned) effects named nobody of this run and were counted for no case"
             )
         }
-        if let note = Self.slowness(exchanges) { notes.append(note) }
+        if let note = Slowness.note(exchanges) { notes.append(note) }
         return notes
-    }
-
-    /// Every answer is waited for, so what is slow everywhere makes the run long and is no case's.
-    ///
-    /// Source: clause S-06.
-    private static func slowness(_ exchanges: [Exchange]) -> String? {
-        let times = exchanges.filter { $0.purpose == .sentinel }
-            .compactMap { exchange in exchange.completed.map { $0 - exchange.invoked } }.sorted()
-        guard !times.isEmpty, times[times.count / 2] > 1_000_000 else { return nil }
-        let seconds = Double(times[times.count / 2] / 100_000) / 10
-        return
-            "a plain purchase is answered after \(seconds) s: every case waits for it, and so does "
-            + "the sender, who gives up at 60 s and comes again (S-06); store the event, answer, "
-            + "and do the rest later"
     }
 
     static func now() -> Instant {

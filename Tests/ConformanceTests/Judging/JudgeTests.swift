@@ -225,4 +225,24 @@ struct JudgeTests {
         let record = builder().with { $0.subject = calls + [look] }.evidence.subject
         #expect(record.pauseOfFailedRetry == pause.map { .milliseconds($0) })
     }
+
+    @Test(
+        "a backend that is slow for most plain purchases is told so",
+        arguments: [
+            ([], nil), ([900], nil), ([1_000, 1_000], nil), ([20, 20, 5_000], nil),
+            ([20, 3_140, 5_000], "after 3.1 s"),
+        ] as [([Int64], String?)]
+    )
+    func slowness(milliseconds: [Int64], told: String?) {
+        let exchanges = milliseconds.map { time in
+            var purchase = EvidenceBuilder.delivery(invoked: 7_000, completed: 7_000 + time * 1000)
+            purchase.purpose = .sentinel
+            return purchase
+        }
+        // What a case itself waits for is its own affair.
+        let slow = EvidenceBuilder.delivery(completed: 50_000_000)
+        let note = Slowness.note(exchanges + [slow])
+        #expect((note == nil) == (told == nil))
+        if let told { #expect(note?.contains(told) == true) }
+    }
 }
