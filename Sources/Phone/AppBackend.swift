@@ -101,7 +101,7 @@ package struct AppBackend: Hashable, Sendable {
                 after: .zero
             )
         case .slow(let time): return .answered(usual(route, request, planned, ids), after: time)
-        case .ok, .otherID, .claimed, .recovered:
+        case .ok, .otherID, .noID, .nullID, .undefinedID, .claimed, .recovered:
             return .answered(usual(route, request, planned, ids), after: .zero)
         }
     }
@@ -123,7 +123,10 @@ package struct AppBackend: Hashable, Sendable {
             let id = planned == .otherID ? "another-" + text("id") : text("id")
             return HTTPMessage.Response(
                 200,
-                json: answer(at: profile.endpoints["register"]?.answerID ?? places["id"], id)
+                json: answer(
+                    at: profile.endpoints["register"]?.answerID ?? places["id"],
+                    planned.unusableID ?? .string(id)
+                )
             )
         case "login":
             let account = text("account")
@@ -138,7 +141,10 @@ package struct AppBackend: Hashable, Sendable {
                 action = "claimed"
             }
             idByAccount[account] = id
-            var body = answer(at: profile.endpoints["login"]?.answerID, id)
+            var body = answer(
+                at: profile.endpoints["login"]?.answerID,
+                planned.unusableID ?? .string(id)
+            )
             body.set(JSONPointer(tokens: ["action"]), to: .string(action))
             return HTTPMessage.Response(200, json: body)
         default:
@@ -153,9 +159,21 @@ package struct AppBackend: Hashable, Sendable {
         }
     }
 
-    private func answer(at place: JSONPointer?, _ id: String) -> JSONValue {
+    private func answer(at place: JSONPointer?, _ id: JSONValue?) -> JSONValue {
         var body = JSONValue.object(["ok": true])
-        body.set(place ?? JSONPointer(tokens: ["appUserId"]), to: .string(id))
+        if let id { body.set(place ?? JSONPointer(tokens: ["appUserId"]), to: id) }
         return body
+    }
+}
+
+extension AppBackendPlan.Answer {
+    /// What an answer names instead of an id: `.some(nil)` nothing at all; nil: it names an id.
+    fileprivate var unusableID: JSONValue?? {
+        switch self {
+        case .noID: .some(nil)
+        case .nullID: .some(.some(.null))
+        case .undefinedID: .some(.some("undefined"))
+        case .ok, .status, .reset, .never, .slow, .otherID, .claimed, .recovered: nil
+        }
     }
 }

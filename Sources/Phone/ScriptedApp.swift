@@ -195,10 +195,16 @@ package struct ScriptedApp: Sendable {
         flows.contains { if case .global(name, _, _) = $0.wait { true } else { false } }
     }
 
+    /// Functions by which the native side tells how a purchase ended (section 6.1).
+    static let callbacks: Set<String> = [
+        "onRevenueCatPurchase", "onRevenueCatResult", "iapSuccess",
+    ]
+
+    /// Whether the window has a function of that name.
+    func has(_ function: String) -> Bool { policy.callbacks(self).contains(function) }
+
     private mutating func called(_ name: String, _ arguments: [JSONValue], at now: Int64) {
-        guard ["onRevenueCatPurchase", "onRevenueCatResult", "iapSuccess"].contains(name) else {
-            return
-        }
+        guard has(name) else { return }
         policy.purchased(&self, arguments, now)
     }
 

@@ -139,8 +139,7 @@ extension ScriptedApp {
         case .paywall: paywall(flow, at: now)
         case .pause:
             guard wait != nil else {
-                // Half a second, and twice as long each time.
-                flow.wait = .time(now + 500 << min(flow.tries, 4))
+                flow.wait = .time(now + policy.pause(flow.tries))
                 return false
             }
         case .retry: return retry(&flow, after: wait, at: now)

@@ -17,9 +17,7 @@ extension ScriptedApp {
         }
         let answer = answers.removeValue(forKey: number)
         let returned = answer?.body["appUserId"]?.string
-        if (200..<300).contains(answer?.status ?? 0), let returned,
-            ClientTimeline.isUsable(returned)
-        {
+        if (200..<300).contains(answer?.status ?? 0), let returned, policy.isSomebody(returned) {
             flow.id = returned
             flow.vaultID = returned == id ? id : nil
         } else {
@@ -83,6 +81,7 @@ extension ScriptedApp {
     func mayTakeOver(_ flow: Flow) -> Bool { storage.account == nil || flow.agrees }
 
     mutating func take(_ flow: Flow) {
+        if policy.forgetsAccess(self, flow) { hasAccess = false }
         id = flow.id
         storage.currentID = flow.id
         if let account = flow.account { storage.account = account }

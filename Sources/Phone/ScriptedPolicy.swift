@@ -61,8 +61,12 @@ extension ScriptedApp {
         }
         var platform = App.platform
         var isConfirmed = App.isConfirmed
+        /// Half a second, and twice as long each time (C-13).
+        var pause: @Sendable (Int) -> Int64 = { 500 << min($0, 4) }
         var keepPending: @Sendable (inout App, String) -> Void = { $0.keepPending($1) }
         var tryAgain: @Sendable (inout App, Int64) -> Void = { $0.tryAgain(at: $1) }
+        /// Only the id that counts now; the others are nobody's any more (C-11).
+        var isCurrent: @Sendable (App, String) -> Bool = { $1 == ($0.id ?? $1) }
         /// What the backend knows already is not told again.
         var isWanted: @Sendable (App, String) -> Bool = { $0.registeredID != $1 }
         var concludeRetry: @Sendable (inout App, Int, String, Int64) -> Void = {
@@ -85,8 +89,14 @@ extension ScriptedApp {
         var foundNothing: @Sendable (inout App, inout Flow) -> Void = { $0.foundNothing(&$1) }
         var mayTakeOver: @Sendable (App, Flow) -> Bool = { $0.mayTakeOver($1) }
         var take: @Sendable (inout App, Flow) -> Void = { $0.take($1) }
+        /// What was unlocked for one person is not the next one's (C-30).
+        var forgetsAccess: @Sendable (App, Flow) -> Bool = { $0.id != $1.id }
+        /// An answer that names nobody is a login that failed (C-27).
+        var isSomebody: @Sendable (String) -> Bool = { ClientTimeline.isUsable($0) }
 
         // Selling.
+        /// Installed before anything can be sold (C-24).
+        var callbacks: @Sendable (App) -> Set<String> = { _ in App.callbacks }
         var isOpening: @Sendable (App) -> Bool = { $0.isOpening }
         var mayOpen: @Sendable (App) -> Bool = { $0.mayOpen }
         /// The id that everybody has (C-17).

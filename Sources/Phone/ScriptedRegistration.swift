@@ -50,8 +50,9 @@ extension ScriptedApp {
     mutating func retry(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
         guard let current = flow.id ?? storage.pending.last else { return true }
         guard case .answer(let number, _)? = wait else {
-            // Only the id that counts now; the others are nobody's any more.
-            guard current == (id ?? current), policy.isWanted(self, current) else { return true }
+            guard policy.isCurrent(self, current), policy.isWanted(self, current) else {
+                return true
+            }
             flow.id = current
             flow.wait = call("register", policy.registration(self, current, "retry"), at: now)
             return false

@@ -143,6 +143,7 @@ package struct ScriptedStage<World: PhoneSurroundings>: Sendable {
         case .assign(let name, let value):
             await change(phone, number) { $0.handle(.assigned(name, value), at: $1) }
         case .call(let name, let arguments):
+            world.write(.called(name, exists: page.app.has(name)), on: phone, at: time)
             await change(phone, number) { $0.handle(.called(name, arguments), at: $1) }
         case .answer(let call, let route, let sequence, let outcome):
             world.complete(sequence, outcome, at: time)
@@ -321,7 +322,11 @@ extension ScriptedStage: PhonePerformer {
         if let refusal = world.carryOut(act) { fail(refusal) }
     }
 
-    package mutating func settle(after action: AppAction) async { await settle() }
+    /// A start that fails is left to its retries: whoever uses the phone does not wait for the last.
+    package mutating func settle(after action: AppAction) async {
+        guard action.name.isLaunch || action.name == .reload else { return await settle() }
+        await run(until: now + world.profile.app.startup.milliseconds + 500)
+    }
 
     package mutating func settle(after act: PhoneChange.Act) async { await settle() }
 }

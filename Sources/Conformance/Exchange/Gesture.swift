@@ -1,10 +1,26 @@
 /// What a person did with an app, or what befell its page.
 package struct Gesture: Hashable, Sendable {
-    /// `upgrade`, `kill`, `wait`: an act by the contract's name for it, or one of the two below.
+    /// What stands behind a name that no act of a person has.
+    package enum Kind: String, Hashable, Sendable {
+        /// `upgrade`, `kill`, `wait`: an act by the contract's name for it.
+        case act
+        /// The page told of an error of its own.
+        case pageError = "page-error"
+        /// The first script of a document could run.
+        case pageStarted = "page-started"
+        /// The scripts of a document have run, as far as they were part of it.
+        case pageLoaded = "page-loaded"
+        /// The native side called a function of the page.
+        case called
+        /// The page called something that is no route of the profile.
+        case strayCall = "stray-call"
+    }
+
     package var name: String
-    /// The selector of an element that was to be tapped and was not there.
+    /// The selector of an element that was to be tapped and was not there, or the function that was
+    /// to be called and was not.
     package var missing: String?
-    /// What the page told of an error of its own.
+    /// What the page told of an error of its own, what was called, or where the page called.
     package var text: String?
 
     package init(_ name: String, missing: String? = nil, text: String? = nil) {
@@ -13,15 +29,27 @@ package struct Gesture: Hashable, Sendable {
         self.text = text
     }
 
-    /// The page told of an error of its own.
-    package static func pageError(_ text: String) -> Gesture {
-        Gesture(errorName, text: text)
+    private init(_ kind: Kind, missing: String? = nil, text: String? = nil) {
+        self.init(kind.rawValue, missing: missing, text: text)
     }
 
-    /// The first script of a page could run.
-    package static let pageStarted = Gesture("page-started")
+    package static func pageError(_ text: String) -> Gesture { Gesture(.pageError, text: text) }
 
-    package var isPageError: Bool { name == Self.errorName }
+    package static let pageStarted = Gesture(.pageStarted)
 
-    private static let errorName = "page-error"
+    package static let pageLoaded = Gesture(.pageLoaded)
+
+    /// - Parameters:
+    ///   - function: Its name on the window.
+    ///   - exists: Whether the page has it.
+    package static func called(_ function: String, exists: Bool) -> Gesture {
+        Gesture(.called, missing: exists ? nil : function, text: function)
+    }
+
+    /// - Parameter request: Method and target.
+    package static func strayCall(_ request: String) -> Gesture {
+        Gesture(.strayCall, text: request)
+    }
+
+    package var kind: Kind { Kind(rawValue: name) ?? .act }
 }

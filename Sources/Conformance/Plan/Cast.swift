@@ -185,6 +185,9 @@ private struct Reading {
         if performer == .liveApp, cast.apps[.accounts]?.supports(demand) == true {
             return "Let the launch leave 'runs: despia' out, or leave this out."
         }
+        if performer == .page(hasOwnBackend: true), demand == .gesture(.purchase) {
+            return "Leave 'backend: own' out, so that a model that hears of purchases answers."
+        }
         if performer == nil, case .bridge = demand { return "Launch an app that runs on Despia." }
         if Performer.scriptedApp.supports(demand) {
             return "Only a scenario without a backend can have it: leave out what the backend "

@@ -59,6 +59,7 @@ package enum Demand: Hashable, Sendable {
     /// The kinds of `AppBackendPlan.Answer`.
     package enum BackendAnswer: String, Hashable, Sendable, CaseIterable {
         case ok, status, reset, never, slow, otherID = "other-id", claimed, recovered
+        case noID = "no-id", nullID = "null-id", undefinedID = "undefined-id"
 
         init(_ answer: AppBackendPlan.Answer) {
             self =
@@ -69,6 +70,9 @@ package enum Demand: Hashable, Sendable {
                 case .never: .never
                 case .slow: .slow
                 case .otherID: .otherID
+                case .noID: .noID
+                case .nullID: .nullID
+                case .undefinedID: .undefinedID
                 case .claimed: .claimed
                 case .recovered: .recovered
                 }

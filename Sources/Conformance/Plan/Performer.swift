@@ -53,7 +53,10 @@ package enum Performer: Hashable, Sendable {
 
     private func supports(_ act: AppAction.Name) -> Bool {
         switch act {
-        case .launch, .purchase, .restore, .logout, .refresh: isOnDespia || self == .accountApp
+        case .launch, .restore, .logout, .refresh: isOnDespia || self == .accountApp
+        // Nobody tells a page's own backend of what was bought in the browser.
+        case .purchase:
+            isOnDespia && self != .page(hasOwnBackend: true) || self == .accountApp
         case .signUp, .signIn, .google, .forgotPassword, .deleteAccount: self == .accountApp
         case .launchTwice, .reload, .kill, .upgrade, .upgradeTwice, .login, .status, .callback,
             .wait:
@@ -84,7 +87,8 @@ package enum Performer: Hashable, Sendable {
         switch answer {
         case .ok, .status, .reset, .never, .slow: isOnDespia
         // What a real backend answers is its own affair.
-        case .otherID, .claimed, .recovered: isOnDespia && self != .liveApp
+        case .otherID, .noID, .nullID, .undefinedID, .claimed, .recovered:
+            isOnDespia && self != .liveApp
         }
     }
 
@@ -100,11 +104,12 @@ package enum Performer: Hashable, Sendable {
     private func supports(_ promise: ClientPromise) -> Bool {
         switch promise {
         // It is told from how much of the phone's time lies between two commands.
-        case .readsInTurn: isOnDespia && self != .liveApp
+        case .readsInTurn, .backsOff: isOnDespia && self != .liveApp
         case .silent, .usableIDs, .lockedFirst, .writtenFirst, .aliased, .oneIdentity,
             .registersHonestly, .registersOnce, .wholeRegistrations, .steadyDevice,
             .registeredBeforePaywall, .onePurchaser, .gated, .singlePaywall, .encoded, .sameID,
-            .steadyID, .unchanged, .loginNamesCurrent, .unguessable, .privateVault, .unbroken:
+            .steadyID, .unchanged, .loginNamesCurrent, .unguessable, .privateVault, .unbroken,
+            .calledBack, .resolvesOnce, .unlocksFirst:
             isOnDespia
         }
     }

@@ -67,6 +67,16 @@ package enum ClientDefect: String, Sendable, CaseIterable {
     case readsAtOnce = "reads-at-once"
     case emailInVault = "email-in-vault"
     case keyOfWindow = "key-of-window"
+    case callbacksLate = "callbacks-late"
+    case resolvesTwice = "resolves-twice"
+    case paywallEncodedTwice = "paywall-encoded-twice"
+    case unlocksLate = "unlocks-late"
+    case staleRetry = "stale-retry"
+    case accessInherited = "access-inherited"
+    case adoptsUnflagged = "adopts-unflagged"
+    case loginOfNobody = "login-of-nobody"
+    case oneSaleOnly = "one-sale-only"
+    case hotRetries = "hot-retries"
 
     /// What it does, in one line.
     package var summary: String { facts.summary }
@@ -142,6 +152,17 @@ package enum ClientDefect: String, Sendable, CaseIterable {
         case .readsAtOnce: ("two reads of one key go out at once", ["C-34"], nil)
         case .emailInVault: ("the account's address lies in the vault", ["C-35"], nil)
         case .keyOfWindow: ("a key of the vault is a name of the window", ["C-35"], nil)
+        case .callbacksLate: ("callbacks are installed by the first paywall", ["C-24"], nil)
+        case .resolvesTwice: ("a page starts twice", ["C-33"], nil)
+        case .paywallEncodedTwice: ("a paywall's id is encoded twice", ["C-21"], nil)
+        case .unlocksLate: ("a logout opens the lock after it wrote the id", ["C-30"], nil)
+        case .staleRetry: ("a retry registers who has logged out", ["C-11"], nil)
+        case .accessInherited: ("what one person unlocked stays for the next", ["C-30"], nil)
+        case .adoptsUnflagged:
+            ("an anonymous id that is not marked as one is adopted", ["C-06"], nil)
+        case .loginOfNobody: ("whatever a login answers is an id", ["C-27"], nil)
+        case .oneSaleOnly: ("after a cancel no paywall opens again", ["C-19"], nil)
+        case .hotRetries: ("retries follow each other without growing pauses", ["C-13"], nil)
         case .keepsLock: ("a logout leaves the lock as it is", ["C-30"], nil)
         case .neverUnlocks: ("a confirmed purchase is never asked for", ["C-23"], nil)
         case .gateShut: ("no paywall ever opens", ["C-16"], nil)

@@ -26,6 +26,12 @@ extension ClientDefect {
                 app.storage.switchingTo = nil
             }
         },
+        .unlocksLate: {
+            $0.logout.removeAll { $0 == .unlock }
+            $0.logout.insert(.unlock, at: $0.logout.count - 1)
+        },
+        .accessInherited: { $0.forgetsAccess = { _, _ in false } },
+        .loginOfNobody: { $0.isSomebody = { _ in true } },
         .restoreClears: { $0.foundNothing = { app, flow in flow.id = app.ids.uuid() } },
         .restoreReplacesAccount: { $0.mayTakeOver = { _, _ in true } },
         .emailInVault: {

@@ -34,6 +34,22 @@ extension ClientDefect {
                 app.output.append(.error("TypeError: cannot read properties of undefined"))
             }
         },
+        .callbacksLate: {
+            let correct = $0.callbacks
+            $0.callbacks = { app in app.isPaywallOpen ? correct(app) : [] }
+        },
+        .paywallEncodedTwice: {
+            let correct = $0.buyer
+            $0.buyer = { app in correct(app).percentEncoded }
+        },
+        .oneSaleOnly: {
+            let correct = $0.purchased
+            $0.purchased = { app, arguments, now in
+                let wasOpen = app.isPaywallOpen
+                correct(&app, arguments, now)
+                if arguments.first?["cancelled"] == true { app.isPaywallOpen = wasOpen }
+            }
+        },
         .neverUnlocks: { $0.learnAccess = { _, _ in } },
         .productIdentifier: { $0.product = { $0["productIdentifier"]?.string } },
         .silenceIsFree: { $0.withoutActive = { _ in "none" } },

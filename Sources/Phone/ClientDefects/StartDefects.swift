@@ -105,6 +105,17 @@ extension ClientDefect {
             let correct = $0.key
             $0.key = { role, keys in role == .lock ? "status" : correct(role, keys) }
         },
+        .resolvesTwice: {
+            let correct = $0.mayStart
+            $0.mayStart = { app, now in
+                guard correct(&app, now) else { return false }
+                app.flows.append(ScriptedApp.Flow(app.policy.start, at: now))
+                return true
+            }
+        },
+        .adoptsUnflagged: { $0.isNamed = { entry, _ in entry["isAnonymous"] != true } },
+        .staleRetry: { $0.isCurrent = { _, _ in true } },
+        .hotRetries: { $0.pause = { _ in 300 } },
         .unencoded: { $0.encoded = { $0 } },
         .encodedTwice: { $0.encoded = { $0.percentEncoded.percentEncoded } },
         .readsRaw: { $0.decoded = { $0 } },

@@ -230,7 +230,7 @@ struct LiveSurroundings: PhoneSurroundings {
         case .never: return (-1, .never)
         case .status(let status): lost = status
         case .slow(let time): delay = time
-        case .ok, .otherID, .claimed, .recovered: break
+        case .ok, .otherID, .noID, .nullID, .undefinedID, .claimed, .recovered: break
         }
         if let id = values["id"] { world.know([id], namespace: namespace.name) }
         let (sequence, outcome) = await send(

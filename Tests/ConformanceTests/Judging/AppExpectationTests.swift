@@ -64,15 +64,15 @@ struct AppExpectationTests {
     }
 
     private static let commands: [(AppExpectation.Command, [FindingCode])] = [
-        (command("setvault", 4...4), []),
-        (command("setvault", 5...9), [.commandMissing]),
-        (command("setvault", 0...3), [.commandUnwanted]),
+        (command("setvault", 5...5), []),
+        (command("setvault", 6...9), [.commandMissing]),
+        (command("setvault", 0...4), [.commandUnwanted]),
         (command("revenuecat", 1...1), []),
         (command("revenuecat://launchPaywall", 1...1), []),
         (command("revenuecat://purchase", 1...1), [.commandMissing]),
         (command("launchPaywall", 1...1), [.commandMissing]),
         (command("setvault", 3...3) { $0.role = .id }, []),
-        (command("setvault", 1...1) { $0.role = .lock }, []),
+        (command("setvault", 2...2) { $0.role = .lock }, []),
         (command("setvault", 1...1) { $0.value = second }, []),
         (command("setvault", 1...1) { $0.value = "nobody" }, [.commandMissing]),
         (command("setvault", 1...1) { ($0.role, $0.value) = (.id, "true") }, [.commandMissing]),
@@ -103,7 +103,7 @@ struct AppExpectationTests {
         var story = PhoneStory.day
         story.expected.commands = [Self.command("setvault", 0...0)]
         let unwanted = try #require(ClientRule.findings(in: story.evidence()).first)
-        #expect(unwanted.isFinal && unwanted.evidence.count == 4)
+        #expect(unwanted.isFinal && unwanted.evidence.count == 5)
         #expect(unwanted.location == Self.place)
         story.expected.commands = [Self.command("setvault", 9...9)]
         let missing = ClientRule.findings(in: story.evidence())
@@ -211,7 +211,7 @@ struct AppExpectationTests {
     // MARK: Time and number
 
     @Test(
-        "the budget of a start begins with the first script",
+        "the budget of a start begins when the scripts have run",
         arguments: [
             (5000, nil, true), (5001, nil, false), (5001, 1, true), (9000, 4000, true),
             (9001, 4000, false),
@@ -220,7 +220,7 @@ struct AppExpectationTests {
     func startup(sent: Int64, began: Int64?, isInTime: Bool) {
         var story = PhoneStory()
         story.gesture("launch", at: 0)
-        if let began { story.gesture("page-started", at: began) }
+        if let began { story.gesture("page-loaded", at: began) }
         story.register(first, at: sent, until: sent + 60_000)
         story.expected.isBounded = true
         #expect(story.codes() == (isInTime ? [] : [.startTooSlow]))

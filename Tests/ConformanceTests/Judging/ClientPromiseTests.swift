@@ -116,6 +116,14 @@ struct ClientPromiseTests {
         .breaks(.unbroken, .pageBroken, "an error of the page") {
             $0.pageError("x is not a function", at: 2600)
         },
+        .breaks(.calledBack, .pageBroken, "there is no function to call") {
+            $0.drop(2520)
+            $0.called("onRevenueCatPurchase", exists: false, at: 2520)
+        },
+        .breaks(.calledBack, .disturbanceMissed, "nobody called") { $0.drop(2520) },
+        .keeps(.calledBack, "one of two functions is enough") {
+            $0.called("iapSuccess", exists: false, at: 2521)
+        },
         .keeps(.unbroken, "a tap that found nothing is no error of the page") {
             $0.gesture("upgrade", at: 2600, missing: "#buy")
         },
@@ -559,8 +567,68 @@ extension ClientPromiseTests {
             $0.login(current: first, at: 3010, until: nil)
             $0.command(Bridge.paywall(third), at: 4100)
         },
+        .keeps(.gated, "a tap while the login goes on") {
+            $0.gesture("upgrade", at: 3050)
+            $0.command(Bridge.paywall(second), at: 3200)
+        },
+        .breaks(.gated, .disturbanceMissed, "a tap when all is over proves nothing") {
+            $0.gesture("upgrade", at: 3300)
+        },
+        .breaks(.gated, .disturbanceMissed, "a login that calls nobody is no login") {
+            $0.drop(3010, 3150)
+            $0.gesture("upgrade", at: 3050)
+        },
+        .keeps(.gated, "what a page registers when it has loaded itself anew is its start") {
+            $0.pageStarted(at: 4110)
+            $0.gesture("upgrade", at: 4020)
+            $0.register(third, at: 4200, until: 4400)
+            $0.command(Bridge.paywall(third), at: 4300)
+        },
         .keeps(.gated, "another phone's paywall") {
             $0.command(Bridge.paywall(first), at: 3050, on: "second")
+        },
+        .breaks(.resolvesOnce, .commandUnwanted, "a page asks twice who its user is") {
+            $0.command("readvault://?key=app_user_id", at: 40, reply: 20)
+        },
+        .keeps(.resolvesOnce, "what was written is read back") {
+            $0.command("readvault://?key=app_user_id", at: 68, reply: 20)
+        },
+        .keeps(.resolvesOnce, "a read that got no answer is tried again") {
+            $0.command("readvault://?key=app_user_id", at: 2)
+        },
+        .breaks(.resolvesOnce, .registrationRepeated, "a page registers twice") {
+            $0.register(first, at: 1300, until: 1350)
+        },
+        .keeps(.resolvesOnce, "a login finds out anew") {
+            $0.command("readvault://?key=app_user_id", at: 3005, reply: 20)
+        },
+        .breaks(.unlocksFirst, .wrongOrder, "the id before the lock") {
+            $0.drop(4005)
+            $0.command(Bridge.write("false", key: "identity_locked"), at: 4030)
+        },
+        .breaks(.unlocksFirst, .commandMissing, "the lock stays") { $0.drop(4005) },
+        .breaks(.unlocksFirst, .commandMissing, "no logout writes anything") {
+            $0.drop(4005, 4010)
+        },
+        .keeps(.unlocksFirst, "before the logout nobody asks") {
+            $0.command(Bridge.write("true", key: "identity_locked"), at: 3900)
+        },
+        .breaks(.backsOff, .registrationRepeated, "pauses of one length") {
+            for number in 1...3 as ClosedRange<Int64> {
+                $0.register(first, at: 100 + number * 250, until: 110 + number * 250, status: 500)
+            }
+        },
+        .keeps(.backsOff, "pauses that double") {
+            for pause in [250, 500] as [Int64] {
+                $0.register(first, at: 100 + pause, until: 110 + pause, status: 500)
+            }
+            $0.register(first, at: 1140, until: 1145, status: 500)
+        },
+        .keeps(.backsOff, "two attempts are too few to tell") {
+            $0.register(first, at: 350, until: 360, status: 500)
+        },
+        .breaks(.backsOff, .registrationLost, "one attempt, and no other") {
+            $0.drop(after: 150)
         },
         .breaks(.singlePaywall, .paywallRepeated, "a second one while the first is open") {
             $0.command(Bridge.paywall(first), at: 2020)
@@ -616,6 +684,16 @@ extension ClientPromiseTests {
         },
         .keeps(.encoded, "a scheme that nobody knows yet") {
             $0.command("future://go?a=1&b=2", at: 4200)
+        },
+        .breaks(.encoded, .badCommand, "an id that was encoded before", in: .hostile) {
+            $0.command(Bridge.paywall("a%2526b"), at: 4200)
+        },
+        .keeps(.encoded, "an id that looks encoded", in: .hostile) {
+            $0.command(Bridge.paywall("p%2526q"), at: 4200)
+        },
+        .keeps(.readsInTurn, "the same question of the next document") {
+            $0.pageStarted(at: 10)
+            $0.command("readvault://?key=app_user_id", at: 15, reply: 20)
         },
         .breaks(.readsInTurn, .badCommand, "two reads of one key") {
             $0.command("readvault://?key=app_user_id", at: 24, reply: 20)

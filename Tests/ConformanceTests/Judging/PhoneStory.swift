@@ -36,6 +36,25 @@ struct PhoneStory: Sendable {
         add(.assay, .app, .gesture("page-error"), Self.request("/page-error", nil, body), at: time)
     }
 
+    /// The native side called a function of the page.
+    mutating func called(_ function: String, exists: Bool, at time: Int64) {
+        var body: JSONObject = ["text": .string(function)]
+        if !exists { body["missing"] = .string(function) }
+        let request = Self.request("/called", nil, JSONValue.object(body).bytes)
+        add(.assay, .app, .gesture("called"), request, at: time)
+    }
+
+    /// The first script of a document could run.
+    mutating func pageStarted(at time: Int64) {
+        add(
+            .assay,
+            .app,
+            .gesture("page-started"),
+            Self.request("/page-started", "phone", []),
+            at: time
+        )
+    }
+
     /// A command that the page assigned; `reply` is how long the native side took.
     mutating func command(
         _ text: String,
@@ -266,16 +285,18 @@ extension PhoneStory {
         story.gesture("upgrade", at: 2000)
         story.command(Bridge.paywall(first), at: 2010)
         story.gesture("complete", at: 2500)
+        story.called("onRevenueCatPurchase", exists: true, at: 2520)
         story.gesture("login", at: 3000)
         story.login(current: first, at: 3010, until: 3100)
         story.command(Bridge.write(second), at: 3110)
         story.command(Bridge.alias(second), at: 3120)
         story.register(second, at: 3150, until: 3200)
         story.gesture("logout", at: 4000)
+        story.command(Bridge.write("false", key: "identity_locked"), at: 4005)
         story.command(Bridge.write(third), at: 4010)
         story.command(Bridge.alias(third), at: 4020)
         story.register(third, at: 4050, until: 4100)
-        story.look(vault: ["app_user_id": third, "identity_locked": "true"], alias: third)
+        story.look(vault: ["app_user_id": third, "identity_locked": "false"], alias: third)
         return story
     }
 
@@ -294,6 +315,13 @@ extension PhoneStory {
         story.gesture("restore", at: 2000)
         story.command("getpurchasehistory://", at: 2010, reply: 20)
         story.look(vault: ["app_user_id": first], alias: first)
+        return story
+    }
+
+    /// A day in which somebody has an id that means something in a command.
+    static var hostile: PhoneStory {
+        var story = day
+        story.register("a&b", at: 4150, until: 4160)
         return story
     }
 

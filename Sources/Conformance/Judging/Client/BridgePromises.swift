@@ -47,7 +47,32 @@ extension ClientView {
                 )
             ]
         }
-        return []
+        return encodedTwice.map { command, id in
+            [
+                Finding(
+                    .badCommand,
+                    expected: "\(named(id)) is percent-encoded once",
+                    actual: "it was encoded before it was encoded; in "
+                        + command.bridge.text.shown(80),
+                    location: at,
+                    evidence: [command.sequence],
+                    isFinal: true
+                )
+            ]
+        } ?? []
+    }
+
+    /// A command whose id is nobody's, and the encoded form of somebody's.
+    private var encodedTwice: (ClientTimeline.Command, String)? {
+        let users = record.plan.users.map { record.namespace.id(of: $0) }
+        let known = Set(users + timeline.registrations.compactMap(\.id))
+        return timeline.commands.lazy.compactMap { command in
+            let buyer = command.isPaywall ? command.bridge["external_id"] : nil
+            let id = timeline.writtenID(command) ?? timeline.aliasedID(command) ?? buyer
+            guard let id, !users.contains(id) else { return nil }
+            let plain = FormText.decoded(id, plusIsBlank: false)
+            return plain != id && known.contains(plain) ? (command, plain) : nil
+        }.first
     }
 
     /// A reply carries no number: two reads of one name cannot be told apart (section 1.4).
@@ -56,7 +81,10 @@ extension ClientView {
         var pending: [String: (sequence: Int, until: Int64)] = [:]
         for command in timeline.commands where command.bridge.scheme == "readvault" {
             let name = command.phone + "/" + command.load + "/" + (command.bridge["key"] ?? "")
-            if let first = pending[name], command.time < first.until {
+            if let first = pending[name], command.time < first.until,
+                // A new document has nothing to do with what the one before it asked.
+                !timeline.isRenewed(command.phone, from: first.sequence, to: command.sequence)
+            {
                 return [
                     Finding(
                         .badCommand,
@@ -123,6 +151,30 @@ extension ClientView {
     private static func looksSecret(_ value: String) -> Bool {
         value.hasPrefix("eyJ") && value.count > 40
             || ["password", "secret", "token="].contains { value.lowercased().contains($0) }
+    }
+
+    func calledBack(_ at: SourceLocation) -> [Finding] {
+        let missed: Finding? =
+            if timeline.callbacks.isEmpty {
+                Finding(
+                    .disturbanceMissed,
+                    expected: "the native side calls a function of the page",
+                    actual: "it called none",
+                    location: at
+                )
+            } else if !timeline.callbacks.contains(where: \.isHeard) {
+                Finding(
+                    .pageBroken,
+                    expected: "the page has a function for the end of a purchase",
+                    actual: "the window has no "
+                        + Self.list(timeline.callbacks.map(\.function)),
+                    location: at,
+                    evidence: timeline.callbacks.map(\.sequence)
+                )
+            } else {
+                nil
+            }
+        return missed.map { [$0] } ?? []
     }
 
     func unbroken(_ at: SourceLocation) -> [Finding] {

@@ -27,6 +27,7 @@ package struct ClientTimeline: Sendable {
     package struct Registration: Hashable, Sendable {
         package let sequence: Int
         package let phone: String
+        package let load: String
         package let sent: Int64
         package let answered: Int64?
         package let id: String?
@@ -59,19 +60,35 @@ package struct ClientTimeline: Sendable {
         package var isLaunch: Bool { ["launch", "reload"].contains(name) }
     }
 
-    package struct PageError: Hashable, Sendable {
+    /// What befell a page, with what it told of it.
+    package struct PageEvent: Hashable, Sendable {
         package let sequence: Int
         package let phone: String
+        package let time: Int64
         package let text: String
+    }
+
+    /// The native side called a function of the page.
+    package struct Callback: Hashable, Sendable {
+        package let sequence: Int
+        package let phone: String
+        package let function: String
+        /// Whether the page had it.
+        package let isHeard: Bool
     }
 
     package private(set) var commands: [Command] = []
     package private(set) var registrations: [Registration] = []
     package private(set) var logins: [Login] = []
     package private(set) var gestures: [Gesture] = []
-    package private(set) var errors: [PageError] = []
-    /// When the first script of a phone's first page could run; what came before was the browser's.
-    package private(set) var pageStarts: [String: Int64] = [:]
+    package private(set) var errors: [PageEvent] = []
+    /// Documents whose first script could run: a page that loads itself anew has several.
+    package private(set) var starts: [PageEvent] = []
+    /// Documents whose scripts have run.
+    package private(set) var loads: [PageEvent] = []
+    package private(set) var callbacks: [Callback] = []
+    /// Calls of the page that are no route of the profile.
+    package private(set) var strayCalls: [PageEvent] = []
     /// What each phone held when the scenario was over, as the fake shows a device.
     package private(set) var phones: [String: JSONValue] = [:]
     /// What each phone held before the app was first opened.
@@ -117,13 +134,27 @@ package struct ClientTimeline: Sendable {
 
     private mutating func add(_ gesture: Conformance.Gesture, _ phone: String, _ exchange: Exchange)
     {
-        if gesture.isPageError {
-            errors.append(
-                PageError(sequence: exchange.sequence, phone: phone, text: gesture.text ?? "")
+        let event = PageEvent(
+            sequence: exchange.sequence,
+            phone: phone,
+            time: exchange.invoked,
+            text: gesture.text ?? ""
+        )
+        switch gesture.kind {
+        case .pageError: errors.append(event)
+        case .pageStarted: starts.append(event)
+        case .pageLoaded: loads.append(event)
+        case .strayCall: strayCalls.append(event)
+        case .called:
+            callbacks.append(
+                Callback(
+                    sequence: exchange.sequence,
+                    phone: phone,
+                    function: event.text,
+                    isHeard: gesture.missing == nil
+                )
             )
-        } else if gesture == .pageStarted {
-            if pageStarts[phone] == nil { pageStarts[phone] = exchange.invoked }
-        } else {
+        case .act:
             gestures.append(
                 Gesture(
                     sequence: exchange.sequence,
@@ -197,6 +228,7 @@ package struct ClientTimeline: Sendable {
             Registration(
                 sequence: exchange.sequence,
                 phone: Self.phone(exchange),
+                load: exchange.phone?.load ?? "",
                 sent: exchange.invoked,
                 answered: exchange.completed,
                 id: text("id"),
@@ -224,6 +256,24 @@ package struct ClientTimeline: Sendable {
     }
 
     // MARK: Questions
+
+    /// When a phone's first page could do what it was written for: its scripts have run, or it does
+    /// something already. What came before was the browser's, and the network's.
+    package func readiness(of phone: String) -> Int64? {
+        let load = loads.first { $0.phone == phone }?.time
+        // Only a browser tells of documents.
+        guard load != nil || starts.contains(where: { $0.phone == phone }) else { return nil }
+        let signs =
+            commands.filter { $0.phone == phone }.map(\.time)
+            + registrations.filter { $0.phone == phone }.map(\.sent)
+        return (signs + [load].compactMap { $0 }).min()
+    }
+
+    /// Whether a phone's page became another document between two entries, by itself or because
+    /// somebody opened the app anew.
+    package func isRenewed(_ phone: String, from first: Int, to last: Int) -> Bool {
+        starts.contains { $0.phone == phone && $0.sequence > first && $0.sequence < last }
+    }
 
     /// Whether the native side owes a reply, or has given one that is no result.
     package var hasOpenQuestion: Bool {

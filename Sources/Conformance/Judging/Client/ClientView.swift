@@ -38,6 +38,10 @@ struct ClientView {
         case .readsInTurn: readsInTurn(at)
         case .privateVault: privateVault(at)
         case .unbroken: unbroken(at)
+        case .calledBack: calledBack(at)
+        case .resolvesOnce: resolvesOnce(at)
+        case .unlocksFirst: unlocksFirst(at)
+        case .backsOff: backsOff(at)
         }
     }
 
@@ -55,6 +59,29 @@ struct ClientView {
             location: expected.location,
             evidence: [gesture.sequence]
         )
+    }
+
+    /// A callback for which the page has no function: nothing follows from what it did then.
+    var unheard: Finding? {
+        let isAsked = expected.promises.contains { $0.name == .calledBack }
+        guard !isAsked, let gesture = timeline.gestures.first(where: { $0.name == "callback" })
+        else { return nil }
+        let calls = timeline.callbacks.filter { $0.sequence > gesture.sequence }
+        guard !calls.isEmpty, !calls.contains(where: \.isHeard) else { return nil }
+        return Finding(
+            .unobservable,
+            expected: "a function of the page that the native side can call",
+            actual: "the window has no " + Self.list(calls.map(\.function)),
+            remedy: "Install it before the first paywall opens (C-24).",
+            location: expected.location,
+            evidence: [gesture.sequence]
+        )
+    }
+
+    /// Names in their order, each once.
+    static func list(_ names: [String]) -> String {
+        var seen: Set<String> = []
+        return names.filter { seen.insert($0).inserted }.joined(separator: ", ")
     }
 
     /// How an id is called in a report: the user it belongs to, or itself, cut to what is readable.
@@ -203,14 +230,14 @@ struct ClientView {
 
     // MARK: Startup and counts
 
-    /// C-05: from the first script of the first page to the first acknowledged registration.
+    /// C-05: from when the first page's scripts have run to the first acknowledged registration.
     var startFindings: [Finding] {
         guard expected.isBounded,
             let launch = timeline.gestures.first(where: \.isLaunch)
         else { return [] }
         let budget = profile.app.startup
         let done = timeline.registrations.first { $0.isAcknowledged && $0.phone == launch.phone }
-        let start = timeline.pageStarts[launch.phone] ?? launch.time
+        let start = timeline.readiness(of: launch.phone) ?? launch.time
         let sent = done.map { Duration.microseconds($0.sent - start) }
         if let sent, sent <= budget { return [] }
         return [

@@ -296,6 +296,111 @@ extension ClientView {
         ]
     }
 
+    /// A document asks who its user is once, and tells the backend once (C-33).
+    func resolvesOnce(_ at: SourceLocation) -> [Finding] {
+        for page in documents {
+            let told = page.commands.first { timeline.writtenID($0) != nil }
+            let end = min(
+                told?.sequence ?? .max,
+                page.registrations.first?.sequence ?? .max
+            )
+            // A read that got no answer may be tried again.
+            let reads = page.commands.filter {
+                $0.bridge.scheme == "readvault" && $0.bridge["key"] == timeline.keys[.id]
+                    && $0.sequence < end && timeline.replyDelays[$0.sequence] != nil
+            }
+            let calls = page.registrations.filter(\.isAcknowledged)
+            let again = calls.dropFirst().first { $0.id == calls.first?.id }
+            guard reads.count > 1 || again != nil else { continue }
+            return [
+                Finding(
+                    reads.count > 1 ? .commandUnwanted : .registrationRepeated,
+                    expected: "a page finds out once who its user is",
+                    actual: reads.count > 1
+                        ? "it read the id \(reads.count) times before it used it"
+                        : "it registered \(named(again?.id)) twice",
+                    location: at,
+                    evidence: reads.map(\.sequence)
+                        + [calls.first?.sequence, again?.sequence].compactMap { $0 },
+                    isFinal: true
+                )
+            ]
+        }
+        return []
+    }
+
+    /// What one document of one page did before anybody tapped anything.
+    private struct Document {
+        var commands: [ClientTimeline.Command] = []
+        var registrations: [ClientTimeline.Registration] = []
+    }
+
+    private var documents: [Document] {
+        var documents: [String: Document] = [:]
+        var order: [String] = []
+        func name(_ phone: String, _ load: String, _ sequence: Int) -> String? {
+            let acts = timeline.gestures.filter {
+                $0.phone == phone && $0.sequence < sequence && !$0.isLaunch && $0.name != "wait"
+            }
+            // What somebody asks for may well be done again.
+            guard acts.isEmpty else { return nil }
+            let number = timeline.starts.count { $0.phone == phone && $0.sequence < sequence }
+            let name = load.isEmpty ? "\(phone)/\(number)" : "\(phone)/\(load)"
+            if documents[name] == nil { order.append(name) }
+            return name
+        }
+        for command in timeline.commands {
+            guard let name = name(command.phone, command.load, command.sequence) else { continue }
+            documents[name, default: Document()].commands.append(command)
+        }
+        for call in timeline.registrations {
+            guard let name = name(call.phone, call.load, call.sequence) else { continue }
+            documents[name, default: Document()].registrations.append(call)
+        }
+        return order.compactMap { documents[$0] }
+    }
+
+    /// A logout opens the lock before another id stands under it (C-30).
+    func unlocksFirst(_ at: SourceLocation) -> [Finding] {
+        var seen = 0
+        for phone in timeline.names {
+            for flow in flows(of: phone) where flow.gesture.name == "logout" {
+                let own = timeline.commands.filter {
+                    $0.phone == phone && flow.holds($0.sequence)
+                }
+                let written = own.first { timeline.writtenID($0) != nil }
+                guard let written else { continue }
+                seen += 1
+                let unlocked = own.first {
+                    $0.bridge.scheme == "setvault" && $0.bridge["key"] == timeline.keys[.lock]
+                        && $0.bridge["value"] != "true"
+                }
+                if let unlocked, unlocked.sequence < written.sequence { continue }
+                return [
+                    Finding(
+                        unlocked == nil ? .commandMissing : .wrongOrder,
+                        expected: "a logout clears the lock before it writes another id",
+                        actual: unlocked == nil
+                            ? "the lock was not cleared" : "it wrote the id first",
+                        location: at,
+                        evidence: [flow.gesture.sequence, written.sequence]
+                            + [unlocked?.sequence].compactMap { $0 },
+                        isFinal: unlocked != nil
+                    )
+                ]
+            }
+        }
+        guard seen == 0 else { return [] }
+        return [
+            Finding(
+                .commandMissing,
+                expected: "a logout writes a new id to the vault",
+                actual: "none did",
+                location: at
+            )
+        ]
+    }
+
     func unguessable(_ at: SourceLocation) -> [Finding] {
         var found = 0
         for phone in timeline.names {

@@ -58,39 +58,74 @@ extension ClientView {
         return []
     }
 
-    func gated(_ at: SourceLocation) -> [Finding] {
-        for gesture in timeline.gestures
-        where ["login", "logout", "restore"].contains(gesture.name) {
-            let next =
-                timeline.gestures.first {
-                    $0.phone == gesture.phone && $0.sequence > gesture.sequence
-                        && (["login", "logout", "restore"].contains($0.name) || $0.isLaunch)
-                }?.sequence ?? .max
-            // The flow is over when the last call that it made has been answered.
-            let ends =
-                timeline.registrations.filter {
-                    $0.phone == gesture.phone && $0.sequence > gesture.sequence
-                        && $0.sequence < next
-                }.map { $0.answered ?? .max }
-                + timeline.logins.filter {
-                    $0.phone == gesture.phone && $0.sequence > gesture.sequence
-                        && $0.sequence < next
-                }.map { $0.answered ?? .max }
-            guard let end = ends.max() else { continue }
-            let early = paywalls.first {
+    /// A login, logout or restore, from its gesture to the next one that changes the identity.
+    ///
+    /// A page that loads itself anew is done with it: what it registers then belongs to its start.
+    private struct Change {
+        let gesture: ClientTimeline.Gesture
+        let end: Int
+        /// When each of its calls to the backend was answered; never: none was.
+        let answers: [Int64?]
+    }
+
+    private static let changes: Set<String> = ["login", "logout", "restore"]
+
+    private var changes: [Change] {
+        timeline.gestures.filter { Self.changes.contains($0.name) }.map { gesture in
+            let next = timeline.gestures.first {
                 $0.phone == gesture.phone && $0.sequence > gesture.sequence
-                    && $0.sequence < next && $0.time < end
+                    && (Self.changes.contains($0.name) || $0.isLaunch)
             }
-            guard let early else { continue }
+            let renewal = timeline.starts.first {
+                $0.phone == gesture.phone && $0.sequence > gesture.sequence
+            }
+            let end = min(next?.sequence ?? .max, renewal?.sequence ?? .max)
+            let calls =
+                timeline.registrations.map { ($0.phone, $0.sequence, $0.answered) }
+                + timeline.logins.map { ($0.phone, $0.sequence, $0.answered) }
+            let own = calls.filter { phone, sequence, _ in
+                phone == gesture.phone && sequence > gesture.sequence && sequence < end
+            }
+            return Change(gesture: gesture, end: end, answers: own.map(\.2))
+        }
+    }
+
+    func gated(_ at: SourceLocation) -> [Finding] {
+        for change in changes {
+            let gesture = change.gesture
+            // It is over when the last call that it made has been answered.
+            let end = change.answers.map { $0 ?? .max }.max()
+            let tap = timeline.gestures.first {
+                $0.phone == gesture.phone && $0.sequence > gesture.sequence
+                    && $0.sequence < change.end && $0.name == "upgrade"
+            }
+            let early = paywalls.first { paywall in
+                paywall.phone == gesture.phone && paywall.sequence > gesture.sequence
+                    && paywall.sequence < change.end && end.map { paywall.time < $0 } ?? false
+            }
+            if let early {
+                return [
+                    Finding(
+                        .paywallTooEarly,
+                        expected: "no paywall while the \(gesture.name) goes on",
+                        actual: "one opened for \(named(early.bridge["external_id"])), before "
+                            + "the \(gesture.name) was over",
+                        location: at,
+                        evidence: [gesture.sequence, early.sequence],
+                        isFinal: true
+                    )
+                ]
+            }
+            // A gate is seen shut only by who comes to it in time.
+            guard let tap, end.map({ tap.time >= $0 }) ?? true else { continue }
             return [
                 Finding(
-                    .paywallTooEarly,
-                    expected: "no paywall while the \(gesture.name) goes on",
-                    actual: "one opened for \(named(early.bridge["external_id"])), before the "
-                        + "\(gesture.name) was over",
+                    .disturbanceMissed,
+                    expected: "the \(gesture.name) is under way when the upgrade is tapped",
+                    actual: end == nil
+                        ? "it called nobody" : "its last call was answered before the tap",
                     location: at,
-                    evidence: [gesture.sequence, early.sequence],
-                    isFinal: true
+                    evidence: [gesture.sequence, tap.sequence]
                 )
             ]
         }

@@ -39,6 +39,8 @@ extension ClientView {
                         $0.phone == call.phone && $0.sequence > call.sequence
                             && $0.sequence < other.sequence
                     }
+                    // A page that has loaded itself anew starts like any other.
+                    && !timeline.isRenewed(call.phone, from: call.sequence, to: other.sequence)
             }
             guard let again else { continue }
             return [
@@ -54,6 +56,38 @@ extension ClientView {
         }
         return []
     }
+
+    /// Attempts that fail come at growing distances (C-13).
+    ///
+    /// The last pauses are compared with the first, so that chance in them (jitter) does not matter;
+    /// whoever makes but a few attempts is slow enough.
+    func backsOff(_ at: SourceLocation) -> [Finding] {
+        let failed = timeline.registrations.filter { !$0.isAcknowledged }
+        guard let first = failed.first else { return registersHonestly(at) }
+        let attempts = failed.filter { $0.phone == first.phone && $0.id == first.id }
+        let pauses = zip(attempts, attempts.dropFirst()).map { $1.sent - $0.sent }
+        guard attempts.count > 1 else { return registersHonestly(at) }
+        guard pauses.count >= Self.tellingPauseCount, let shortest = pauses.prefix(2).min(),
+            let longest = pauses.suffix(2).max(),
+            Double(longest) < Double(shortest) * Self.leastGrowth
+        else { return [] }
+        return [
+            Finding(
+                .registrationRepeated,
+                expected: "pauses that grow while the registration of \(named(first.id)) fails",
+                actual: "\(attempts.count) attempts, the first after \(shortest / 1000) ms, the "
+                    + "last after \(longest / 1000) ms",
+                location: at,
+                evidence: attempts.map(\.sequence),
+                isFinal: true
+            )
+        ]
+    }
+
+    /// So many pauses tell whether they grow.
+    private static let tellingPauseCount = 3
+    /// By less than this a pause has not grown: clocks and machines make as much of a difference.
+    private static let leastGrowth = 1.4
 
     func wholeRegistrations(_ at: SourceLocation) -> [Finding] {
         guard !timeline.registrations.isEmpty else { return [noRegistration(at)] }

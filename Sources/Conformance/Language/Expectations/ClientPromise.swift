@@ -47,4 +47,12 @@ package enum ClientPromise: String, Hashable, Codable, Sendable, CaseIterable {
     case privateVault = "private-vault"
     /// The page reported no error of its own (C-24).
     case unbroken
+    /// The page has a function for what the native side calls (C-24).
+    case calledBack = "called-back"
+    /// Each page finds out once who its user is (C-33).
+    case resolvesOnce = "resolves-once"
+    /// A logout clears the lock before it writes another id (C-30).
+    case unlocksFirst = "unlocks-first"
+    /// While registrations fail, the pauses between them grow (C-13).
+    case backsOff = "backs-off"
 }

@@ -11,6 +11,8 @@ package struct AppBackendPlan: Hashable, Codable, Sendable {
         case slow(Duration)
         /// 200, and the body names another id.
         case otherID
+        /// 200, and the body names no id, null, or the text that a missing value becomes.
+        case noID, nullID, undefinedID
         /// A login that ends in `claimed`: the account takes the id that the phone has.
         case claimed
         /// A login that ends in `recovered`: the account has this user's id already.
@@ -77,8 +79,8 @@ extension AppBackendPlan {
 
 extension AppBackendPlan.Answer {
     private static let words: [(word: String, answer: AppBackendPlan.Answer)] = [
-        ("claimed", .claimed), ("never", .never), ("ok", .ok), ("other-id", .otherID),
-        ("reset", .reset),
+        ("claimed", .claimed), ("never", .never), ("no-id", .noID), ("null-id", .nullID),
+        ("ok", .ok), ("other-id", .otherID), ("reset", .reset), ("undefined-id", .undefinedID),
     ]
 
     /// An answer of several words, while it is read.
@@ -120,7 +122,7 @@ extension AppBackendPlan.Answer {
             case .status(let status): .number(status)
             case .slow(let time): drafts.flow.write(Draft(slow: time))
             case .recovered(let user): drafts.flow.write(Draft(recovered: user))
-            case .ok, .reset, .never, .otherID, .claimed:
+            case .ok, .reset, .never, .otherID, .noID, .nullID, .undefinedID, .claimed:
                 .plain(words.first { $0.answer == answer }?.word ?? "ok")
             }
         }

@@ -76,6 +76,7 @@ extension BridgePlan {
                 nil,
                 "Whether the runtime tells the page how a purchase ended."
             ),
+            .latency,
             .setting(
                 "runtime-flags",
                 "hasRuntimeFlags",
@@ -111,6 +112,24 @@ extension BridgePlan {
 }
 
 extension Field where Owner == BridgePlan {
+    /// How slow the native side is; every page reads what it asked for by then.
+    fileprivate static var latency: Field {
+        let name = "latencyMilliseconds"
+        let span = Syntax<Duration>.span
+        var shape = KeyShape("replies-after", span.shape, "How long a reply takes.")
+        shape.fallback = "20ms"
+        return Field(
+            shape,
+            read: { node, plan, reader in
+                guard let time = span.read(node, &reader) else { return }
+                plan.switches[name] = .integer(time.milliseconds)
+            },
+            write: { plan in
+                plan.switches[name]?.int64.map { span.write(.milliseconds($0)) }
+            }
+        )
+    }
+
     /// A switch of the fake's, by its name there; without words, it is on or off.
     fileprivate static func setting(
         _ key: String,

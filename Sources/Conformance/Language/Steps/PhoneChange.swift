@@ -50,6 +50,8 @@ package struct HistoryEntry: Hashable, Codable, Sendable {
     /// The user of the contract that bought it, or nobody.
     package var user: String?
     package var isAnonymous = false
+    /// A purchase of an anonymous customer says that it is one.
+    package var isFlagged = true
     package var isActive = true
     package var environment = "production"
     package var product = "premium_monthly"
@@ -192,6 +194,13 @@ extension HistoryEntry {
             fallback: "it names nobody"
         )
         Field.flag("anonymous", \.isAnonymous, "It names an anonymous customer.")
+        Field.value(
+            "flagged",
+            \.isFlagged,
+            .flag,
+            default: true,
+            "A purchase of an anonymous customer says that it is one."
+        )
         Field.value("active", \.isActive, .flag, default: true, "It has not ended.")
         Field.value(
             "environment",
