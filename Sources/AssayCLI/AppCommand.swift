@@ -76,7 +76,13 @@ struct AppCommand: AsyncParsableCommand {
         let selected = try selection.selection(fallback: .should).apply(to: scenarios)
         let files = try reports.files()
         let saveFile = try Setting.save.text(save, environment).map { try ReportFiles.checked($0) }
-        let jobs = try Setting.appJobs.number(jobs, or: 4, in: 1...64, environment)
+        let processors = ProcessInfo.processInfo.activeProcessorCount
+        let jobs = try Setting.appJobs.number(
+            jobs,
+            or: min(8, max(2, 2 * processors)),
+            in: 1...64,
+            environment
+        )
         let url = Setting.url.text(url, environment) ?? profile.app.url
         guard scripted || url != nil else {
             throw Failure(
@@ -233,6 +239,7 @@ struct DeviceRun: Sendable {
         let cases: [CaseResult]
         let target: String
         var blocked: Set<String> = []
+        var notes: [String] = []
         switch performer {
         case .scripted(let defects):
             target = "the built-in app"
@@ -264,8 +271,13 @@ struct DeviceRun: Sendable {
                 allowedHosts: allowedHosts,
                 clock: RealClock()
             )
-            if let text = await BrowserScenario.check(setting) {
-                throw Failure(.unreachable, "cannot open the app: \(text)")
+            let companion = Task { await setting.accompany() }
+            defer { companion.cancel() }
+            switch await AppPreflight.look(setting) {
+            case .unreachable(let text): throw Failure(.unreachable, "cannot open the app: \(text)")
+            case .profile(let problems):
+                throw Failure(.usage, problems.joined(separator: "\n       "))
+            case .ready(let seen): notes += seen
             }
             let pictures = pictures
             cases = await run { plan, name, mayImprove in
@@ -279,7 +291,7 @@ struct DeviceRun: Sendable {
             }
             blocked = setting.blockedHosts.withLock { $0 }
         }
-        let notes = blocked.sorted().map {
+        notes += blocked.sorted().map {
             "the page wanted to call \($0), which is not this machine; --allow-host \($0) lets it"
         }
         var report = RunReport(

@@ -118,7 +118,18 @@ package struct AppBackend: Hashable, Sendable {
         switch route {
         case "register":
             guard !text("id").isEmpty, !text("device").isEmpty else {
-                return HTTPMessage.Response(400, json: ["error": "invalid_registration"])
+                let missing = ["id", "device"].filter { text($0).isEmpty }.map { name in
+                    places[name].map { "\($0) (the \(name))" } ?? "the \(name)"
+                }
+                let members = body.object.map { $0.members.map(\.key).joined(separator: ", ") }
+                let why =
+                    "it lacks \(missing.joined(separator: " and ")); "
+                    + (members.map { $0.isEmpty ? "it is empty" : "it has \($0)" }
+                        ?? "it is no JSON object")
+                return HTTPMessage.Response(
+                    400,
+                    json: ["error": "invalid_registration", "why": .string(why)]
+                )
             }
             let id = planned == .otherID ? "another-" + text("id") : text("id")
             return HTTPMessage.Response(

@@ -62,6 +62,10 @@ package struct DeviceStage: SuiteStage, OpenStage {
             Judge.mayImprove(Judge.judge(evidence(record)).findings)
         }
         let (verdict, findings) = Judge.judge(evidence(record))
+        // What is missing may be missing because others took the machine.
+        if !isAlone, options.jobs > 1, record.hasStarved, verdict != .passed, !findings.contains(where: \.isFinal) {
+            return nil
+        }
         var result = CaseResult(
             contract: plan.contract,
             verdict: verdict,
@@ -78,4 +82,12 @@ package struct DeviceStage: SuiteStage, OpenStage {
 
     /// A scenario is over when its record is there.
     package func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>?) async {}
+}
+
+extension RunRecord {
+    /// Whether its page did not have the time that it needed, as far as can be told.
+    fileprivate var hasStarved: Bool {
+        if case .pageUnusable? = trouble { return true }
+        return starvation != nil
+    }
 }

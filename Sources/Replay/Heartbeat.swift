@@ -60,6 +60,28 @@ package final class Heartbeat: Sendable {
         }
     }
 
+    /// Somebody else has lost time that this process had.
+    ///
+    /// - Parameters:
+    ///   - time: How much.
+    ///   - span: During how long, until now; what this process lost itself then counts once.
+    package func lose(_ time: Duration, during span: Duration) {
+        let now = clock.now
+        state.withLock { state in
+            let start = now - span
+            let own = state.losses.filter { $0.end > start }.map(\.length).reduce(.zero, +)
+            let more = time - own
+            guard more > .zero else { return }
+            state.lost += more
+            // One long hunger is told in pieces.
+            if let last = state.losses.last, last.end >= start - Self.period {
+                state.losses[state.losses.count - 1] = (now, last.length + more)
+            } else {
+                state.losses.append((now, more))
+            }
+        }
+    }
+
     private static func lateness(_ state: State, at now: Duration) -> Duration {
         guard let last = state.last else { return .zero }
         return max(.zero, now - last - period - grace)

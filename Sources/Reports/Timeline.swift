@@ -94,7 +94,8 @@ package struct Timeline: Sendable {
         let line = "\(exchange.request.method) \(exchange.request.target)"
         switch exchange.purpose {
         case .gesture:
-            return [exchange.phone?.name, body?["text"]?.string]
+            let missing = body?["missing"]?.string.map { "finds no '\($0)'" }
+            return [exchange.phone?.name, body?["text"]?.string, missing]
                 .compactMap { $0 }.joined(separator: " ")
         case .screen:
             return exchange.response.map { String(decoding: $0.body, as: UTF8.self) } ?? ""

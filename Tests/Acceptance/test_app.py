@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 
 import requests
@@ -27,6 +28,9 @@ class Pages(http.server.SimpleHTTPRequestHandler):
     """The files of the sample app, and pages that misbehave."""
 
     extra = {}
+    # What takes so many seconds, and what it is then.
+    slow = {}
+    posted = []
     agents = []
     asked = {}
 
@@ -38,8 +42,12 @@ class Pages(http.server.SimpleHTTPRequestHandler):
             # Held until the browser gives up.
             self.rfile.read(1)
             return
-        if path in self.extra:
-            body = self.extra[path].encode()
+        if path in self.slow:
+            seconds, text = self.slow[path]
+            # The subject of the test: a network that is slower than the app's whole start.
+            time.sleep(seconds)
+        if path in self.extra or path in self.slow:
+            body = (self.extra.get(path) or text).encode()
             self.send_response(200)
             self.send_header("content-type", "text/html; charset=utf-8")
             self.send_header("content-length", str(len(body)))
@@ -47,6 +55,12 @@ class Pages(http.server.SimpleHTTPRequestHandler):
             self.wfile.write(body)
             return
         super().do_GET()
+
+    def do_POST(self):
+        Pages.posted.append(self.path)
+        self.send_response(500)
+        self.send_header("content-length", "0")
+        self.end_headers()
 
     def log_message(self, *arguments):
         pass
@@ -224,6 +238,132 @@ class TestJudging(AppTest):
         self.assertEqual(verdicts.pop("app/smoke/starts"), "passed")
         missed = [number for number, case in GUIDE.items() if verdicts[case] != "failed"]
         self.assertEqual(missed, [], result.stdout)
+
+
+class TestOtherApps(AppTest):
+    """Correct apps that do it their own way, and faults that showed nowhere."""
+
+    SCRIPT = '<script src="app.js"></script>'
+
+    def variant(self, name, *changes, page=(), script=None):
+        """The sample app with changes; each must fit exactly once."""
+        source = (APP / "app.js").read_text()
+        for old, new in changes:
+            self.assertEqual(source.count(old), 1, old)
+            source = source.replace(old, new)
+        text = (APP / "index.html").read_text()
+        for old, new in page:
+            self.assertEqual(text.count(old), 1, old)
+            text = text.replace(old, new)
+        self.assertEqual(text.count(self.SCRIPT), 1)
+        Pages.extra[f"/{name}.html"] = text.replace(self.SCRIPT, script or f"<script>{source}</script>")
+        return f"{name}.html"
+
+    def profile(self, *changes):
+        text = (APP / "assay.yaml").read_text()
+        for old, new in changes:
+            self.assertEqual(text.count(old), 1, old)
+            text = text.replace(old, new)
+        path = pathlib.Path(tempfile.mkdtemp()) / "assay.yaml"
+        path.write_text(text)
+        return path
+
+    def verdicts(self, page, *only, profile=APP / "assay.yaml"):
+        arguments = [part for name in only for part in ("--only", name)]
+        result, cases = self.judge(page, *arguments, profile=profile)
+        return {case["id"]: case["verdict"] for case in cases}, result
+
+    def test_scripts_that_come_late_are_waited_for(self):
+        # Longer than the whole budget of a start.
+        Pages.slow["/late.js"] = (5, (APP / "app.js").read_text())
+        page = self.variant("late", script='<script src="late.js"></script>')
+        profile = self.profile(("startup: 8s", "startup: 3s"))
+        found, result = self.verdicts(
+            page, "app/paywall/opens", "app/start/empty-history", "app/logout/unlocks", profile=profile
+        )
+        self.assertEqual(set(found.values()), {"passed"}, result.stdout)
+
+    def test_an_app_may_load_itself_anew_after_a_logout(self):
+        page = self.variant("anew", (
+            'show("premium", false);\n    });', 'location.reload();\n    });'
+        ))
+        found, result = self.verdicts(page, "app/logout", "app/paywall/gated")
+        self.assertEqual(set(found.values()), {"passed"}, result.stdout)
+
+    def test_a_button_in_a_menu_is_reached_through_the_menu(self):
+        button = re.search(r"<button[^>]*id=\"?upgrade\"?[^>]*>.*?</button>",
+                           (APP / "index.html").read_text()).group(0)
+        page = self.variant("menu", page=[(
+            button, "<details><summary id=menu>Menu</summary>" + button + "</details>"
+        )])
+        found, result = self.verdicts(page, "app/paywall/opens")
+        self.assertEqual(set(found.values()), {"failed"}, result.stdout)
+        self.assertIn("hidden", result.stdout)
+        self.assertIn('["#menu", "#upgrade"]', result.stdout)
+        profile = self.profile(('upgrade: "#upgrade"', 'upgrade: ["#menu", "#upgrade"]'))
+        found, result = self.verdicts(
+            page, "app/paywall/opens", "app/paywall/after-cancel", profile=profile
+        )
+        self.assertEqual(set(found.values()), {"passed"}, result.stdout)
+
+    def test_what_a_page_gives_up_is_over(self):
+        # A first registration that is repeated after a blink, because the page gave it up.
+        page = self.variant("given-up", (
+            'async function register(id, source) {',
+            'async function register(id, source) {\n    var first = new AbortController();\n'
+            '    fetch("/api/user/register", {method: "POST", signal: first.signal, body: JSON.stringify({'
+            'appUserId: id, deviceId: await installID(), platform: platform(), source: source})})'
+            '.catch(function () {});\n    setTimeout(function () { first.abort(); }, 30);'
+        ))
+        found, result = self.verdicts(page, "app/paywall/gated/flow:login", "app/start/backend-silent")
+        self.assertEqual(set(found.values()), {"passed"}, result.stdout)
+
+    def test_callbacks_that_are_not_there(self):
+        page = self.variant("deaf", *[(f"  window.{name} = outcome;\n", "") for name in
+                                      ("onRevenueCatPurchase", "onRevenueCatResult", "iapSuccess")])
+        found, result = self.verdicts(page, "app/paywall/callback-with-text",
+                                      "app/paywall/callback-grants-nothing")
+        self.assertEqual(found["app/paywall/callback-with-text"], "failed", result.stdout)
+        self.assertEqual(found["app/paywall/callback-grants-nothing"], "inconclusive", result.stdout)
+
+    def test_a_tap_that_leads_to_nothing_proves_nothing(self):
+        profile = self.profile(('login: "#login"', 'login: "#account"'))
+        found, result = self.verdicts("index.html", "app/login/registered", "app/login/refused/status:401",
+                                      profile=profile)
+        self.assertEqual(set(found.values()), {"inconclusive"}, result.stdout)
+        self.assertIn("app: taps: login", result.stdout)
+
+    def test_a_profile_that_speaks_of_another_app(self):
+        for change, word in [
+            (('upgrade: "#upgrade"', 'upgrade: "#buy"'), "#upgrade"),
+            (('upgrade: "#upgrade"', 'upgrade: "#a:nonsense"'), "no CSS selector"),
+            (("assay: 1\n", "assay: 1\nendpoints: {register: POST /v2/people}\n"),
+             "POST /api/user/register"),
+            (("startup: 8s", "vault: {id: uid}\n  startup: 8s"), "not 'uid'"),
+            (("assay: 1\n", 'assay: 1\nendpoints: {register: {post: /api/user/register, '
+              'body: {user: "{{id}}", deviceId: "{{device}}"}}}\n'), "it lacks /user"),
+        ]:
+            result, _ = self.judge("index.html", "--only", "app/smoke", profile=self.profile(change))
+            self.assertEqual(result.returncode, 2, (change, result.stdout, result.stderr))
+            self.assertIn(word, result.stderr)
+        bare = pathlib.Path(tempfile.mkdtemp()) / "assay.yaml"
+        bare.write_text("assay: 1\n")
+        result, _ = self.judge("index.html", "--only", "app/smoke", profile=bare)
+        self.assertEqual(result.returncode, 2, result.stdout)
+        self.assertIn("app: {taps:", result.stderr)
+
+    def test_nothing_reaches_a_backend_that_a_model_stands_for(self):
+        Pages.posted.clear()
+        self.verdicts("index.html", "app/start/backend-silent", "app/start/killed-after-registering",
+                      "app/login/cut-short")
+        self.assertEqual(Pages.posted, [])
+
+    def test_purchases_are_not_asked_of_a_backend_that_hears_of_none(self):
+        profile = self.profile(("  startup:", "  backend: own\n  startup:"))
+        result, cases = self.judge("index.html", "--only", "app/paywall/confirmed-purchase",
+                                   profile=profile)
+        self.assertEqual(cases[0]["verdict"], "notRun", result.stdout)
+        self.assertIn("backend: own", result.stdout)
 
 
 class TestBadPages(AppTest):

@@ -38,6 +38,9 @@ struct DeviceStageTests {
         /// How long a scenario takes, on the clock of the suite.
         var time: Duration = .milliseconds(125)
         var trouble: RunRecord.Trouble?
+        /// Only the first so many plays of each scenario are in trouble; nil: all.
+        var troubledCount: Int?
+        let plays = Locked<[String: Int]>([:])
         let names = Locked<[String: String]>([:])
 
         func run(_ contracts: [Contract]) -> [CaseResult]? {
@@ -50,6 +53,7 @@ struct DeviceStageTests {
             )
             options.keepsEvidence = keepsEvidence
             let (names, time, trouble) = (names, time, trouble)
+            let (plays, troubledCount) = (plays, troubledCount)
             let stage = DeviceStage(
                 profile: Profile(),
                 cast: cast,
@@ -57,6 +61,11 @@ struct DeviceStageTests {
                 clock: clock
             ) { plan, name, mayImprove in
                 names.withLock { $0[plan.contract.id] = name }
+                let play = plays.withLock { plays in
+                    plays[plan.contract.id, default: 0] += 1
+                    return plays[plan.contract.id, default: 0]
+                }
+                let isTroubled = troubledCount.map { play <= $0 } ?? true
                 await clock.pause(time)
                 let record = RunRecord(
                     plan: plan.subject,
@@ -73,7 +82,7 @@ struct DeviceStageTests {
                         )
                     ],
                     settling: .notNeeded,
-                    trouble: trouble
+                    trouble: isTroubled ? trouble : nil
                 )
                 #expect(!mayImprove(record), "nothing is missing that could still come")
                 return record
@@ -130,6 +139,22 @@ struct DeviceStageTests {
         #expect(result.evidence?.subject.trouble == .pageUnusable("it is blank"))
         #expect(result.evidence?.twins.isEmpty == true)
         #expect(result.evidence?.sight.seesEffects == false)
+    }
+
+    @Test func `a page that starved beside others is opened again alone`() throws {
+        var scenarios = Scenarios()
+        scenarios.jobs = 2
+        scenarios.trouble = .pageUnusable("it is blank")
+        scenarios.troubledCount = 1
+        let contracts = (0..<3).map { Self.scenario("c\($0)") }
+        let results = try #require(scenarios.run(contracts))
+        #expect(results.map(\.verdict) == [.passed, .passed, .passed])
+        #expect(scenarios.plays.withLock { $0 } == ["c0": 2, "c1": 2, "c2": 2])
+        // Alone there is nobody to blame.
+        scenarios = Scenarios()
+        scenarios.trouble = .pageUnusable("it is blank")
+        scenarios.troubledCount = 1
+        #expect(scenarios.run(contracts)?.map(\.verdict) == [.inconclusive, .inconclusive, .inconclusive])
     }
 
     @Test func `scenarios play side by side`() throws {

@@ -81,6 +81,24 @@ struct HeartbeatTests {
         #expect(starvation?.lost == .milliseconds(1700))
     }
 
+    @Test func `what a browser lost counts, in one piece and not twice`() async {
+        let (heartbeat, clock) = await Self.beaten([.milliseconds(325)])
+        let start: Duration = .seconds(100)
+        #expect(heartbeat.lost(since: start) == .milliseconds(300))
+        clock.now += .milliseconds(600)
+        heartbeat.lose(.milliseconds(400), during: .milliseconds(600))
+        clock.now += .milliseconds(600)
+        heartbeat.lose(.milliseconds(400), during: .milliseconds(600))
+        #expect(heartbeat.lost(since: start) == .milliseconds(300 + 800))
+        #expect(heartbeat.starvation(since: start)?.longest == .milliseconds(300 + 800))
+        heartbeat.lose(.milliseconds(400), during: .milliseconds(600))
+        #expect(heartbeat.lost(since: start) == .milliseconds(1100), "that span was told already")
+        clock.now += .seconds(5)
+        heartbeat.lose(.milliseconds(100), during: .milliseconds(600))
+        #expect(heartbeat.lost(since: start) == .milliseconds(1200))
+        #expect(heartbeat.starvation(since: start)?.longest == .milliseconds(1100), "another piece")
+    }
+
     @Test func `what was lost before a moment is not lost since`() async {
         let (heartbeat, clock) = await Self.beaten([.milliseconds(1025), .zero, .zero])
         let end: Duration = .seconds(100) + Heartbeat.period + .milliseconds(1025)

@@ -29,9 +29,10 @@ package struct Clause: Hashable, Sendable {
         self.source = source
     }
 
-    /// Every clause that a backend can be asked for, in the order of the catalogue.
+    /// Every clause that a backend or an app can be asked for, in the order of the catalogue.
     package static let all: [Clause] =
         webhook + entitlement + users + delivery + purchasely + firebase + notification + account
+        + client
 
     /// The clause of that name, in any case; nil for one that the catalogue does not explain.
     package static func named(_ name: String) -> Clause? {

@@ -143,8 +143,8 @@ package struct Profile: Hashable, Sendable {
         ]
         /// How long a start may take when the native side says nothing (C-05).
         package var startup: Duration = .seconds(5)
-        /// CSS selectors of what is tapped, by the gesture's name.
-        package var taps: [String: String] = [:]
+        /// CSS selectors of what is tapped one after the other, by the gesture's name.
+        package var taps: [String: [String]] = [:]
         /// CSS selectors of what is filled in before a login: `account`, `password`.
         package var inputs: [String: String] = [:]
         /// CSS selectors of what the page shows.

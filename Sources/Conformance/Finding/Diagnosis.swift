@@ -44,12 +44,14 @@ package struct Diagnosis: Hashable, Sendable {
             .userUnwanted, .wrongID, .tellingAnswer, .wrongWinners, .secretShown, .tooManyFetches,
             .personalDataKept:
             true
+        // An app's promises: each is one clause's. Before a backend they are what was asked for there.
+        case .commandUnwanted, .commandMissing, .identitySplit, .unusableID, .paywallTooEarly,
+            .paywallRepeated, .registrationLost, .registrationRepeated, .registrationIncomplete,
+            .startTooSlow, .badCommand, .wrongPerson, .wrongOrder, .screenDiffers, .guessableID,
+            .openSecret, .pageBroken:
+            clause.hasPrefix("C-")
         case .noAnswer, .answerLate, .backendExited, .answerDiffers, .callRefused,
-            .effectContent, .unsteady, .commandUnwanted, .commandMissing, .identitySplit,
-            .unusableID, .paywallTooEarly, .paywallRepeated, .registrationLost,
-            .registrationRepeated, .registrationIncomplete, .startTooSlow, .badCommand,
-            .wrongPerson, .wrongOrder, .screenDiffers, .guessableID, .openSecret, .pageBroken,
-            .noOverlap, .unobservable, .journalGap, .allVolatile, .throttled, .backendGone,
+            .effectContent, .unsteady, .noOverlap, .unobservable, .journalGap, .allVolatile, .throttled, .backendGone,
             .twinFailed, .setupFailed, .notRun, .disturbanceMissed, .expired, .readingAbsent,
             .machineBusy, .patienceOver:
             false

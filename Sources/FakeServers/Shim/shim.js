@@ -30,6 +30,7 @@
       return;
     }
     var callback = window[reply.name];
+    tell("called", { name: reply.name, exists: typeof callback === "function" });
     if (typeof callback !== "function") { log("the page has no " + reply.name); return; }
     try {
       callback.apply(window, reply.arguments || []);

@@ -1,5 +1,6 @@
 internal import Browser
 internal import Conformance
+internal import FakeServers
 
 /// One page of an app in a browser: what it asks for and says comes out as events.
 final class BrowserPage: Sendable {
@@ -10,6 +11,8 @@ final class BrowserPage: Sendable {
     let session: String
     private let target: String
     private let devTools: DevTools
+    /// Requests that the browser holds until somebody says what becomes of them.
+    private let held = Locked<Set<String>>([])
 
     /// Opens an empty page in a context of its own web storage.
     ///
@@ -101,8 +104,12 @@ final class BrowserPage: Sendable {
     }
 
     func say(_ method: String, _ parameters: JSONObject) {
+        if let number = parameters["requestId"]?.string { held.withLock { _ = $0.remove(number) } }
         devTools.post(method, parameters, session: session)
     }
+
+    /// The browser waits until something is said of that request.
+    func hold(_ number: String) { held.withLock { _ = $0.insert(number) } }
 
     func ask(_ method: String, _ parameters: JSONObject) async -> JSONValue? {
         try? await devTools.send(method, parameters, session: session)
@@ -111,6 +118,12 @@ final class BrowserPage: Sendable {
     /// The system ends the app: no handler of the page runs.
     func close() {
         devTools.ignore(session)
+        // What is held when the page goes would be let out to the network, and so would what a page
+        // says in its last moment.
+        devTools.post("Emulation.setScriptExecutionDisabled", ["value": true], session: session)
+        for number in held.withLock({ $0.sorted() }) {
+            say("Fetch.failRequest", ["requestId": .string(number), "errorReason": "Aborted"])
+        }
         devTools.post("Target.closeTarget", ["targetId": .string(target)])
     }
 

@@ -58,15 +58,30 @@ extension BrowserScenario: PhonePerformer {
         if case .login(let account, let password, _) = tap {
             await fill(["account": account, "password": password], on: page(phone))
         }
-        guard let selector = profile.app.taps[tap.name] else {
+        guard let path = profile.app.taps[tap.name], let selector = path.last else {
             return note(Gesture(tap.name, missing: "app: taps: \(tap.name)"), on: phone)
         }
         guard let page = page(phone) else {
             return note(Gesture(tap.name, missing: selector), on: phone)
         }
-        let isThere = await isThere(selector, for: tap, on: page)
-        note(Gesture(tap.name, missing: isThere == false ? selector : nil), on: phone)
-        if isThere == false { return }
+        // A menu that is open would be shut by a second tap.
+        let isOpen = await survey([selector], on: page)?.first == .there
+        for opener in path.dropLast() where !isOpen {
+            guard await comes(opener, on: page) else {
+                return note(Gesture(tap.name, missing: opener), on: phone)
+            }
+            _ = await page.evaluate(Self.clicking(opener))
+            // A second step may have fields of its own.
+            if case .login(let account, let password, _) = tap {
+                _ = await comes(selector, on: page)
+                await fill(["account": account, "password": password], on: page)
+            }
+        }
+        // What a menu holds may be put there when it opens.
+        if path.count > 1 { _ = await comes(selector, on: page) }
+        let obstacle = await obstacle(to: selector, for: tap, on: page)
+        note(Gesture(tap.name, missing: obstacle), on: phone)
+        if obstacle != nil { return }
         if await page.evaluate(Self.clicking(selector)) == nil {
             note(.pageError("the page does not react to a tap"), on: phone)
         }
@@ -126,15 +141,36 @@ extension BrowserScenario: PhonePerformer {
                 ),
                 userAgent: launch.userAgent
             )
-            let time = profile.app.startup + .seconds(10)
+            let time = profile.app.startup + .seconds(10) * setting.stretch
             if let text = await page.open(setting.url, within: time) {
                 // A page that is killed while it loads has not failed to load.
                 let isOpen = state.withLock { $0.pages[phone]?.contains { $0 === page } ?? false }
                 if isOpen { failToOpen("\(setting.url): \(text)") }
+            } else {
+                await scriptsRun(page)
             }
         } catch {
             failToOpen("\(error)")
         }
+    }
+
+    /// Waits until the page can do what it was written for.
+    private func scriptsRun(_ page: BrowserPage) async {
+        let patience = Patience(Self.loading, setting.heartbeat, clock)
+        let (phone, load) = (page.phone, page.ref.load)
+        while !patience.isOver, !Task.isCancelled {
+            let isOver = state.withLock { state in
+                let isOpen = state.pages[phone]?.contains { $0 === page } ?? false
+                return !isOpen || state.trouble != nil || state.loaded.contains(page.session)
+                    || state.world.exchanges[state.actStart...].contains {
+                        $0.from == .app && $0.phone?.name == phone && $0.phone?.load == load
+                    }
+            }
+            if isOver { return }
+            await clock.pause(.milliseconds(15))
+        }
+        let time = Self.loading.milliseconds / 1000
+        failToOpen("\(setting.url): its scripts have not run after \(time) s")
     }
 
     private func context(_ phone: String) async throws(DevTools.CallError) -> String {
@@ -181,7 +217,8 @@ extension BrowserScenario: PhonePerformer {
     /// more can be expected.
     package func settle(after action: AppAction) async {
         let startup = profile.app.startup.microseconds
-        let began = now
+        let reaction = Patience(.microseconds(Self.reaction), setting.heartbeat, clock)
+        let silence = Patience(.microseconds(2 * Self.quiet), setting.heartbeat, clock)
         @Sendable func sees(_ state: State, _ test: (ClientTimeline) -> Bool) -> Bool {
             test(state.world.timeline(from: state.actStart))
         }
@@ -192,10 +229,10 @@ extension BrowserScenario: PhonePerformer {
                 sees(state) { $0.registrations.contains { $0.isAcknowledged } }
             }
         case .login, .logout, .restore:
-            await wait(atMost: startup + 500_000) { state, now in
+            await wait(atMost: startup + 500_000) { state, _ in
                 sees(state) { timeline in
                     if timeline.registrations.contains(where: \.isAcknowledged) { return true }
-                    return now > began + Self.reaction && !timeline.hasOpenQuestion
+                    return reaction.isOver && !timeline.hasOpenQuestion
                 }
             }
         case .upgrade, .upgradeTwice, .purchase:
@@ -203,8 +240,8 @@ extension BrowserScenario: PhonePerformer {
                 sees(state) { $0.commands.contains(where: \.isPaywall) }
             }
         case .status:
-            await wait(atMost: startup) { state, now in
-                sees(state) { !$0.hasOpenQuestion && now > began + 2 * Self.quiet }
+            await wait(atMost: startup) { state, _ in
+                sees(state) { !$0.hasOpenQuestion && silence.isOver }
             }
         case .callback, .refresh: await wait(atMost: Self.reaction)
         // Either is over at once, or has taken its time already.

@@ -16,6 +16,10 @@ package final class BrowserScenario: Sendable {
         /// Hosts other than loopback that a page may call.
         package let allowedHosts: Set<String>
         package let clock: any RunClock
+        /// How much of the time we had.
+        package let heartbeat: Heartbeat
+        /// How much of it the pages had.
+        package let pulse: BrowserPulse
         /// Hosts that pages wanted to call and were not allowed to.
         package let blockedHosts = Locked<Set<String>>([])
 
@@ -33,7 +37,20 @@ package final class BrowserScenario: Sendable {
             self.base = base
             self.allowedHosts = allowedHosts
             self.clock = clock
+            heartbeat = Heartbeat(clock)
+            pulse = BrowserPulse(chromium.devTools, heartbeat, clock)
         }
+
+        /// Goes on beside all scenarios until it is cancelled.
+        package func accompany() async {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.heartbeat.beat() }
+                group.addTask { await self.pulse.beat() }
+            }
+        }
+
+        /// By so much waits are longer while pages starve.
+        var stretch: Int { min(Patience.stretchMax, Int(pulse.slowdown)) }
     }
 
     struct State {
@@ -41,8 +58,12 @@ package final class BrowserScenario: Sendable {
         var contexts: [String: String] = [:]
         var pages: [String: [BrowserPage]] = [:]
         var tasks: [Task<Void, Never>] = []
-        /// Calls to the backend that are not answered yet.
-        var underway = 0
+        /// Calls to the backend that are not answered yet, and whether somebody waits for that.
+        var open: [Int: Bool] = [:]
+        /// The same calls, by the browser's name for them.
+        var calls: [String: Int] = [:]
+        /// Pages whose scripts have run.
+        var loaded: Set<String> = []
         /// When the page last said anything, and when the last reply reaches it.
         var lastSign: Int64 = 0
         var repliesUntil: Int64 = 0
@@ -64,8 +85,10 @@ package final class BrowserScenario: Sendable {
     /// So long a page may take to do anything about a tap, unless a question to the native side is
     /// open, which may take the whole startup budget.
     static let reaction: Int64 = 2_500_000
+    /// So long the scripts of a page may take to arrive and run.
+    static let loading: Duration = .seconds(30)
 
-    private init(_ name: String, _ setting: Setting) {
+    init(_ name: String, _ setting: Setting) {
         self.setting = setting
         start = setting.clock.now
         var generator = SeededGenerator(seed: 0, text: name)
@@ -110,20 +133,6 @@ package final class BrowserScenario: Sendable {
         return record
     }
 
-    /// Opens the page once, before any scenario.
-    ///
-    /// - Returns: Why it cannot be opened; nil when it can.
-    package static func check(_ setting: Setting) async -> String? {
-        var scenario = BrowserScenario("check", setting)
-        var action = AppAction(.launch)
-        action.isAtOnce = true
-        await PhonePlay.carryOut(.app(action), by: &scenario)
-        let trouble = scenario.state.withLock { $0.trouble }
-        await scenario.close()
-        if case .pageUnusable(let text)? = trouble { return text }
-        return nil
-    }
-
     var profile: Profile { setting.profile }
     var clock: any RunClock { setting.clock }
     var devTools: DevTools { setting.chromium.devTools }
@@ -155,8 +164,8 @@ package final class BrowserScenario: Sendable {
             state.repliesUntil == 0
         }
         var record = await look(plan)
-        let deadline = now + profile.app.startup.microseconds
-        while record.trouble == nil, mayImprove(record), now < deadline, !Task.isCancelled {
+        let patience = Patience(profile.app.startup, setting.heartbeat, clock)
+        while record.trouble == nil, mayImprove(record), !patience.isOver, !Task.isCancelled {
             await clock.pause(.milliseconds(60))
             record = await look(plan)
         }
@@ -174,7 +183,7 @@ package final class BrowserScenario: Sendable {
         }
         return edit { state, time in
             for phone in state.world.phones { state.world.observe(phone, at: time) }
-            return RunRecord(
+            var record = RunRecord(
                 plan: plan,
                 namespace: state.world.namespace,
                 base: setting.base,
@@ -184,10 +193,12 @@ package final class BrowserScenario: Sendable {
                 settling: .window(.microseconds(Self.quiet)),
                 trouble: state.trouble
             )
+            record.starvation = setting.heartbeat.starvation(since: start)
+            return record
         }
     }
 
-    private func close() async {
+    func close() async {
         let (pages, contexts, tasks) = state.withLock { state in
             defer { state.pages = [:] }
             return (state.pages.values.flatMap { $0 }, state.contexts.values, state.tasks)
@@ -211,14 +222,15 @@ package final class BrowserScenario: Sendable {
         atMost time: Int64,
         until isMet: @Sendable (State, Int64) -> Bool = { _, _ in true }
     ) async {
-        let end = now + time
+        let patience = Patience(.microseconds(time), setting.heartbeat, clock)
         while !Task.isCancelled {
+            let quiet = Self.quiet * Int64(setting.stretch)
             let isOver = edit { state, now in
                 if state.repliesUntil > 0, now >= state.repliesUntil { state.repliesUntil = 0 }
                 let isQuiet =
-                    state.underway == 0 && now >= state.lastSign + Self.quiet
+                    !state.open.values.contains(true) && now >= state.lastSign + quiet
                     && now >= state.repliesUntil
-                return state.trouble != nil || now >= end || isQuiet && isMet(state, now)
+                return state.trouble != nil || patience.isOver || isQuiet && isMet(state, now)
             }
             if isOver { return }
             await clock.pause(.milliseconds(15))

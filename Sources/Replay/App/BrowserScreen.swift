@@ -3,19 +3,69 @@ internal import Phone
 
 /// What is found on a page, and done to it, by the selectors of the profile.
 extension BrowserScenario {
-    /// Whether an element is there to be tapped; nil when the page does not answer.
+    /// Why an element cannot be tapped; nil when it can, or when the page does not answer.
     ///
-    /// An upgrade that nobody can see or press is a gate that is shut.
-    func isThere(_ selector: String, for tap: Tap, on page: BrowserPage) async -> Bool? {
-        let test =
-            tap == .upgrade
-            ? "found.checkVisibility({opacityProperty: true, visibilityProperty: true}) "
-                + "&& !found.disabled" : "true"
+    /// An upgrade that nobody can see or press is a gate that is shut; what else is hidden is tapped
+    /// all the same, because menus differ more than what their entries do.
+    func obstacle(to selector: String, for tap: Tap, on page: BrowserPage) async -> String? {
         let found = await page.evaluate(
             "(function () { var found = document.querySelector(\(Self.quoted(selector))); "
-                + "return found !== null && \(test); })()"
+                + "return found === null ? 'absent' : found.disabled ? 'disabled' : "
+                + "found.checkVisibility({opacityProperty: true, visibilityProperty: true}) "
+                + "? 'there' : 'hidden'; })()"
         )
-        return found.map { $0 != false }
+        return switch found?.string {
+        case "absent": selector
+        case "hidden" where tap == .upgrade: "\(selector) (it is hidden)"
+        case "disabled" where tap == .upgrade: "\(selector) (it is disabled)"
+        default: nil
+        }
+    }
+
+    /// Whether an element is on the page, seen or not; nil: that is no selector.
+    func finds(_ selector: String, on page: BrowserPage) async -> Bool {
+        await survey([selector], on: page)?.first == .there
+    }
+
+    /// What becomes of each of these selectors; nil when the page does not answer.
+    func survey(_ selectors: [String], on page: BrowserPage) async -> [AppPreflight.Found]? {
+        let list = JSONValue.array(selectors.map(JSONValue.string)).text
+        let found = await page.evaluate(
+            "(function (list) { return JSON.stringify(list.map(function (selector) { "
+                + "try { var found = document.querySelector(selector); "
+                + "return found === null ? 'absent' : found.checkVisibility("
+                + "{opacityProperty: true, visibilityProperty: true}) ? 'there' : 'hidden'; } "
+                + "catch (error) { return 'invalid'; } })); })(\(list))"
+        )
+        let answers = found?.string.flatMap { try? JSONValue(parsing: $0) }?.array
+        return answers?.map { AppPreflight.Found(rawValue: $0.string ?? "") ?? .absent }
+    }
+
+    /// Waits for an element that a tap before may have brought.
+    func comes(_ selector: String, on page: BrowserPage) async -> Bool {
+        let patience = Patience(.microseconds(Self.reaction), setting.heartbeat, clock)
+        while !Task.isCancelled {
+            if await finds(selector, on: page) { return true }
+            if patience.isOver { return false }
+            await clock.pause(.milliseconds(15))
+        }
+        return false
+    }
+
+    /// What could be tapped on a page, as selectors that a person would write.
+    func tappable(on page: BrowserPage) async -> [String] {
+        let found = await page.evaluate(
+            "JSON.stringify(Array.prototype.slice.call(document.querySelectorAll("
+                + "'button, [role=button], a, input[type=submit], input[type=button]'), 0, 12)"
+                + ".map(function (found) { return found.id ? '#' + found.id : "
+                + "found.getAttribute('data-testid') ? '[data-testid=\"' + "
+                + "found.getAttribute('data-testid') + '\"]' : found.tagName.toLowerCase() + "
+                + "(found.className && found.className.split ? '.' + "
+                + "found.className.trim().split(/\\s+/).join('.') : '') + ' (\"' + "
+                + "(found.textContent || '').trim().slice(0, 20) + '\")'; }))"
+        )
+        let list = found?.string.flatMap { try? JSONValue(parsing: $0) }
+        return (list?.array ?? []).compactMap(\.string)
     }
 
     /// A script that taps an element, if it is there.

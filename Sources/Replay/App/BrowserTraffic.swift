@@ -16,6 +16,7 @@ extension BrowserScenario {
             said(content, page)
         case "Fetch.requestPaused":
             guard let request = PageRequest(parameters) else { return }
+            page.hold(request.number)
             await hold(request, page)
         case "Page.frameRequestedNavigation":
             // A page may also send its commands by going there (section 7.1).
@@ -31,6 +32,18 @@ extension BrowserScenario {
                 "Page.handleJavaScriptDialog",
                 ["accept": .bool(["alert", "beforeunload"].contains(kind) || agrees)]
             )
+        case "Page.loadEventFired":
+            edit { state, time in
+                state.lastSign = time
+                state.loaded.insert(page.session)
+                state.world.write(.pageLoaded, on: page.phone, at: time)
+            }
+        case "Network.loadingFailed":
+            // The page gave up waiting, or is gone.
+            guard parameters["canceled"] == true, let number = parameters["requestId"]?.string,
+                let sequence = state.withLock({ $0.calls[page.session + number] })
+            else { return }
+            finish(sequence, .failed(.closed, "the page gave it up"))
         case "Inspector.targetCrashed":
             edit { state, time in
                 state.world.write(.pageError("the page crashed"), on: page.phone, at: time)
@@ -50,6 +63,14 @@ extension BrowserScenario {
             }
         case "command":
             command(content["command"]?.string ?? "", time: content["page"]?.int64 ?? 0, page)
+        case "called":
+            edit { state, time in
+                let call = Gesture.called(
+                    content["name"]?.string ?? "",
+                    exists: content["exists"] == true
+                )
+                state.world.write(call, on: page.phone, at: time)
+            }
         case "error":
             edit { state, time in
                 let text = content["text"]?.string ?? ""
@@ -111,22 +132,31 @@ extension BrowserScenario {
             if request.message.method == "OPTIONS", request.origin != nil {
                 return preflight(request, page)
             }
+            if request.isScripted {
+                edit { state, time in
+                    let call = request.message.method + " " + request.message.path
+                    state.world.write(.strayCall(call), on: page.phone, at: time)
+                }
+            }
             return page.say("Fetch.continueRequest", ["requestId": .string(request.number)])
         }
         if dies(page) { return }
         let (sequence, answer) = edit { state, time in
             state.lastSign = time
-            state.underway += 1
-            guard profile.app.usesOwnBackend else {
-                let (sequence, answer) = state.world.call(
-                    route,
-                    request.message,
-                    from: page.ref,
-                    at: time
-                )
-                return (sequence, Optional(answer))
+            let (sequence, answer): (Int, AppBackend.Answer?)
+            if profile.app.usesOwnBackend {
+                (sequence, answer) =
+                    state.world.pass(route, request.message, from: page.ref, at: time)
+            } else {
+                (sequence, answer) =
+                    state.world.call(route, request.message, from: page.ref, at: time)
             }
-            return state.world.pass(route, request.message, from: page.ref, at: time)
+            // What is never answered is waited for by nobody.
+            state.open[sequence] = answer != .never
+            if let number = request.networkNumber {
+                state.calls[page.session + number] = sequence
+            }
+            return (sequence, answer)
         }
         switch answer {
         case nil:
@@ -138,9 +168,7 @@ extension BrowserScenario {
         case .reset?:
             finish(sequence, .failed(.closed, "by plan"))
             refuse(request, page, reason: "ConnectionReset")
-        case .never?:
-            // It stays open; nobody waits for it.
-            state.withLock { $0.underway -= 1 }
+        case .never?: break
         case .answered(let response, let delay)?:
             if delay > .zero {
                 // The plan says how long this answer takes.
@@ -156,10 +184,11 @@ extension BrowserScenario {
         }
     }
 
+    /// A call is over; what becomes of it after that, nobody hears.
     private func finish(_ sequence: Int, _ outcome: Exchange.Outcome) {
         edit { state, time in
             state.lastSign = time
-            state.underway -= 1
+            guard state.open.removeValue(forKey: sequence) != nil else { return }
             state.world.complete(sequence, outcome, at: time)
         }
     }

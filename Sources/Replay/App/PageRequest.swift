@@ -10,6 +10,10 @@ struct PageRequest {
     let answeredStatus: Int?
     let answeredFields: [HTTPMessage.Field]
     let failure: String?
+    /// The browser's name for the call on the network; nil: it has none.
+    let networkNumber: String?
+    /// A script of the page makes it, as opposed to what a document consists of.
+    let isScripted: Bool
 
     init?(_ parameters: JSONValue) {
         guard let number = parameters["requestId"]?.string,
@@ -33,6 +37,8 @@ struct PageRequest {
             HTTPMessage.Field($0["name"]?.string ?? "", $0["value"]?.string ?? "")
         }
         failure = parameters["responseErrorReason"]?.string
+        networkNumber = parameters["networkId"]?.string
+        isScripted = ["XHR", "Fetch"].contains(parameters["resourceType"]?.string)
     }
 
     /// Path and query.

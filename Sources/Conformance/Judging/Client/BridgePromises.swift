@@ -104,13 +104,6 @@ extension ClientView {
         return []
     }
 
-    /// Names of the window that a reply would overwrite, or that cannot be cleared (section 1.4).
-    private static let windowNames: Set<String> = [
-        "name", "location", "top", "self", "window", "document", "status", "length", "origin",
-        "parent", "history", "event", "closed", "frames", "opener", "screen", "navigator",
-        "performance", "localStorage", "sessionStorage", "external", "uuid",
-    ]
-
     func privateVault(_ at: SourceLocation) -> [Finding] {
         let allowed = Set(timeline.keys.values).union(profile.app.otherKeys)
         for command in timeline.commands {
@@ -120,7 +113,7 @@ extension ClientView {
             let isOpen =
                 command.bridge.scheme == "setvault" && command.bridge["locked"] != "true"
             let problem: String? =
-                if Self.windowNames.contains(key) {
+                if WindowNames.all.contains(key) {
                     "the key '\(key)' is a name of the window"
                 } else if isOpen, value.contains("@") && value.contains(".") {
                     "an email address lies open under '\(key)'"

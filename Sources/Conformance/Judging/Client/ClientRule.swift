@@ -17,7 +17,7 @@ package struct ClientRule: Rule {
                 )
             ]
         }
-        if let obstacle = view.untouched ?? view.unheard { return [obstacle] }
+        if let obstacle = view.untouched ?? view.deadTap ?? view.unheard { return [obstacle] }
         return expected.promises.flatMap { view.findings(for: $0) }
             + expected.commands.compactMap { view.finding(for: $0) }
             + expected.identities.compactMap { view.finding(for: $0) }

@@ -269,6 +269,14 @@ package struct ClientTimeline: Sendable {
         return (signs + [load].compactMap { $0 }).min()
     }
 
+    /// Whether a phone's app said anything between two entries.
+    package func isActive(_ phone: String, from first: Int, to last: Int) -> Bool {
+        func isBetween(_ sequence: Int) -> Bool { sequence > first && sequence < last }
+        return commands.contains { $0.phone == phone && isBetween($0.sequence) }
+            || registrations.contains { $0.phone == phone && isBetween($0.sequence) }
+            || logins.contains { $0.phone == phone && isBetween($0.sequence) }
+    }
+
     /// Whether a phone's page became another document between two entries, by itself or because
     /// somebody opened the app anew.
     package func isRenewed(_ phone: String, from first: Int, to last: Int) -> Bool {

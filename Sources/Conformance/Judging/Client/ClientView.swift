@@ -61,6 +61,34 @@ struct ClientView {
         )
     }
 
+    /// A tap by which nothing happened at all: whatever is missing afterwards says nothing about what
+    /// the app does when it is really asked.
+    var deadTap: Finding? {
+        let names: Set<String> = ["login", "logout", "restore"]
+        let gesture = timeline.gestures.first { gesture in
+            // An app that could not start has a reason to do nothing.
+            let isStarted = timeline.registrations.contains {
+                $0.phone == gesture.phone && $0.sequence < gesture.sequence && $0.isAcknowledged
+            }
+            guard names.contains(gesture.name), isStarted else { return false }
+            let end = timeline.gestures.first {
+                $0.phone == gesture.phone && $0.sequence > gesture.sequence
+                    && (names.contains($0.name) || $0.isLaunch)
+            }?.sequence
+            return !timeline.isActive(gesture.phone, from: gesture.sequence, to: end ?? .max)
+        }
+        guard let gesture else { return nil }
+        return Finding(
+            .unobservable,
+            expected: "a tap on '\(gesture.name)' leads to something",
+            actual: "no command and no call came of it",
+            remedy: "See that 'app: taps: \(gesture.name)' in assay.yaml names what a person taps; "
+                + "where something has to be opened first, list both: [\"#menu\", \"#log-out\"].",
+            location: expected.location,
+            evidence: [gesture.sequence]
+        )
+    }
+
     /// A callback for which the page has no function: nothing follows from what it did then.
     var unheard: Finding? {
         let isAsked = expected.promises.contains { $0.name == .calledBack }
@@ -104,6 +132,12 @@ struct ClientView {
         return values.fill(text)
     }
 
+    /// What there was nothing to tap for.
+    private var untapped: String {
+        let missing = timeline.gestures.first { $0.missing != nil }
+        return missing.map { "; nobody could tap '\($0.name)': \($0.missing ?? "")" } ?? ""
+    }
+
     func finding(for expected: AppExpectation.Command) -> Finding? {
         let key = expected.role.flatMap { timeline.keys[$0] }
         let value = expected.value.map(filled)
@@ -128,7 +162,7 @@ struct ClientView {
                 .commandMissing,
                 expected: "\(what), "
                     + (expected.countMin == 1 ? "once" : "\(expected.countMin) times"),
-                actual: found.isEmpty ? "never" : "\(found.count) times",
+                actual: (found.isEmpty ? "never" : "\(found.count) times") + untapped,
                 location: expected.location,
                 evidence: found.map(\.sequence)
             )

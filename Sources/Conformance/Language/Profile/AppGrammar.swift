@@ -10,6 +10,28 @@ extension Profile.App {
         screenFields
         Field<Profile.App>.access
         Field<Profile.App>.backend
+    }.checking { app, keys, reader in
+        let names = app.vaultKeys.values + app.otherKeys
+        if let name = names.sorted().first(where: WindowNames.all.contains) {
+            // The reply would overwrite the page's own (C-35).
+            reader.fail(
+                .conflict(
+                    "the key '\(name)' is a name of the window, which a reply would overwrite (C-35)",
+                    remedy: "Let the app use another key."
+                ),
+                at: (keys["vault"] ?? keys["other-keys"] ?? keys.node).location
+            )
+        }
+        guard let access = keys["access"], let body = app.access?.body, app.declaresAccess,
+            Set(body.templatePlaces.keys).isSubset(of: ["product"])
+        else { return }
+        reader.fail(
+            .conflict(
+                "the answer does not say whether there is access",
+                remedy: "Put {{access}} where your backend says it: 'answer: {premium: \"{{access}}\"}'."
+            ),
+            at: access.location
+        )
     }
 
     @FieldBuilder<Profile.App> private static var vaultFields: [Field<Profile.App>] {
@@ -32,7 +54,7 @@ extension Profile.App {
             \.otherKeys,
             .list(.text("a key")),
             default: [],
-            "Other keys that the app may write to the vault.",
+            "Other keys that the app may write to the vault in the open: none of them a secret.",
             fallback: "none"
         )
         Field.value(
@@ -50,8 +72,8 @@ extension Profile.App {
             ["upgrade", "restore", "login", "logout", "status"].map {
                 ($0, "Where a person taps for '\($0)'.")
             },
-            .text("a CSS selector"),
-            "What is tapped, by the gesture's name."
+            Syntax.oneOrMore(.selector),
+            "What is tapped, by the gesture's name: one element, or several one after the other."
         ) { $0.taps[$1] = $2 }
         Field<Profile.App>.table(
             "inputs",
@@ -59,7 +81,7 @@ extension Profile.App {
                 ("account", "Where the account is typed."),
                 ("password", "Where the password is typed."),
             ],
-            .text("a CSS selector"),
+            .selector,
             "What is filled in before a login."
         ) { $0.inputs[$1] = $2 }
         Field<Profile.App>.table(
@@ -67,7 +89,7 @@ extension Profile.App {
             AppExpectation.Screen.Element.allCases.map {
                 ($0.rawValue, "Where the page shows '\($0.rawValue)'.")
             },
-            .text("a CSS selector"),
+            .selector,
             "What the page shows."
         ) { app, name, value in
             if let element = AppExpectation.Screen.Element(rawValue: name) {
@@ -95,8 +117,9 @@ extension Profile.App {
         Field.optional(
             "agree",
             \.agree,
-            .text("a CSS selector"),
-            "Where a login can be agreed to, when the app asks."
+            .selector,
+            "Where a person agrees, when the app asks whether to go on; a dialog of the browser "
+                + "needs none."
         )
     }
 }

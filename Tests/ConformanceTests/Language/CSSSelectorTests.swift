@@ -1,0 +1,33 @@
+import Testing
+
+@testable import Conformance
+
+/// What can be told of a selector without a browser.
+@Suite("CSS selectors")
+struct CSSSelectorTests {
+    @Test(
+        "selectors that a browser takes",
+        arguments: [
+            "#buy", "button.primary", "[data-testid=\"buy\"]", "main > button:nth-child(2)",
+            "a[href$='.html']", "#a #b, .c", "details summary", "button:not([disabled])", "*",
+            "[title='a ) b']", "#größe", "li:first-child::marker", ".a.b.c", "p + p ~ p",
+        ]
+    )
+    func taken(selector: String) { #expect(CSSSelector.problem(selector) == nil) }
+
+    @Test(
+        "selectors that name nothing anywhere",
+        arguments: [
+            ("", "empty"), ("   ", "empty"), ("//button[1]", "XPath"), ("(//a)[1]", "XPath"),
+            ("button:contains('Buy')", "test library"), ("text=Buy", "test library"),
+            ("#menu >> #buy", "test library"), ("#1st", "digit"), (".2", "digit"),
+            ("[data-id", "not closed"), ("button:not(.a", "not closed"), ("a]", "closes nothing"),
+            ("a[b)", "closes nothing"), ("[a='b]", "does not end"), ("#buy {", "no place"),
+            ("#a >", "ends with"), ("> #a", "begins with"), ("#a,", "ends with"), ("#", "nothing"),
+            ("a.", "nothing"), ("#.a", "nothing"),
+        ]
+    )
+    func refused(selector: String, why: String) {
+        #expect(CSSSelector.problem(selector)?.contains(why) == true)
+    }
+}
