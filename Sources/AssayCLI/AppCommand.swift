@@ -18,11 +18,13 @@ struct AppCommand: AsyncParsableCommand {
             What is tapped and read is named by CSS selectors under 'app:' in the profile. With \
             --scripted the built-in app takes the page's place, in virtual time and without a \
             browser. The page's calls to 'endpoints: register, login' and 'app: access' are \
-            answered by a model of a correct backend, unless 'app: backend: own' says otherwise.
+            answered by a model of a correct backend, unless 'app: backend: own' says otherwise. \
+            One launch before all others finds what the profile says wrong (exit 2). Real time.
 
-            app: {taps: {upgrade: "#buy", restore: …, login: …, logout: …, status: …},
+            app: {taps: {upgrade: ["#menu", "#buy"], restore: …, login: …, logout: …, status: …},
                   inputs: {account: "#mail", password: …}, shows: {loading: …, access: …,
-                  error: …, status: …, product: …}, vault: {id: app_user_id}, startup: 5s}
+                  error: …, status: …, product: …}, agree: "#yes", startup: 5s,
+                  vault: {id: app_user_id, lock: …}, other-keys: [keys it may use besides]}
 
             'assay lint --schema profile' prints every key; 'assay explain app/CASE' a scenario.
 
@@ -280,12 +282,12 @@ struct DeviceRun: Sendable {
             case .ready(let seen): notes += seen
             }
             let pictures = pictures
-            cases = await run { plan, name, mayImprove in
+            cases = await run { plan, name, judging in
                 await BrowserScenario.run(
                     plan.subject,
                     name: name,
                     setting: setting,
-                    mayImprove: mayImprove,
+                    judging: judging,
                     pictured: pictures.map { Self.writer(of: plan.contract.caseID, in: $0) }
                 )
             }

@@ -109,7 +109,8 @@ extension DespiaState.Scene {
                 entry.isAnonymous
                     ? "$RCAnonymousID:" + namespace.hex("history", user, count: 32)
                     : user
-            ), "isAnonymous": .bool(entry.isAnonymous && entry.isFlagged), "isActive": .bool(entry.isActive),
+            ), "isAnonymous": .bool(entry.isAnonymous && entry.isFlagged),
+            "isActive": .bool(entry.isActive),
             "willRenew": .bool(entry.isActive), "purchaseDate": .string(purchased.description),
             "originalPurchaseDate": .string(purchased.description),
             "expirationDate": .string((purchased + .seconds(30 * 86_400)).description),

@@ -1,14 +1,28 @@
 package import Conformance
+internal import FakeServers
 
 /// Phones alone, before no backend that is judged: how a scenario is carried out is the caller's, by
 /// the scripted app in virtual time or by a page in a browser.
 package struct DeviceStage: SuiteStage, OpenStage {
-    /// Carries one scenario out in the namespace of that name; the last parameter tells whether
-    /// waiting longer could change the verdict.
+    /// Carries one scenario out in the namespace of that name.
     package typealias Perform =
-        @Sendable (
-            _ plan: CasePlan, _ name: String, _ mayImprove: @Sendable (RunRecord) -> Bool
-        ) async -> RunRecord
+        @Sendable (_ plan: CasePlan, _ name: String, _ judging: Judging) async -> RunRecord
+
+    /// What whoever carries a scenario out may ask of its judge, and leave with it.
+    package struct Judging: Sendable {
+        fileprivate let judge: @Sendable (RunRecord) -> (verdict: Verdict, findings: [Finding])
+        fileprivate let picture = Locked<String?>(nil)
+
+        /// Whether waiting longer could change the verdict.
+        package func mayImprove(_ record: RunRecord) -> Bool {
+            Judge.mayImprove(judge(record).findings)
+        }
+
+        package func isGreen(_ record: RunRecord) -> Bool { judge(record).verdict == .passed }
+
+        /// Keeps what the page showed when it was judged, as base64 of a PNG.
+        package func keep(_ text: String) { picture.withLock { $0 = text } }
+    }
 
     private let profile: Profile
     private let cast: Cast
@@ -58,12 +72,13 @@ package struct DeviceStage: SuiteStage, OpenStage {
         @Sendable func evidence(_ record: RunRecord) -> CaseEvidence {
             CaseEvidence(plan: plan, subject: record, twins: [], profile: profile, sight: sight)
         }
-        let record = await perform(plan, "\(options.nonce)-\(number)") { record in
-            Judge.mayImprove(Judge.judge(evidence(record)).findings)
-        }
+        let judging = Judging { Judge.judge(evidence($0)) }
+        let record = await perform(plan, "\(options.nonce)-\(number)", judging)
         let (verdict, findings) = Judge.judge(evidence(record))
         // What is missing may be missing because others took the machine.
-        if !isAlone, options.jobs > 1, record.hasStarved, verdict != .passed, !findings.contains(where: \.isFinal) {
+        if !isAlone, options.jobs > 1, record.hasStarved, verdict != .passed,
+            !findings.contains(where: \.isFinal)
+        {
             return nil
         }
         var result = CaseResult(
@@ -76,6 +91,7 @@ package struct DeviceStage: SuiteStage, OpenStage {
             timeline: verdict == .passed ? [] : record.exchanges.map(\.shortened),
             base: record.base
         )
+        result.picture = judging.picture.withLock { $0 }
         if options.keepsEvidence { result.evidence = evidence(record) }
         return result
     }

@@ -108,6 +108,10 @@ package enum HTMLReport {
         if !timeline.isEmpty {
             text += "<pre>\(escaped(timeline.joined(separator: "\n")))</pre>\n"
         }
+        if let picture = result.picture, !picture.isEmpty {
+            text += "<img alt=\"what the page showed\" width=215 "
+            text += "src=\"data:image/png;base64,\(escaped(picture))\">\n"
+        }
         if let output = result.backendOutput, !output.isEmpty {
             text +=
                 "<p class=sub>the backend wrote</p><pre>\(escaped(output.printableLines))</pre>\n"

@@ -59,12 +59,18 @@ package struct Timeline: Sendable {
             + "\(pad(outcome(exchange), 11)) "
         let said = "\(subject(exchange)) \(call(exchange))".printable
         let rest = Self.answer(exchange).map { Self.cut($0.printable) } ?? []
+        if exchange.from == .app {
+            // A command is one long word, and its end is what matters.
+            let parts = Self.cut(said)
+            return [start + (parts.first ?? "")]
+                + (parts.dropFirst() + rest).map { String(repeating: " ", count: Self.indent) + $0 }
+        }
         guard case .delivery = exchange.purpose else { return shortened(start + said, rest) }
         let parts = said.wrapped(Self.width - start.count)
         return shortened(start + (parts.first ?? ""), parts.dropFirst() + rest)
     }
 
-    private static let answerLineMax = 3
+    private static let answerLineMax = 4
 
     /// JSON has few places to break at, so it is broken anywhere; the first lines say enough.
     private static func cut(_ answer: String) -> [String] {

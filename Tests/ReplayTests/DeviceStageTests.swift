@@ -59,7 +59,7 @@ struct DeviceStageTests {
                 cast: cast,
                 options: options,
                 clock: clock
-            ) { plan, name, mayImprove in
+            ) { plan, name, judging in
                 names.withLock { $0[plan.contract.id] = name }
                 let play = plays.withLock { plays in
                     plays[plan.contract.id, default: 0] += 1
@@ -84,7 +84,8 @@ struct DeviceStageTests {
                     settling: .notNeeded,
                     trouble: isTroubled ? trouble : nil
                 )
-                #expect(!mayImprove(record), "nothing is missing that could still come")
+                judging.keep("picture of \(plan.contract.id)")
+                #expect(!judging.mayImprove(record), "nothing is missing that could still come")
                 return record
             }
             let runner = SuiteRunner(on: stage, options: options) { _ in }
@@ -136,6 +137,7 @@ struct DeviceStageTests {
         #expect(result.verdict == .inconclusive)
         #expect(result.note == "it is blank")
         #expect(result.timeline.count == 1)
+        #expect(result.picture == "picture of a")
         #expect(result.evidence?.subject.trouble == .pageUnusable("it is blank"))
         #expect(result.evidence?.twins.isEmpty == true)
         #expect(result.evidence?.sight.seesEffects == false)
@@ -154,7 +156,8 @@ struct DeviceStageTests {
         scenarios = Scenarios()
         scenarios.trouble = .pageUnusable("it is blank")
         scenarios.troubledCount = 1
-        #expect(scenarios.run(contracts)?.map(\.verdict) == [.inconclusive, .inconclusive, .inconclusive])
+        let verdicts = scenarios.run(contracts)?.map(\.verdict)
+        #expect(verdicts == [.inconclusive, .inconclusive, .inconclusive])
     }
 
     @Test func `scenarios play side by side`() throws {

@@ -42,11 +42,13 @@ package struct Gesture: Hashable, Sendable {
     /// - Parameters:
     ///   - function: Its name on the window.
     ///   - exists: Whether the page has it.
+    /// - Returns: What stands in the journal.
     package static func called(_ function: String, exists: Bool) -> Gesture {
         Gesture(.called, missing: exists ? nil : function, text: function)
     }
 
     /// - Parameter request: Method and target.
+    /// - Returns: What stands in the journal.
     package static func strayCall(_ request: String) -> Gesture {
         Gesture(.strayCall, text: request)
     }

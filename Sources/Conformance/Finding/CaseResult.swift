@@ -22,6 +22,8 @@ package struct CaseResult: Hashable, Sendable {
     /// The exchanges of the judged run, kept for failing cases.
     package var timeline: [Exchange]
     package var base: Instant
+    /// What an app showed when it was judged, as base64 of a PNG; nil when nobody looked.
+    package var picture: String?
     /// What the backend wrote, where that explains a failure.
     package var backendOutput: String?
     /// How many runs a search took.

@@ -51,7 +51,8 @@ package struct Diagnosis: Hashable, Sendable {
             .openSecret, .pageBroken:
             clause.hasPrefix("C-")
         case .noAnswer, .answerLate, .backendExited, .answerDiffers, .callRefused,
-            .effectContent, .unsteady, .noOverlap, .unobservable, .journalGap, .allVolatile, .throttled, .backendGone,
+            .effectContent, .unsteady, .noOverlap, .unobservable, .journalGap, .allVolatile,
+            .throttled, .backendGone,
             .twinFailed, .setupFailed, .notRun, .disturbanceMissed, .expired, .readingAbsent,
             .machineBusy, .patienceOver:
             false

@@ -77,7 +77,11 @@
     });
   }
 
+  // What was said last, for the panel.
+  var sent = [];
+
   function send(text) {
+    sent = [text].concat(sent).slice(0, 5);
     var faults = configuration.faults || {};
     count += 1;
     if (configuration.binding) {
@@ -233,8 +237,11 @@
         "gap:6px;padding:0 12px 10px}button{font:inherit;padding:5px;border:1px solid #b9c4cf;" +
         "border-radius:6px;background:#f4f7fa;cursor:pointer}button:disabled{color:#8fa0b0;" +
         "cursor:default}p{margin:0;padding:0 12px 8px;color:#a3261b;min-height:0}" +
-        ".closed dl,.closed nav,.closed p{display:none}</style>" +
-        "<section><header><span>Assay phone</span><span>▾</span></header><dl></dl><nav></nav>" +
+        ".closed dl,.closed ol,.closed nav,.closed p{display:none}" +
+        "ol{margin:0;padding:0 12px 10px 28px;color:#5b6b7a}li{overflow:hidden;" +
+        "text-overflow:ellipsis;white-space:nowrap}" +
+        "<\/style>" +
+        "<section><header><span>Assay phone</span><span>▾</span></header><dl></dl><ol></ol><nav></nav>" +
         "<p role=status></p></section>";
       var section = root.querySelector("section");
       state = root.querySelector("dl");
@@ -292,6 +299,14 @@
           name.textContent = row[0];
           value.textContent = value.title = row[1];
           state.append(name, value);
+        });
+        // The last thing that the page said stands first.
+        var list = root.querySelector("ol");
+        list.textContent = "";
+        sent.forEach(function (text) {
+          var line = document.createElement("li");
+          line.textContent = line.title = text;
+          list.append(line);
         });
         panelButtons.forEach(function (element) { element.disabled = !shown.paywall.open; });
       });

@@ -112,22 +112,22 @@ package final class BrowserScenario: Sendable {
     ///   - plan: The contract's steps.
     ///   - name: The namespace of the run.
     ///   - setting: Browser, page and profile.
-    ///   - mayImprove: Whether waiting longer could change the verdict.
-    ///   - pictured: Takes what the page showed in the end, as the bytes of a PNG; nil: nobody looks.
+    ///   - judging: The judge, who gets a picture of a page that is not green.
+    ///   - pictured: Takes a picture of every page, as the bytes of a PNG; nil: nobody wants them all.
     /// - Returns: What the run left behind.
     package static func run(
         _ plan: RunPlan,
         name: String,
         setting: Setting,
-        mayImprove: @Sendable (RunRecord) -> Bool,
+        judging: DeviceStage.Judging,
         pictured: (@Sendable ([UInt8]) -> Void)? = nil
     ) async -> RunRecord {
         let scenario = BrowserScenario(name, setting)
-        let record = await scenario.run(plan, mayImprove)
-        if let pictured, let text = await scenario.page("phone")?.picture(),
-            let bytes = Base64.bytes(text)
-        {
-            pictured(bytes)
+        let record = await scenario.run(plan, judging.mayImprove)
+        let isGreen = judging.isGreen(record)
+        if pictured != nil || !isGreen, let text = await scenario.page("phone")?.picture() {
+            if let pictured, let bytes = Base64.bytes(text) { pictured(bytes) }
+            if !isGreen { judging.keep(text) }
         }
         await scenario.close()
         return record

@@ -257,8 +257,10 @@ package struct ClientTimeline: Sendable {
 
     // MARK: Questions
 
-    /// When a phone's first page could do what it was written for: its scripts have run, or it does
-    /// something already. What came before was the browser's, and the network's.
+    /// When a phone's first page could do what it was written for.
+    ///
+    /// Its scripts have run, or it does something already; what came before was the browser's, and
+    /// the network's.
     package func readiness(of phone: String) -> Int64? {
         let load = loads.first { $0.phone == phone }?.time
         // Only a browser tells of documents.

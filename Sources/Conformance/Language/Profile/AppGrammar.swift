@@ -28,7 +28,8 @@ extension Profile.App {
         reader.fail(
             .conflict(
                 "the answer does not say whether there is access",
-                remedy: "Put {{access}} where your backend says it: 'answer: {premium: \"{{access}}\"}'."
+                remedy:
+                    "Put {{access}} where your backend says it: 'answer: {premium: \"{{access}}\"}'."
             ),
             at: access.location
         )
