@@ -41,6 +41,10 @@ extension ScriptedApp {
             $0.learnVault($2, &$1)
         }
         var needsHistory = App.needsHistory
+        /// How often it looks for the install id before it gives up (C-20).
+        var installTriesMax = 8
+        /// Entries of a history may name nobody (C-06).
+        var isOwner: @Sendable (String) -> Bool = { ClientTimeline.isUsable($0) }
         var isNamed = App.isNamed
         var isReal = App.isReal
         var ordered = App.ordered

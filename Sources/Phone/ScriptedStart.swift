@@ -7,7 +7,7 @@ extension ScriptedApp {
     mutating func install(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
         if policy.hasInstallID(self) { return true }
         flow.tries += 1
-        guard flow.tries <= 8 else {
+        guard flow.tries <= policy.installTriesMax else {
             isLoading = false
             error = "This device could not be identified"
             flow.acts = [.idle]
@@ -78,7 +78,7 @@ extension ScriptedApp {
     func chosen(_ history: [JSONObject]?, isButton: Bool) -> String? {
         let entries = (history ?? []).filter { entry in
             guard let user = entry["externalUserId"]?.string else { return false }
-            return ClientTimeline.isUsable(user) && policy.isNamed(entry, user)
+            return policy.isOwner(user) && policy.isNamed(entry, user)
                 && policy.isReal(entry)
         }
         return policy.ordered(entries, isButton).first?["externalUserId"]?.string

@@ -61,7 +61,7 @@ package struct Timeline: Sendable {
         let rest = Self.answer(exchange).map { Self.cut($0.printable) } ?? []
         if exchange.from == .app {
             // A command is one long word, and its end is what matters.
-            let parts = Self.cut(said)
+            let parts = Self.cut(said, lineMax: Self.commandLineMax)
             return [start + (parts.first ?? "")]
                 + (parts.dropFirst() + rest).map { String(repeating: " ", count: Self.indent) + $0 }
         }
@@ -70,12 +70,13 @@ package struct Timeline: Sendable {
         return shortened(start + (parts.first ?? ""), parts.dropFirst() + rest)
     }
 
-    private static let answerLineMax = 4
+    private static let answerLineMax = 3
+    private static let commandLineMax = 6
 
     /// JSON has few places to break at, so it is broken anywhere; the first lines say enough.
-    private static func cut(_ answer: String) -> [String] {
+    private static func cut(_ answer: String, lineMax: Int = answerLineMax) -> [String] {
         var (rest, lines) = (Substring(answer), [String]())
-        while !rest.isEmpty, lines.count < answerLineMax {
+        while !rest.isEmpty, lines.count < lineMax {
             lines.append(String(rest.prefix(width - indent)))
             rest = rest.dropFirst(width - indent)
         }

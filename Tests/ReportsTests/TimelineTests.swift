@@ -159,15 +159,20 @@ struct TimelineTests {
         #expect(line.hasPrefix("  " + text + " "), "\(line)")
     }
 
-    @Test func `a line is cut, and nothing in it moves the cursor`() {
+    @Test func `a long command is told to its end or cut, and nothing in it moves the cursor`() {
         let long = ReportStory.exchange(
             .app,
             .despia,
             body: ["command": .string(String(repeating: "a\u{1b}", count: 300))]
         )
-        let line = lines([long])[0]
-        #expect(line.count == 98 && line.hasSuffix("…"))
-        #expect(!line.unicodeScalars.contains { $0.value < 0x20 })
+        let told = lines([long])
+        #expect(told.count == 6 && told.allSatisfy { $0.count <= 98 })
+        #expect(told.last?.hasSuffix("…") == true)
+        #expect(!told.joined().unicodeScalars.contains { $0.value < 0x20 })
+        let whole = "setvault://?key=app_user_id&value=" + String(repeating: "b", count: 60)
+        let exchange = ReportStory.exchange(.app, .despia, body: ["command": .string(whole)])
+        let text = lines([exchange]).map { $0.dropFirst(50) }.joined()
+        #expect(text.hasSuffix(whole))
     }
 
     // MARK: What was said

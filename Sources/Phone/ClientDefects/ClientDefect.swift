@@ -77,6 +77,9 @@ package enum ClientDefect: String, Sendable, CaseIterable {
     case loginOfNobody = "login-of-nobody"
     case oneSaleOnly = "one-sale-only"
     case hotRetries = "hot-retries"
+    case restoreUnlocked = "restore-unlocked"
+    case ownedByNobody = "owned-by-nobody"
+    case waitsForInstall = "waits-for-install"
 
     /// What it does, in one line.
     package var summary: String { facts.summary }
@@ -163,6 +166,9 @@ package enum ClientDefect: String, Sendable, CaseIterable {
         case .loginOfNobody: ("whatever a login answers is an id", ["C-27"], nil)
         case .oneSaleOnly: ("after a cancel no paywall opens again", ["C-19"], nil)
         case .hotRetries: ("retries follow each other without growing pauses", ["C-13"], nil)
+        case .restoreUnlocked: ("an id that the button found is not locked", ["C-07"], nil)
+        case .ownedByNobody: ("a purchase that names nobody names the user", ["C-06"], nil)
+        case .waitsForInstall: ("the start waits for an install id for ever", ["C-20"], nil)
         case .keepsLock: ("a logout leaves the lock as it is", ["C-30"], nil)
         case .neverUnlocks: ("a confirmed purchase is never asked for", ["C-23"], nil)
         case .gateShut: ("no paywall ever opens", ["C-16"], nil)

@@ -26,6 +26,9 @@ extension ClientDefect {
                 app.storage.switchingTo = nil
             }
         },
+        .restoreUnlocked: {
+            $0.locks = { $0.isFromHistory && $0.source != "restore_button" }
+        },
         .unlocksLate: {
             $0.logout.removeAll { $0 == .unlock }
             $0.logout.insert(.unlock, at: $0.logout.count - 1)

@@ -105,6 +105,8 @@ extension ClientDefect {
             let correct = $0.key
             $0.key = { role, keys in role == .lock ? "status" : correct(role, keys) }
         },
+        .ownedByNobody: { $0.isOwner = { _ in true } },
+        .waitsForInstall: { $0.installTriesMax = .max },
         .resolvesTwice: {
             let correct = $0.mayStart
             $0.mayStart = { app, now in
