@@ -76,7 +76,8 @@ package struct DeviceStage: SuiteStage, OpenStage {
         let record = await perform(plan, "\(options.nonce)-\(number)", judging)
         let (verdict, findings) = Judge.judge(evidence(record))
         // What is missing may be missing because others took the machine.
-        if !isAlone, options.jobs > 1, record.hasStarved, verdict != .passed,
+        let isDoubtful = record.hasStarved || findings.contains { $0.code == .disturbanceMissed }
+        if !isAlone, options.jobs > 1, isDoubtful, verdict != .passed,
             !findings.contains(where: \.isFinal)
         {
             return nil

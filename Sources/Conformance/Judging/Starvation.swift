@@ -48,7 +48,9 @@ extension Judge {
         case .effectExtra, .unsteady: return .twin
         case .effectDiffers, .answerLate, .noAnswer: return .deadline
         case .effectMissing, .effectCount, .effectContent, .stateDiffers, .stateValue, .userMissing,
-            .keyChanged, .identitySplit, .personalDataKept:
+            .keyChanged, .identitySplit, .personalDataKept,
+            // What an app is to do is waited for with time that counted.
+            .commandMissing, .registrationLost, .wrongPerson, .screenDiffers:
             return mayImprove([finding]) ? .wait : .evidence
         default: return mayImprove([finding]) ? .deadline : .evidence
         }

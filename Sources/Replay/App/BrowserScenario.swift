@@ -62,6 +62,8 @@ package final class BrowserScenario: Sendable {
         var open: [Int: Bool] = [:]
         /// The same calls, by the browser's name for them.
         var calls: [String: Int] = [:]
+        /// A wait ended because the machine took too much of it.
+        var wasCut = false
         /// Pages whose scripts have run.
         var loaded: Set<String> = []
         /// When the page last said anything, and when the last reply reaches it.
@@ -169,6 +171,10 @@ package final class BrowserScenario: Sendable {
             await clock.pause(.milliseconds(60))
             record = await look(plan)
         }
+        if patience.isCut {
+            state.withLock { $0.wasCut = true }
+            record = await look(plan)
+        }
         return record
     }
 
@@ -193,7 +199,12 @@ package final class BrowserScenario: Sendable {
                 settling: .window(.microseconds(Self.quiet)),
                 trouble: state.trouble
             )
-            record.starvation = setting.heartbeat.starvation(since: start)
+            // Waits count the time that pages had; only one that was cut short is in doubt.
+            record.starvation = setting.heartbeat.starvation(
+                since: start,
+                waitBegan: setting.clock.now,
+                isCut: state.wasCut
+            )
             return record
         }
     }
@@ -232,7 +243,10 @@ package final class BrowserScenario: Sendable {
                     && now >= state.repliesUntil
                 return state.trouble != nil || patience.isOver || isQuiet && isMet(state, now)
             }
-            if isOver { return }
+            if isOver {
+                if patience.isCut { state.withLock { $0.wasCut = true } }
+                return
+            }
             await clock.pause(.milliseconds(15))
         }
     }

@@ -633,6 +633,12 @@ extension ClientPromiseTests {
         .breaks(.singlePaywall, .paywallRepeated, "a second one while the first is open") {
             $0.command(Bridge.paywall(first), at: 2020)
         },
+        .breaks(.singlePaywall, .disturbanceMissed, "a second tap that came late is another wish") {
+            $0.drop(2500, 2520)
+            $0.gesture("upgrade", at: 3002)
+            $0.command(Bridge.paywall(first), at: 3005)
+            $0.drop(3010, 3110, 3120, 3150)
+        },
         .breaks(.singlePaywall, .paywallRepeated, "a second tap closes nothing") {
             $0.gesture("upgrade", at: 2020)
             $0.command(Bridge.paywall(first), at: 2030)

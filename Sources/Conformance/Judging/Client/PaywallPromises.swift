@@ -132,6 +132,9 @@ extension ClientView {
         return []
     }
 
+    /// Two taps that lie further apart, in microseconds, are two wishes.
+    private static let doubleTapMax: Int64 = 1_000_000
+
     func singlePaywall(_ at: SourceLocation) -> [Finding] {
         for (index, paywall) in paywalls.enumerated() {
             let second = paywalls.dropFirst(index + 1).first { $0.phone == paywall.phone }
@@ -142,6 +145,24 @@ extension ClientView {
                     && (["complete", "cancel", "fail"].contains($0.name) || $0.isLaunch)
             }
             if isClosed { continue }
+            let taps = [paywall, second].map { command in
+                timeline.gestures.last {
+                    $0.phone == command.phone && $0.sequence < command.sequence
+                        && $0.name == "upgrade"
+                }?.time
+            }
+            // Older runtimes tell nobody that a paywall was closed: after a while it may have been.
+            if let first = taps[0], let last = taps[1], last - first > Self.doubleTapMax {
+                return [
+                    Finding(
+                        .disturbanceMissed,
+                        expected: "two taps at once",
+                        actual: "the second came \((last - first) / 1000) ms after the first",
+                        location: at,
+                        evidence: [paywall.sequence, second.sequence]
+                    )
+                ]
+            }
             return [
                 Finding(
                     .paywallRepeated,
