@@ -232,3 +232,27 @@ if Context.environment["ASSAY_BENCHMARKS"] != nil {
         )
     )
 }
+
+// Mechanical mutants of the reference backend, asleep until one is chosen: Tests/Mutation/campaign.py
+if let stage = Context.environment["ASSAY_MUTATION"] {
+    package.dependencies.append(
+        .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1")
+    )
+    package.targets.append(
+        .executableTarget(
+            name: "Mutator",
+            dependencies: [
+                .product(name: "SwiftOperators", package: "swift-syntax"),
+                .product(name: "SwiftParser", package: "swift-syntax"),
+                .product(name: "SwiftSyntax", package: "swift-syntax"),
+            ],
+            path: "Tests/Mutation/Mutator",
+            swiftSettings: strict
+        )
+    )
+    for target in package.targets where target.name == "ReferenceBackend" && stage == "mutants" {
+        target.path = ".build/mutation/ReferenceBackend"
+        // What is decided by a mutant's number alone is no warning.
+        target.swiftSettings = strict.dropLast()
+    }
+}

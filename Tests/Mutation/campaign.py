@@ -1,15 +1,21 @@
-"""A mutation score that nobody chose: every mechanical mutant of backend.py before the contracts.
+"""A mutation score that nobody chose: every mechanical mutant of a backend before the contracts.
 
     python3 Tests/Mutation/campaign.py                      all mutants that have not been tried
+    python3 Tests/Mutation/campaign.py --of reference       those of the reference backend
     python3 Tests/Mutation/campaign.py --shard 2/4          a quarter of them
     python3 Tests/Mutation/campaign.py --sample 10          every tenth
     python3 Tests/Mutation/campaign.py --mutant 3f9a01c2    one, with the whole output of assay
     python3 Tests/Mutation/campaign.py --list               what would be tried
     python3 Tests/Mutation/campaign.py --report             the score, the survivors
 
-What was tried stands in .build/mutation/results.jsonl, one line a mutant: a campaign that was ended
-goes on where it was. A mutant whose change nobody can see from outside stands in equivalent.txt with
-the reason; everything else that survives is a contract that is missing. Not a part of CI.
+`--of backend` (the usual) changes backend.py by Python's own syntax tree, one file a mutant. `--of
+reference` changes Sources/ReferenceBackend: all mutants are compiled into one binary
+(.build/mutation/assay) and chosen by ASSAY_MUTANT when it starts; the first time, and with
+`--build`, it is built. `.build` holds the changed backend then, until the next ordinary build.
+
+What was tried stands in .build/mutation, one line a mutant: a campaign that was ended goes on where it
+was. A mutant whose change nobody can see from outside stands in equivalent.txt with the reason;
+everything else that survives is a contract that is missing. Not a part of CI.
 """
 
 import argparse
@@ -20,6 +26,7 @@ import hashlib
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,14 +37,24 @@ ROOT = HERE.parents[1]
 BINARY = os.environ.get("ASSAY_BINARY", str(ROOT / ".build" / "debug" / "assay"))
 SOURCE = HERE / "backend.py"
 STATE = ROOT / ".build" / "mutation"
+MUTATED = STATE / "assay"
 
-# The first tier that fails tells enough; who survives has been before every contract.
+# The first tier that fails tells enough; who survives has been before every contract of its profile.
 TIERS = [
     ["revenuecat/smoke", "revenuecat/entitlement", "revenuecat/ordering", "revenuecat/safety-net"],
     ["revenuecat/idempotency", "revenuecat/authenticity", "revenuecat/tolerance", "notification",
      "identity"],
     ["revenuecat/retry", "revenuecat/crash"],
 ]
+MORE_TIERS = [["purchasely"], ["firebase", "revenuecat/reconciliation"], ["account", "together"]]
+
+# Where a file of the reference backend is asked for first.
+FIRST_TIERS = {
+    "Purchasely": ["purchasely"], "TokenVerifier": ["firebase"], "SessionRoutes": ["firebase"],
+    "Accounts": ["account"], "Registration": ["identity"], "Outbox": ["notification"],
+    "Notification": ["notification"], "Reconciliation": ["revenuecat/reconciliation"],
+    "Subscriber": ["revenuecat/reconciliation"], "Authenticity": ["revenuecat/authenticity"],
+}
 
 OPPOSITES = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
@@ -59,17 +76,57 @@ SQL = [
 
 
 class Mutant:
-    """One change of the backend, known by what it changes and not by where that stands."""
+    """One change of a backend, known by what it changes and not by where that stands."""
 
-    def __init__(self, text, original, operator, function, line, seen):
-        self.text, self.operator, self.function, self.line = text, operator, function, line
-        before = collections.Counter(row.strip() for row in original.splitlines())
-        after = collections.Counter(row.strip() for row in text.splitlines())
-        self.before = "\n".join((before - after).elements())
-        self.after = "\n".join((after - before).elements())
-        key = f"{function}|{self.before}|{self.after}"
+    def __init__(self, operator, function, place, before, after, seen):
+        self.operator, self.function, self.place = operator, function, place
+        self.before, self.after = before, after
+        key = f"{function}|{before}|{after}"
         seen[key] += 1
         self.id = hashlib.sha1(f"{key}|{seen[key]}".encode()).hexdigest()[:8]
+
+
+class BackendMutant(Mutant):
+    """One of backend.py: a text of its own."""
+
+    def __init__(self, text, original, operator, function, line, seen):
+        self.text = text
+        before = collections.Counter(row.strip() for row in original.splitlines())
+        after = collections.Counter(row.strip() for row in text.splitlines())
+        super().__init__(operator, function, f"backend.py:{line}",
+                         "\n".join((before - after).elements()),
+                         "\n".join((after - before).elements()), seen)
+
+    def runs(self, folder):
+        """The profile and the environment of each run that may tell it."""
+        path = folder / "backend.py"
+        path.write_text(self.text)
+        return [(HERE / "assay.yaml", {"BACKEND": str(path)})]
+
+    @property
+    def tiers(self):
+        return TIERS
+
+
+class ReferenceMutant(Mutant):
+    """One of the reference backend: a number."""
+
+    def __init__(self, line, seen):
+        self.number = line["number"]
+        super().__init__(line["operator"], line["function"], f"{line['file']}:{line['line']}",
+                         line["before"], line["after"], seen)
+
+    def runs(self, folder):
+        chosen = {"ASSAY_MUTATED": str(MUTATED), "ASSAY_MUTANT": str(self.number)}
+        body = (HERE / "reference.yaml", {**chosen, "STYLE": "body"})
+        sync = (HERE / "reference.yaml", {**chosen, "STYLE": "sync"})
+        reads = self.place.startswith(("Reconciliation.", "Subscriber."))
+        return [sync] if reads else [body, sync]
+
+    @property
+    def tiers(self):
+        first = [tier for name, tier in FIRST_TIERS.items() if self.place.startswith(name)]
+        return first + TIERS + MORE_TIERS
 
 
 def alternatives(node):
@@ -139,7 +196,7 @@ def at(tree, path):
     return tree
 
 
-def mutants():
+def mutants_of_backend():
     tree = ast.parse(SOURCE.read_text())
     original = ast.unparse(tree)
     found, seen = [], collections.Counter()
@@ -153,7 +210,7 @@ def mutants():
         except (ValueError, SyntaxError, TypeError):
             return
         if text != original:
-            found.append(Mutant(text, original, operator, function, line, seen))
+            found.append(BackendMutant(text, original, operator, function, line, seen))
 
     def drop(copied, path):
         field, index = path[-1]
@@ -183,16 +240,50 @@ def mutants():
     return found
 
 
+def swift(*words, stage):
+    environment = {**os.environ, "ASSAY_MUTATION": stage}
+    return subprocess.run(["swift", *words], cwd=ROOT, env=environment, check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
+
+
+def mutants_of_reference(is_fresh):
+    listing = STATE / "mutants.jsonl"
+    if is_fresh or not MUTATED.exists():
+        STATE.mkdir(parents=True, exist_ok=True)
+        print("building the tool that makes mutants", flush=True)
+        swift("build", "--product", "Mutator", stage="tool")
+        tool = pathlib.Path(swift("build", "--show-bin-path", stage="tool").strip()) / "Mutator"
+        lines = subprocess.run(
+            [tool, ROOT / "Sources" / "ReferenceBackend", STATE / "ReferenceBackend"],
+            check=True, text=True, stdout=subprocess.PIPE).stdout
+        print(f"building one binary of {len(lines.splitlines())} mutants", flush=True)
+        swift("build", "-c", "release", "--product", "assay", stage="mutants")
+        built = swift("build", "-c", "release", "--show-bin-path", stage="mutants").strip()
+        shutil.copy(pathlib.Path(built) / "assay", MUTATED)
+        listing.write_text(lines)
+    seen = collections.Counter()
+    return [ReferenceMutant(json.loads(line), seen) for line in listing.read_text().splitlines()]
+
+
 def judge(mutant, folder, is_loud):
-    path = folder / "backend.py"
-    path.write_text(mutant.text)
-    environment = {**os.environ, "BACKEND": str(path)}
     start = time.monotonic()
     outcome = {"verdict": "survived", "clauses": [], "cases": []}
-    for tier in TIERS:
+    for profile, chosen in mutant.runs(folder):
+        found = judge_run(mutant.tiers, profile, {**os.environ, **chosen}, folder, is_loud)
+        if found["verdict"] != "survived":
+            outcome = found
+        if found["verdict"] in ("caught", "broken"):
+            break
+    outcome["seconds"] = round(time.monotonic() - start, 1)
+    return outcome
+
+
+def judge_run(tiers, profile, environment, folder, is_loud):
+    outcome = {"verdict": "survived", "clauses": [], "cases": []}
+    for tier in tiers:
         report = folder / "report.json"
         report.unlink(missing_ok=True)
-        words = [BINARY, "verify", "--profile", str(HERE / "assay.yaml"), "--seed", "campaign",
+        words = [BINARY, "verify", "--profile", str(profile), "--seed", "campaign",
                  "--max-time", "5m", "--report", f"json={report}",
                  *(word for only in tier for word in ("--only", only))]
         run = subprocess.run(words, env=environment, cwd=folder, check=False, text=True,
@@ -201,31 +292,35 @@ def judge(mutant, folder, is_loud):
         if run.returncode == 1:
             failed = [case for case in json.loads(report.read_text())["cases"]
                       if case["verdict"] == "failed"]
-            outcome = {"verdict": "caught",
-                       "clauses": sorted({case["clause"] for case in failed}),
-                       "cases": [case["id"] for case in failed][:3]}
-            break
+            return {"verdict": "caught",
+                    "clauses": sorted({case["clause"] for case in failed}),
+                    "cases": [case["id"] for case in failed][:3]}
         if run.returncode in (2, 6):
-            outcome["verdict"] = "broken"
-            break
-        if run.returncode not in (0, 5):
+            return {**outcome, "verdict": "broken"}
+        if run.returncode not in (0, 4, 5):
             raise SystemExit(f"assay ended with {run.returncode}: {' '.join(words)}")
         # Inconclusive is exit 5, and so is what this profile leaves out: the cases tell.
-        verdicts = [case["verdict"] for case in json.loads(report.read_text())["cases"]]
-        if "inconclusive" in verdicts:
-            outcome["verdict"] = "inconclusive"
-    outcome["seconds"] = round(time.monotonic() - start, 1)
+        if run.returncode != 4:
+            verdicts = [case["verdict"] for case in json.loads(report.read_text())["cases"]]
+            if "inconclusive" in verdicts:
+                outcome["verdict"] = "inconclusive"
     return outcome
 
 
-def equivalents():
-    path = HERE / "equivalent.txt"
-    lines = path.read_text().splitlines() if path.exists() else []
-    return dict(line.split(None, 1) for line in lines if line.strip() and line[0] != "#")
+def equivalents(of):
+    """The ids below the backend's heading, with their reasons."""
+    known, heading = {}, ""
+    for line in (HERE / "equivalent.txt").read_text().splitlines():
+        if line.startswith("["):
+            heading = line.strip("[]")
+        elif line.strip() and not line.startswith("#") and heading == of:
+            name, reason = line.split(None, 1)
+            known[name] = reason
+    return known
 
 
-def report(tried, every):
-    known = equivalents()
+def report(tried, every, of):
+    known = equivalents(of)
     stale = sorted(set(known) - {mutant.id for mutant in every})
     counts = collections.Counter()
     survivors = []
@@ -241,7 +336,7 @@ def report(tried, every):
                 survivors.append((mutant, result))
     for mutant, result in survivors:
         print(f"{mutant.id}  {result['verdict']:12} {mutant.operator:14} "
-              f"backend.py:{mutant.line}  {mutant.function}")
+              f"{mutant.place}  {mutant.function}")
         print(f"    - {mutant.before}\n    + {mutant.after}")
     told = counts["caught"] + counts["broken"]
     # Exit 5 is no green build either: the probes of such a mutant show nothing.
@@ -264,13 +359,19 @@ def main():
     parser.add_argument("--mutant")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--report", action="store_true")
-    parser.add_argument("--state", type=pathlib.Path, default=STATE / "results.jsonl")
+    parser.add_argument("--of", choices=["backend", "reference"], default="backend")
+    parser.add_argument("--build", action="store_true")
+    parser.add_argument("--state", type=pathlib.Path)
     options = parser.parse_args()
+    options.state = options.state or STATE / f"results-{options.of}.jsonl"
     part, parts = map(int, options.shard.split("/"))
-    every = mutants()
+    if options.of == "reference":
+        every = mutants_of_reference(options.build)
+    else:
+        every = mutants_of_backend()
     if options.list:
         for mutant in every:
-            print(f"{mutant.id}  {mutant.operator:14} backend.py:{mutant.line}  {mutant.function}")
+            print(f"{mutant.id}  {mutant.operator:14} {mutant.place}  {mutant.function}")
         print(f"{len(every)} mutants")
         return 0
     tried = {}
@@ -279,7 +380,7 @@ def main():
             result = json.loads(line)
             tried[result["id"]] = result
     if options.report:
-        return report(tried, every)
+        return report(tried, every, options.of)
     if options.mutant:
         chosen = [mutant for mutant in every if mutant.id == options.mutant]
         if not chosen:
@@ -287,7 +388,7 @@ def main():
     else:
         chosen = [mutant for index, mutant in enumerate(every)
                   if index % options.sample == 0 and index % parts == part - 1
-                  and mutant.id not in tried and mutant.id not in equivalents()]
+                  and mutant.id not in tried and mutant.id not in equivalents(options.of)]
     options.state.parent.mkdir(parents=True, exist_ok=True)
     for number, mutant in enumerate(chosen, 1):
         with tempfile.TemporaryDirectory() as folder:
@@ -296,9 +397,9 @@ def main():
         with options.state.open("a") as file:
             file.write(json.dumps(tried[mutant.id]) + "\n")
         print(f"{number}/{len(chosen)}  {mutant.id}  {result['verdict']:12} "
-              f"{mutant.operator:14} :{mutant.line}  {' '.join(result['clauses'])}  "
+              f"{mutant.operator:14} {mutant.place}  {' '.join(result['clauses'])}  "
               f"{result['seconds']} s", flush=True)
-    return report(tried, every)
+    return report(tried, every, options.of)
 
 
 if __name__ == "__main__":

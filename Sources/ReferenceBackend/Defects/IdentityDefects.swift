@@ -69,6 +69,22 @@ extension Defect {
             }
         },
         Defect(
+            "transfer-dropped-beside-ended",
+            "a TRANSFER drops what the winner once had as well",
+            breaks: "S-17"
+        ) {
+            $0.identity.isOvertaken = { store, db, moved in
+                try store.fetch(db, moved.userID, moved.productID, moved.isSandbox) != nil
+            }
+        },
+        Defect(
+            "transfer-overwrites",
+            "what a TRANSFER brings replaces what the winner has, however old it is",
+            breaks: "S-17"
+        ) {
+            $0.identity.isOvertaken = { _, _, _ in false }
+        },
+        Defect(
             "transfer-takes-all",
             "a TRANSFER that comes late takes what was bought after it as well",
             breaks: "S-17"

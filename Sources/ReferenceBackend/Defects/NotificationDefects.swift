@@ -29,6 +29,10 @@ extension Defect {
                 event.cancelReason == "CUSTOMER_SUPPORT" ? Notification.cancelled : correct(event)
             }
         },
+        Defect("one-text-for-all", "every event is told in the words of one", breaks: "S-31") {
+            let correct = $0.notification.text
+            $0.notification.text = { event in correct(event).map { _ in Notification.cancelled } }
+        },
         Defect("push-to-alias", "a push names the id of before the login", breaks: "O-01") {
             $0.notification.recipient = { user, event in event.originalAppUserID ?? user.appUserID }
         },
