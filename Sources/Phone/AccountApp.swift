@@ -113,10 +113,7 @@ package struct AccountApp: Sendable {
         self.act = act
         failure = nil
         stages = Self.stages(of: act.name)
-        if act.name == .logout {
-            uid = nil
-            idToken = nil
-        }
+        if act.name == .logout { signOut() }
         return next()
     }
 
@@ -142,6 +139,9 @@ package struct AccountApp: Sendable {
         case .google: stages.insert(.googleAgain, at: 0)
         // The backend is told again at the next act.
         case .register, .deleteAtBackend: return
+        // The backend has deleted the Firebase user itself, as it may; the SDK signs out
+        // (Firebase fact sheet, section 9: `auth/user-token-expired`).
+        case .deleteAtFirebase where Self.isGone(body): signOut()
         default:
             failure = "\(stage): " + (body["error"]?["message"]?.string ?? body.text)
             policy.refused(&self, stage)
@@ -164,9 +164,7 @@ package struct AccountApp: Sendable {
                 body["oobCodes"]?.array?.last { $0["email"]?.string == act.email }?["oobCode"]?
                 .string ?? ""
         case .refresh: idToken = body["id_token"]?.string ?? idToken
-        case .deleteAtFirebase:
-            uid = nil
-            idToken = nil
+        case .deleteAtFirebase: signOut()
         case .configure, .register, .lookup, .buy, .restore, .sendCode, .reset, .deleteAtBackend:
             break
         }
@@ -174,6 +172,15 @@ package struct AccountApp: Sendable {
 
     /// Firebase's uid is the person, however they signed in and whatever their password is.
     func person(_ stage: Stage, _ localID: String?) -> String? { localID }
+
+    private static func isGone(_ body: JSONValue) -> Bool {
+        body["error"]?["message"]?.string == "USER_NOT_FOUND"
+    }
+
+    private mutating func signOut() {
+        uid = nil
+        idToken = nil
+    }
 
     private mutating func keepSession(_ body: JSONValue) {
         idToken = body["idToken"]?.string

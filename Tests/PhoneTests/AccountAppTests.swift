@@ -12,6 +12,8 @@ struct AccountAppTests {
         var told: [(route: String, id: String)] = []
         var calls: [String] = []
         var now = Instant(milliseconds: 1_790_000_000_000)
+        /// Whether the backend deletes the user as an administrator.
+        var deletesAtFirebase = false
 
         mutating func run(_ app: inout AccountApp, _ act: AccountApp.Act) {
             var call = app.begin(act)
@@ -19,6 +21,17 @@ struct AccountAppTests {
                 now = now + .seconds(1)
                 call = app.take(answer(next))
             }
+        }
+
+        private mutating func delete(_ uid: String) {
+            let project = services.firebase.settings.project
+            let request = HTTPMessage.Request(
+                "POST",
+                "/identitytoolkit.googleapis.com/v1/projects/\(project)/accounts:delete",
+                fields: [HTTPMessage.Field("authorization", "Bearer owner")],
+                body: JSONValue.object(["localId": .string(uid)]).bytes
+            )
+            _ = services.respond(.firebase, to: request, at: now)
         }
 
         private mutating func answer(_ call: AccountApp.Call) -> HTTPMessage.Response? {
@@ -36,6 +49,7 @@ struct AccountAppTests {
                 return services.respond(.revenueCat, to: request, at: now).response
             case .backend(let route, let values, _):
                 told.append((route, values["id"] ?? ""))
+                if deletesAtFirebase, route == "delete-account" { delete(values["id"] ?? "") }
                 return HTTPMessage.Response(200, json: ["ok": true])
             }
         }
@@ -101,6 +115,16 @@ struct AccountAppTests {
         #expect(world.told.contains { $0.route == "delete-account" && $0.id == uid })
         world.run(&app, act(.signIn, "ada@example.com", "new-secret-1"))
         #expect(app.failure != nil, "the account is gone")
+    }
+
+    @Test func `an account that the backend has deleted at Firebase is deleted`() {
+        var (world, app) = (World(), app())
+        world.run(&app, act(.launch))
+        world.run(&app, act(.signUp))
+        world.deletesAtFirebase = true
+        world.run(&app, act(.deleteAccount))
+        #expect(app.failure == nil && app.uid == nil)
+        #expect(world.calls.contains("delete"), "the app deletes it as well")
     }
 
     @Test func `a login that is current calls RevenueCat no more`() {

@@ -111,14 +111,14 @@ struct LiveAppsTests {
         let record = try Self.run([
             Self.guest, .phone(.store(StoreAct(name: "renew", user: "guest"))),
         ])
-        guard case .disturbanceMissed? = record.trouble else {
+        guard case .actFailed? = record.trouble else {
             Issue.record("a renewal of nothing was taken: \(String(describing: record.trouble))")
             return
         }
         let unknown = try Self.run([
             Self.guest, .phone(.store(StoreAct(name: "frobnicate", user: "guest"))),
         ])
-        #expect(unknown.trouble == .disturbanceMissed("the store knows no 'frobnicate'"))
+        #expect(unknown.trouble == .actFailed("the store knows no 'frobnicate'"))
     }
 
     // MARK: The app on Despia

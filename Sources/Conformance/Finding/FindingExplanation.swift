@@ -382,7 +382,8 @@ extension FindingCode {
         case .disturbanceMissed:
             (
                 "What this case disturbs did not take place, so nothing was tested.",
-                "The backend made no call to the provider whose answer was to fail.",
+                "The backend made no call to the provider whose answer was to fail, or an act that the "
+                    + "case needs was refused before.",
                 "If it makes none by design, declare the feature under 'features: except'."
             )
         case .machineBusy:

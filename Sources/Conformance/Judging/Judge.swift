@@ -61,13 +61,19 @@ package enum Judge {
             case .pageUnusable(let text): (.setupFailed, "the page loads and reacts", text)
             case .disturbanceMissed(let text):
                 (.disturbanceMissed, "something to disturb in \(run)", text)
+            case .actFailed(let text):
+                (.disturbanceMissed, "every act in \(run) ends as it has to", text)
             case .overTooSoon(let text):
                 (.disturbanceMissed, "an event is answered before what it tells of is over", text)
             }
         let remedy: String? =
-            if case .pageUnusable = trouble {
+            switch trouble {
+            case .pageUnusable:
                 "Open the page by hand; its URL is given by --url or 'app: url:'."
-            } else {
+            case .actFailed:
+                "Look at the last call in the timeline: whoever answered it says why."
+            case .registrationFailed, .backendGone, .journalGap, .restartFailed, .probeFailed,
+                .disturbanceMissed, .overTooSoon:
                 nil
             }
         return Finding(code, expected: expected, actual: actual, remedy: remedy)

@@ -27,6 +27,8 @@ package struct RunRecord: Hashable, Codable, Sendable {
         case probeFailed(String)
         /// What was to be disturbed never took place; the text says what was waited for.
         case disturbanceMissed(String)
+        /// An act of the app or of the store did not end as it had to; the text says which and how.
+        case actFailed(String)
         /// What was to end while the case goes on was over too soon; the text says what.
         case overTooSoon(String)
         /// The page of an app did not load, or reacts to nothing.

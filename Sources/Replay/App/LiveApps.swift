@@ -23,7 +23,7 @@ extension Play {
         stage.world.now = now
         await PhonePlay.carryOut(step, by: &stage)
         namespace = stage.world.namespace
-        if let text = stage.trouble { trouble = .disturbanceMissed(text) }
+        if let text = stage.trouble { trouble = .actFailed(text) }
         live.stage = stage
         collectEvents()
         introduce()

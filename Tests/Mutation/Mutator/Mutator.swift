@@ -148,7 +148,8 @@ struct MutatedFile {
             let text = "\(left.trimmedDescription) \(other) \(right.trimmedDescription)"
             return either("compare", node, text, core)
         }
-        if let literal = node.as(IntegerLiteralExprSyntax.self), let value = Int(literal.literal.text)
+        if let literal = node.as(IntegerLiteralExprSyntax.self),
+            let value = Int(literal.literal.text)
         {
             return either("constant", node, String(value + 1), core)
         }
@@ -173,17 +174,22 @@ struct MutatedFile {
         let before = node.trimmedDescription
         for (pattern, other) in Self.forgotten {
             for match in before.ranges(of: pattern) {
-                let after = before.replacingCharacters(in: match, with: other)
+                var after = before
+                after.replaceSubrange(match, with: other)
                 core = either("sql", ExprSyntax(node), after, core)
             }
         }
         return core
     }
 
-    private nonisolated(unsafe) static let forgotten: [(Regex<Substring>, String)] = [
-        (/ ON CONFLICT DO NOTHING/, ""), (/ ORDER BY \w+/, ""), (/ UNIQUE/, ""),
-        (/ AND \w+ (?:=|<=|>=|<|>) \?/, " AND ? IS NOT NULL"), (/ AND \w+ (?:=|<=|>=|<|>) \d/, ""),
-    ]
+    /// Computed, because a regular expression is not `Sendable`.
+    private static var forgotten: [(Regex<Substring>, String)] {
+        [
+            (#/ ON CONFLICT DO NOTHING/#, ""), (#/ ORDER BY \w+/#, ""), (#/ UNIQUE/#, ""),
+            (#/ AND \w+ (?:=|<=|>=|<|>) \?/#, " AND ? IS NOT NULL"),
+            (#/ AND \w+ (?:=|<=|>=|<|>) \d/#, ""),
+        ]
+    }
 
     private mutating func changed(_ node: FunctionCallExprSyntax, _ core: String) -> String {
         let before = node.trimmedDescription
@@ -204,7 +210,9 @@ struct MutatedFile {
     private mutating func text(of item: SwitchCaseItemSyntax) -> String {
         let cases = item.parent?.parent?.parent?.parent?.as(SwitchCaseListSyntax.self)
         let hasDefault = cases.map { list in
-            list.contains { $0.as(SwitchCaseSyntax.self)?.label.is(SwitchDefaultLabelSyntax.self) == true }
+            list.contains {
+                $0.as(SwitchCaseSyntax.self)?.label.is(SwitchDefaultLabelSyntax.self) == true
+            }
         }
         guard hasDefault == true else { return item.description }
         let awake = new("drop-case", Syntax(item), "")
@@ -212,7 +220,8 @@ struct MutatedFile {
         let pattern = item.pattern.description
         let space = pattern.hasSuffix(" ") ? "" : " "
         if let clause = item.whereClause {
-            return "\(pattern)\(space)where !\(awake) && (\(clause.condition.trimmedDescription))\(comma)"
+            return
+                "\(pattern)\(space)where !\(awake) && (\(clause.condition.trimmedDescription))\(comma)"
         }
         return "\(pattern)\(space)where !\(awake)\(comma)"
     }
@@ -235,13 +244,13 @@ struct MutatedFile {
         }
         guard case .expr(var expression) = item.item else { return false }
         while true {
-            if let inner = expression.as(TryExprSyntax.self)?.expression
-                ?? expression.as(AwaitExprSyntax.self)?.expression
-            {
-                expression = inner
-            } else {
+            guard
+                let inner = expression.as(TryExprSyntax.self)?.expression
+                    ?? expression.as(AwaitExprSyntax.self)?.expression
+            else {
                 break
             }
+            expression = inner
         }
         return expression.is(FunctionCallExprSyntax.self)
             || expression.is(InfixOperatorExprSyntax.self)
@@ -336,8 +345,12 @@ struct MutatedFile {
     private func function(around node: Syntax) -> String {
         var names: [String] = []
         for parent in sequence(first: node, next: \.parent) {
-            if let function = parent.as(FunctionDeclSyntax.self) { names.append(function.name.text) }
-            if let type = parent.asProtocol((any NamedDeclSyntax).self), !parent.is(FunctionDeclSyntax.self) {
+            if let function = parent.as(FunctionDeclSyntax.self) {
+                names.append(function.name.text)
+            }
+            if let type = parent.asProtocol((any NamedDeclSyntax).self),
+                !parent.is(FunctionDeclSyntax.self)
+            {
                 names.append(type.name.text)
             }
         }
@@ -347,13 +360,5 @@ struct MutatedFile {
     private func shortened(_ text: String) -> String {
         let line = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         return line.count <= 160 ? line : line.prefix(159) + "…"
-    }
-}
-
-extension String {
-    fileprivate func replacingCharacters(in range: Range<String.Index>, with other: String) -> String {
-        var copy = self
-        copy.replaceSubrange(range, with: other)
-        return copy
     }
 }
