@@ -26,6 +26,13 @@ extension Play {
             }
             return await create(.registration(user: user), endpoint, values, user)
         case .request(let endpoint):
+            // Who is known by an id already registers under it, and is not given another one (S-21).
+            if profile.choosesIDs, named.contains(user) {
+                guard let own = profile.endpointTakingIDs else {
+                    return "the profile names no endpoint 'register' that takes an id"
+                }
+                return await create(.registration(user: user), own, values, nil)
+            }
             return await create(.registration(user: user), endpoint, values, user)
         }
     }
@@ -227,7 +234,9 @@ extension Play {
     private mutating func values(of call: Call) -> [String: String?] {
         var values: [String: String?] = call.user.map { usualValues(of: $0) } ?? [:]
         values["id"] = values["id"] ?? .some(nil)
-        values["proof"] = .some(call.user.flatMap { proofs[$0] })
+        // A proof is bound to its device (S-26): another one does not have it (S-24).
+        let isOtherDevice = call.route == .register && call.values["device"] != nil
+        values["proof"] = .some(isOtherDevice ? nil : call.user.flatMap { proofs[$0] })
         if let account = call.account {
             values["account"] = namespace.accountID(of: account)
             values["password"] = namespace.password(of: account)

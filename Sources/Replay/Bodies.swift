@@ -31,8 +31,9 @@ extension Play {
             return edited(value, delivery).bytes
         case .event(let spec):
             let body = factory.body(spec, name: delivery.name)
-            while let next = upcoming.first, next.time <= spec.time {
-                world.apply(next.body, namespace: namespace.name)
+            while let next = upcoming.first, next.spec.time <= spec.time {
+                let body = factory.body(next.spec, name: next.delivery)
+                world.apply(body, namespace: namespace.name)
                 upcoming.removeFirst()
             }
             return edited(body, delivery).bytes

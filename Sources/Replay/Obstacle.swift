@@ -15,7 +15,7 @@ struct Obstacle {
             return CaseResult(contract: plan.contract, verdict: .notRun, note: refusal.note)
         }
         let declared =
-            unmapped(plan.contract)
+            unmapped(plan.contract) ?? unregistrable(plan.subject)
             ?? plan.contract.allNeeds.lazy.compactMap { profile.obstacle(to: $0) }.first
             ?? (plan.subject.hasRestart && profile.unsupported.contains(.restart)
                 ? profile.obstacle(to: .restart) : nil)
@@ -34,6 +34,20 @@ struct Obstacle {
             note: "only a backend that Assay starts can be restarted; use --start, or declare "
                 + "'features: {except: [restart]}'"
         )
+    }
+
+    /// Who has an id cannot register under it where every registration gives out a new one.
+    private func unregistrable(_ plan: RunPlan) -> String? {
+        guard profile.choosesIDs, profile.endpointTakingIDs == nil else { return nil }
+        var named: Set<String> = []
+        for step in plan.steps {
+            if case .register(let user) = step, named.contains(user) {
+                return "the backend chooses the ids of 'users: create'; somebody whom an event has "
+                    + "named can only register where 'endpoints: register' takes '{{id}}'"
+            }
+            named.formUnion(step.traits.users)
+        }
+        return nil
     }
 
     /// Fields of a state are optional: a case that asks only for such as no probe maps does not run.

@@ -23,7 +23,9 @@ struct Play: Sendable {
     var attemptCounts: [String: Int] = [:]
     var laneCount = 0
     /// Events that have not happened in the model yet, oldest first.
-    var upcoming: [(time: Duration, body: JSONValue)] = []
+    var upcoming: [(spec: EventSpec, delivery: String)] = []
+    /// Whom a step has named: the backend may know them.
+    var named: Set<String> = []
     var trouble: RunRecord.Trouble?
     /// What proves that an id is the device's own, by user.
     var proofs: [String: String] = [:]
@@ -66,6 +68,7 @@ struct Play: Sendable {
         for (index, step) in plan.steps.enumerated() {
             if index == plan.givenCount { await settleGiven(sight) }
             await carryOut(step)
+            named.formUnion(step.traits.users)
             if trouble != nil || Task.isCancelled { break }
         }
         // It must not stop the backend of whoever comes next.
@@ -195,13 +198,14 @@ struct Play: Sendable {
 
     /// What the plan's events say, REST says when they have happened: the model sees each body as it
     /// is sent.
+    ///
+    /// The bodies are written then: a backend may choose the ids of the people whom they name.
     mutating func expectEvents() {
-        let factory = run.factory(namespace)
         for delivery in plan.deliveries {
             guard case .event(let spec) = delivery.subject else { continue }
-            upcoming.append((spec.time, factory.body(spec, name: delivery.name)))
+            upcoming.append((spec, delivery.name))
         }
-        upcoming.sort { $0.time < $1.time }
+        upcoming.sort { $0.spec.time < $1.spec.time }
     }
 
     func exchange(

@@ -118,20 +118,26 @@ struct Sentinel {
         into sight: inout RunRecord.Sight
     ) {
         var documents: [String: JSONValue] = [:]
-        var cannotTell: [String] = []
+        var (cannotTell, showsPeople): ([String], [String]) = ([], [])
         let probes = run.profile.probes.map(\.name)
         guard nobody.count == probes.count, somebody.count == probes.count else { return }
         for (index, probe) in probes.enumerated() {
+            if case .document = somebody[index], case .missing = nobody[index] {
+                showsPeople.append(probe)
+            }
             guard case .document(let document) = nobody[index] else { continue }
             let absent = document.leavingOut(id: namespace.id(of: Self.nobody))
             documents[probe] = absent
             guard case .document(let present) = somebody[index] else { continue }
             if present.leavingOut(id: namespace.id(of: Self.user)) == absent {
                 cannotTell.append(probe)
+            } else {
+                showsPeople.append(probe)
             }
         }
         sight.nobody = documents
         sight.cannotTell = cannotTell
+        sight.showsPeople = showsPeople
     }
 
     private func states(_ play: Play, of user: String) async -> [ObservedState] {

@@ -257,6 +257,18 @@ package struct Profile: Hashable, Sendable {
         return nil
     }
 
+    /// Whether a user who is created is given an id by the backend.
+    package var choosesIDs: Bool {
+        if case .request(let endpoint) = creation { endpoint.answerID != nil } else { false }
+    }
+
+    /// The endpoint `register`, if an id can be registered there.
+    package var endpointTakingIDs: Endpoint? {
+        guard let endpoint = endpoints["register"] else { return nil }
+        let takesID = endpoint.path.contains("{{id}}") || places(in: "register")["id"] != nil
+        return takesID ? endpoint : nil
+    }
+
     /// Why a feature cannot be judged here; nil when it can.
     package func obstacle(to feature: Feature) -> String? {
         if unsupported.contains(feature) {
@@ -286,7 +298,8 @@ package struct Profile: Hashable, Sendable {
                 + "made to fail"
         case .deletion: return missing("delete-account")
         case .accessRoute where !app.declaresAccess:
-            return "the profile does not say how the app asks for 'access'"
+            return
+                "the profile does not say how the app asks whether it may unlock ('app: {access: …}')"
         case .accountApp where idForm == .uuid || idForm == .integer:
             return "the profile's users have ids of the form '\(idForm.rawValue)'"
         case .accountApp where creation != .register:

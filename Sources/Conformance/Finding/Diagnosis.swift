@@ -30,7 +30,8 @@ package struct Diagnosis: Hashable, Sendable {
     /// that.
     private static let ofAnswers: Set<String> = [
         "S-01", "S-02", "S-06", "S-07", "S-08", "S-17", "S-18", "S-20", "S-21", "S-22", "S-23",
-        "S-24", "S-25", "S-26", "S-27", "S-33", "P-01", "P-02", "P-04", "P-05", "P-06",
+        "S-24", "S-25", "S-26", "S-27", "S-28", "S-29", "S-33", "S-34", "P-01", "P-02", "P-04",
+        "P-05", "P-06",
     ]
 
     /// Whether the clause knows more of the cause than the code does: the finding is about what the

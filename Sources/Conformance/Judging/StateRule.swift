@@ -154,14 +154,17 @@ package struct StateRule: Rule {
         )
     }
 
-    /// A user exists when the probe `user` finds one; without it, when any probe does.
+    /// A user exists when the probe `user` finds one; without it, when one does that has shown who
+    /// exists; and without such a one, when any does.
     private static func existence(
         _ user: String,
         _ field: StateExpectation.Field,
         in evidence: CaseEvidence
     ) -> Finding? {
         let probes = evidence.profile.probes
-        let dedicated = probes.first { $0.name == "user" }
+        let dedicated =
+            probes.first { $0.name == "user" }
+            ?? probes.first { evidence.sight.showsPeople?.contains($0.name) == true }
         let presences = (dedicated.map { [$0] } ?? probes).compactMap {
             presence(of: user, by: $0.name, in: evidence)
         }
@@ -174,8 +177,9 @@ package struct StateRule: Rule {
                 actual: presences.contains(.sameAsNobody)
                     ? "the probe answers the same about an id that nobody has"
                     : dedicated == nil
-                        ? "the profile has no probe 'user'"
-                        : "the probe 'user' gave no clear answer",
+                        ? "no probe of the profile tells somebody who has bought nothing from an id "
+                            + "that nobody has"
+                        : "the probe '\(dedicated?.name ?? "")' gave no clear answer",
                 location: field.location
             )
         }

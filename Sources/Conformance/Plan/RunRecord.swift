@@ -133,6 +133,9 @@ package struct RunRecord: Hashable, Codable, Sendable {
         package var nobody: [String: JSONValue]?
         /// Probes that answer the same about somebody who exists, so that they cannot tell.
         package var cannotTell: [String]?
+        /// Probes that find somebody who is registered and has bought nothing, and do not find nobody:
+        /// they show who exists; nil in runs that were saved before it was told.
+        package var showsPeople: [String]?
 
         /// Whether somebody looked and a plain purchase showed nowhere.
         package var isBlind: Bool { !seesEffects && !seesState }

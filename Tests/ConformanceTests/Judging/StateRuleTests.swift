@@ -79,6 +79,17 @@ struct StateRuleTests {
         #expect(builder.codes(StateRule.self) == [.userMissing])
     }
 
+    @Test func `a probe by another name that has shown who exists proves absence`() {
+        var builder = builder("exists", false)
+        builder.subject = [EvidenceBuilder.probe(nil, status: 404)]
+        builder.sight.showsPeople = [builder.profile.probes[0].name]
+        #expect(builder.codes(StateRule.self).isEmpty)
+        builder.contract.expectation.states[0].fields[0].value = true
+        #expect(builder.codes(StateRule.self) == [.userMissing])
+        builder.sight.showsPeople = []
+        #expect(builder.codes(StateRule.self) == [.unobservable])
+    }
+
     @Test func `a field that no probe maps is not passed`() {
         var builder = builder("refunded", true)
         builder.subject = [EvidenceBuilder.probe(["access": true])]

@@ -36,11 +36,11 @@ extension Profile.Endpoint {
         _ place: TemplateScope.ProfilePlace
     ) -> Construct<Profile.Endpoint> {
         let verbs = ["get", "post", "put", "patch", "delete"]
-        let templates = place.words.map { "`{{\($0.word)}}`" }.joined(separator: ", ")
+        let templates = place.words.map { ", `{{\($0.word)}}`" }.joined().dropFirst(2)
         return Construct(
             name,
             "a request",
-            "A request of the backend's own, with \(templates).",
+            "A request of the backend's own" + (templates.isEmpty ? "." : ", with \(templates)."),
             blank: { _ in Profile.Endpoint(method: "", path: "") }
         ) {
             verbs.map { verb in

@@ -45,7 +45,8 @@ extension Profile {
             \.probes,
             Probe.list,
             default: [],
-            "Read-only looks at one user's state, by a name of your own.",
+            "Read-only looks at one user's state, by a name of your own; one that finds who is registered "
+                + "and has bought nothing, or is called `user`, tells who exists.",
             fallback: "none: only answers and effects are judged"
         )
         Field.value(

@@ -15,7 +15,8 @@ extension Profile {
                 \.ids,
                 .choice("form of ids"),
                 default: .string,
-                "The form of user ids that the backend accepts."
+                "The form of user ids that the backend accepts; an `integer` that stands alone in a "
+                    + "request's body is sent as a number, and events name it as text."
             )
             Field.optional(
                 "create",
