@@ -29,11 +29,24 @@ package struct Timeline: Sendable {
     /// At most `lineMax` lines; what lies in the middle is counted instead.
     package func lines(lineMax: Int = 40) -> [String] {
         let shown = Self.withoutRepeatedProbes(exchanges)
-        let lines = shown.flatMap(line)
+        let lines = zip(shown, Self.moments(shown)).flatMap(line)
         guard lines.count > lineMax else { return lines }
         let half = lineMax / 2
         return lines.prefix(half) + ["  … \(lines.count - 2 * half) more exchanges …"]
             + lines.suffix(half)
+    }
+
+    /// When each took place in the contract's time.
+    ///
+    /// What names nobody, such as a fetch of keys, bears the time of the world that all cases share:
+    /// it is shown at the moment of what came before.
+    private static func moments(_ exchanges: [Exchange]) -> [Instant] {
+        let isShared = !exchanges.contains { !$0.namespace.isEmpty }
+        var moment = exchanges.first { isShared || !$0.namespace.isEmpty }?.at
+        return exchanges.map { exchange in
+            if isShared || !exchange.namespace.isEmpty { moment = exchange.at }
+            return moment ?? exchange.at
+        }
     }
 
     /// Settling asks the probes again and again, and golden reads are asked until they are answered
@@ -52,10 +65,10 @@ package struct Timeline: Sendable {
     }
 
     /// An exchange in one line, and what does not fit of an event or of an answer below it.
-    private func line(_ exchange: Exchange) -> [String] {
+    private func line(_ exchange: Exchange, at moment: Instant) -> [String] {
         let parties = "\(pad(exchange.from.description, 10)) → \(exchange.to)"
         let start =
-            "  \(pad((exchange.at - base).offsetText, 10)) \(pad(parties, 24)) "
+            "  \(pad((moment - base).offsetText, 10)) \(pad(parties, 24)) "
             + "\(pad(outcome(exchange), 11)) "
         let said = "\(subject(exchange)) \(call(exchange))".printable
         let rest = Self.answer(exchange).map { Self.cut($0.printable) } ?? []

@@ -1,5 +1,6 @@
 import Conformance
 import FakeServers
+import Providers
 import Testing
 
 @testable import Replay

@@ -22,6 +22,26 @@ struct TimelineTests {
         #expect(line.contains("backend     \(word) "), "\(line)")
     }
 
+    @Test func `what names nobody is shown when it came, not by the clock that all share`() {
+        let base = ReportStory.base
+        func call(_ namespace: String, at offset: Duration) -> Exchange {
+            Exchange(
+                from: .backend,
+                to: .firebase,
+                namespace: namespace,
+                purpose: .call,
+                at: base + offset,
+                request: HTTPMessage.Request("GET", "/keys")
+            )
+        }
+        let times = lines([
+            call("", at: .seconds(3600)), call("n", at: .seconds(60)),
+            call("", at: .seconds(3600)), call("n", at: .seconds(120)),
+        ]).map { String($0.trimmingPrefix { $0 == " " }.prefix(6)) }
+        #expect(times == ["+1m00.", "+1m00.", "+1m00.", "+2m00."])
+        #expect(lines([call("", at: .seconds(3600))])[0].contains("+60m00"), "all are nobody's")
+    }
+
     private static let purposes: [(Exchange, String)] = [
         (
             ReportStory.exchange(.revenueCat, .backend, .delivery(name: "buy", attempt: 3)),

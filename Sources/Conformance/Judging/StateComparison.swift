@@ -42,8 +42,14 @@ package struct StateComparison: Sendable {
         return subject.documents.keys.contains { twin.documents[$0] != nil }
     }
 
+    /// Places that differ by themselves, but for those that the profile leaves out anyway.
     package var volatile: [String] {
-        volatilePlaces.flatMap { view, pointers in pointers.map { "\(view.probe)\($0)" } }.sorted()
+        let probes = evidence.profile.probes
+        return volatilePlaces.flatMap { view, pointers in
+            let ignored = probes.first { $0.name == view.probe }?.ignored ?? []
+            return pointers.filter { pointer in !ignored.contains { pointer.isInside($0) } }
+                .map { "\(view.probe)\($0)" }
+        }.sorted()
     }
 
     /// Whether nothing steady is left to compare in any document.

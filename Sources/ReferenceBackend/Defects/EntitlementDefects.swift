@@ -149,6 +149,23 @@ extension Defect {
             }
         },
         Defect(
+            "recovery-ends-every-grace",
+            "a renewal settles the failed payments of every subscription",
+            breaks: "S-13"
+        ) {
+            $0.afterApplying { db, event in
+                guard event.type == "RENEWAL" else { return }
+                try Defect.updateAll("billingIssue = 0, graceEndsAt = NULL", db, event)
+            }
+        },
+        Defect(
+            "moments-in-seconds",
+            "events are ordered by whole seconds, and within one by arrival",
+            breaks: "S-09"
+        ) {
+            $0.onReading { event, _ in event.timestamp = event.timestamp / 1000 * 1000 }
+        },
+        Defect(
             "product-change-at-once",
             "PRODUCT_CHANGE changes the product at once",
             breaks: "S-14"

@@ -107,6 +107,21 @@ extension Defect {
             $0.onReading { event, _ in event.originalAppUserID = nil }
         },
         Defect(
+            "aliases-not-kept",
+            "an alias finds its person, and is not remembered",
+            breaks: "S-20"
+        ) {
+            $0.afterApplying { db, event in
+                for alias in event.aliases {
+                    try db.execute(
+                        sql: "DELETE FROM aliases WHERE alias = ? AND alias <> "
+                            + "(SELECT appUserID FROM users WHERE users.id = aliases.userID)",
+                        arguments: [alias]
+                    )
+                }
+            }
+        },
+        Defect(
             "no-merge",
             "two records of one person stay two",
             breaks: "S-20",
