@@ -9,6 +9,7 @@ struct Reconciliation: Sendable {
     let reader: SubscriberReader?
 
     struct Policy: Sendable {
+        var unread = Reconciliation.unread
         var repair = Reconciliation.repair
         var remove = Reconciliation.remove
     }
@@ -21,12 +22,18 @@ struct Reconciliation: Sendable {
         }
         for id in ids {
             // One customer that cannot be read must not keep the others from being repaired.
-            guard let subscriber = try? await reader.subscriber(id) else { continue }
+            let policy = store.policies.reconciliation
+            guard let subscriber = (try? await reader.subscriber(id)) ?? policy.unread() else {
+                continue
+            }
             try await store.pool.write { db in
-                try store.policies.reconciliation.repair(store, db, subscriber, id)
+                try policy.repair(store, db, subscriber, id)
             }
         }
     }
+
+    /// Who cannot be read may have everything: nothing is known, and nothing changes.
+    static func unread() -> Subscriber? { nil }
 
     /// In silence: nothing happened that people would have to be told.
     static func repair(

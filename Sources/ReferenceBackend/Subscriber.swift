@@ -25,6 +25,8 @@ struct Subscriber: Sendable {
 
     let items: [Item]
 
+    init(items: [Item]) { self.items = items }
+
     /// Nil when the answer is not what RevenueCat answers.
     init?(_ body: Data) {
         guard let root = try? JSONSerialization.jsonObject(with: body) as? [String: Any],

@@ -6,7 +6,10 @@ struct ProviderPlanTests {
     @Test(
         "what is spelt is read back",
         arguments: ProviderPlan.Answer.words.map(\.answer)
-            + [.status(200), .status(599), .slow(2000), .slow(1501), .hang(60_000), .code("A B")]
+            + [
+                .status(200), .status(599), .slow(2000), .slow(1501), .hang(60_000), .busy(3000),
+                .code("A B"),
+            ]
     )
     func spellingIsReadBack(answer: ProviderPlan.Answer) {
         #expect(ProviderPlan.Answer(spelling: answer.spelling) == answer)
@@ -16,7 +19,7 @@ struct ProviderPlanTests {
         "what is no answer is refused",
         arguments: [
             "", "199", "600", "0500", "slow 2", "slow -2s", "hang", "code", "code ", "code  A",
-            "okay",
+            "okay", "busy", "busy 0s", "busy 300ms",
         ]
     )
     func refuses(text: String) {

@@ -23,7 +23,10 @@ package enum Judge {
             )
             return (.failed, [finding])
         }
-        if let trouble = trouble(in: evidence) { return (.inconclusive, [trouble]) }
+        if let trouble = trouble(in: evidence) {
+            let unanswered = unanswered(in: evidence)
+            return unanswered.isEmpty ? (.inconclusive, [trouble]) : (.failed, unanswered)
+        }
         let found = rules.flatMap { $0.findings(in: evidence) }
         let findings = heedingRetries(heedingStarvation(found, in: evidence), in: evidence)
         // A limiter was judged, and not what stands behind it.
@@ -33,6 +36,20 @@ package enum Judge {
         let failures = findings.filter { !$0.code.isInconclusive }
         if !failures.isEmpty { return (.failed, failures) }
         return findings.isEmpty ? (.passed, []) : (.inconclusive, findings)
+    }
+
+    /// What the case itself was left without an answer to, where its twin found nobody who answers.
+    ///
+    /// A twin that could not be made decides nothing; but this needs no twin, and may well be why
+    /// there is none: a backend that has wedged in the case.
+    private static func unanswered(in evidence: CaseEvidence) -> [Finding] {
+        let isOfTwinAlone = evidence.subject.trouble == nil
+        let couldNotBegin = evidence.twins.contains { twin in
+            if case .registrationFailed? = twin.trouble { true } else { false }
+        }
+        guard isOfTwinAlone, couldNotBegin else { return [] }
+        return heedingStarvation(AnswerRule.findings(in: evidence), in: evidence)
+            .filter { [.noAnswer, .answerLate].contains($0.code) }
     }
 
     private static func trouble(in evidence: CaseEvidence) -> Finding? {

@@ -34,9 +34,9 @@ package struct TokenForge: Sendable {
         for (name, value) in spec.claims.sorted(by: { $0.key < $1.key }) {
             claims[name] = value
         }
-        let key = spec.kind == .sessionCookie ? cookieKey : key
+        let key = spec.kind == .sessionCookie && spec.signing != .idTokenKey ? cookieKey : key
         switch spec.signing {
-        case .genuine: return WebToken.text(claims, key: key)
+        case .genuine, .idTokenKey: return WebToken.text(claims, key: key)
         case .none: return WebToken.text(claims, key: nil)
         case .unknownKey: return WebToken.text(claims, key: stranger)
         case .borrowedKeyID:

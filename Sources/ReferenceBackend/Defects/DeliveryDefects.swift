@@ -128,6 +128,25 @@ extension Defect {
             }
         },
         Defect(
+            "stored-from-memory",
+            "what cannot be stored is answered 200 and kept in memory until it can",
+            breaks: "S-07",
+            "S-04"
+        ) {
+            $0.route.inOrder = { store, answer in
+                if let outcome = try? await store() { return await answer(outcome) }
+                Task {
+                    for _ in 0..<100 {
+                        try await Task.sleep(for: .milliseconds(400))
+                        guard let outcome = try? await store() else { continue }
+                        _ = await answer(outcome)
+                        return
+                    }
+                }
+                return JSON.response(.ok, ["received": true])
+            }
+        },
+        Defect(
             "store-error-acknowledged",
             "an event that could not be stored is answered 200",
             breaks: "S-07",

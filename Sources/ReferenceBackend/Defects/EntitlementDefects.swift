@@ -166,6 +166,17 @@ extension Defect {
             $0.onReading { event, _ in event.timestamp = event.timestamp / 1000 * 1000 }
         },
         Defect(
+            "pending-product-stays",
+            "the product that a change waited for is pending after its renewal as well",
+            breaks: "S-14"
+        ) {
+            let correct = $0.entitlement.begin
+            $0.entitlement.begin = { subscription, event in
+                correct(&subscription, event)
+                if event.type == "RENEWAL" { subscription.pendingProductID = event.productID }
+            }
+        },
+        Defect(
             "product-change-at-once",
             "PRODUCT_CHANGE changes the product at once",
             breaks: "S-14"
@@ -367,6 +378,14 @@ extension Defect {
             style: .sync
         ) {
             $0.reconciliation.repair = { _, _, _, _ in }
+        },
+        Defect(
+            "unread-means-empty",
+            "a customer who cannot be read is taken for one without purchases",
+            breaks: "S-34",
+            style: .sync
+        ) {
+            $0.reconciliation.unread = { Subscriber(items: []) }
         },
         Defect(
             "reconcile-adds-only",

@@ -51,6 +51,20 @@ extension Defect {
                 }
             }
         },
+        Defect(
+            "retry-after-in-milliseconds",
+            "the seconds of a Retry-After are taken for milliseconds",
+            breaks: "O-04"
+        ) {
+            let correct = $0.outbox.next
+            $0.outbox.next = { result, attemptCount in
+                guard case .failed(let retryAfter?) = result else {
+                    return correct(result, attemptCount)
+                }
+                // Its own pause is longer than that.
+                return correct(.failed(retryAfter: max(retryAfter / 1000, 1100)), attemptCount)
+            }
+        },
         Defect("push-empty-id-accepted", "a 200 with an empty id counts as sent", breaks: "S-30") {
             let correct = $0.outbox.result
             $0.outbox.result = { message, answer in

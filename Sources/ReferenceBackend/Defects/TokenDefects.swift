@@ -30,6 +30,12 @@ extension Defect {
         Defect("token-issuer-ignored", "tokens of other issuers pass", breaks: "F-03") {
             $0.tokens.isIssuer = { _, _ in true }
         },
+        Defect("token-issuer-by-its-end", "only the end of the issuer is compared", breaks: "F-03")
+        {
+            $0.tokens.isIssuer = { claims, project in
+                claims.issuer?.hasSuffix("google.com/" + project) == true
+            }
+        },
         Defect("token-claims-ignored", "neither audience nor issuer is checked", breaks: "F-03") {
             $0.tokens.isAudience = { _, _ in true }
             $0.tokens.isIssuer = { _, _ in true }

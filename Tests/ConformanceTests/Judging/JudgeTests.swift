@@ -47,6 +47,26 @@ struct JudgeTests {
         }
     }
 
+    @Test func `who answers nobody any more is not excused by a twin that could not begin`() {
+        var builder = builder(.once)
+        builder.subject[0] = EvidenceBuilder.delivery("purchase", .failed(.timedOut, "60 s"))
+        let whole = builder.evidence
+        func verdict(_ trouble: RunRecord.Trouble) -> [FindingCode] {
+            var twins = whole.twins
+            twins[0].trouble = trouble
+            let evidence = CaseEvidence(
+                plan: whole.plan,
+                subject: whole.subject,
+                twins: twins,
+                profile: whole.profile,
+                sight: whole.sight
+            )
+            return Judge.judge(evidence).findings.map(\.code)
+        }
+        #expect(verdict(.registrationFailed(user: "ada", "no complete answer")) == [.answerLate])
+        #expect(verdict(.backendGone("refused")) == [.backendGone], "somebody has ended it")
+    }
+
     @Test func `a backend that ended by itself has failed`() {
         let evidence = builder().evidence { $0.backendExit = "exit 1" }
         let (verdict, findings) = Judge.judge(evidence)

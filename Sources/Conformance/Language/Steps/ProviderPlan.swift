@@ -26,6 +26,8 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
         case code(String)
         /// The effect takes place and the answer comes after this many milliseconds.
         case slow(Int64)
+        /// 429 with the provider's own error body, and a `Retry-After` of this many milliseconds.
+        case busy(Int64)
     }
 
     package var provider: Exchange.Party
@@ -71,10 +73,10 @@ extension ProviderPlan.Answer {
 
     /// What can be said, for error messages.
     package static let spellings =
-        words.map(\.word) + ["slow 2s", "hang 2s", "code QUOTA_EXCEEDED", "503"]
+        words.map(\.word) + ["slow 2s", "hang 2s", "busy 3s", "code QUOTA_EXCEEDED", "503"]
 
-    /// A status from 200 to 599, one of `words`, `slow 2s`, `hang 2s` or `code QUOTA_EXCEEDED`; nil
-    /// for anything else.
+    /// A status from 200 to 599, one of `words`, `slow 2s`, `hang 2s`, `busy 3s` (whole seconds) or
+    /// `code QUOTA_EXCEEDED`; nil for anything else.
     package init?(spelling text: String) {
         if let status = Int(text), (200...599).contains(status), String(status) == text {
             self = .status(status)
@@ -96,6 +98,9 @@ extension ProviderPlan.Answer {
         switch parts[0] {
         case "slow": self = .slow(span.milliseconds)
         case "hang": self = .hang(span.milliseconds)
+        // The header counts seconds.
+        case "busy" where span.milliseconds % 1000 == 0 && span > .zero:
+            self = .busy(span.milliseconds)
         default: return nil
         }
     }
@@ -109,6 +114,7 @@ extension ProviderPlan.Answer {
             Self.words.first { $0.answer == self }?.word ?? "ok"
         case .slow(let milliseconds): "slow " + Duration.milliseconds(milliseconds).unsignedText
         case .hang(let milliseconds): "hang " + Duration.milliseconds(milliseconds).unsignedText
+        case .busy(let milliseconds): "busy " + Duration.milliseconds(milliseconds).unsignedText
         case .code(let code): "code " + code
         }
     }

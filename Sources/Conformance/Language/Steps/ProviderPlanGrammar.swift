@@ -58,6 +58,7 @@ extension ProviderPlan.Answer {
         .either([
             .count(200...599), .words(words.map(\.word)),
             .pattern("^(slow|hang) [0-9]+(ms|s|m|h|d)$", "`slow 2s` or `hang 2s`"),
+            .pattern("^busy [0-9]+(s|m|h|d)$", "`busy 3s`, a 429 with that `Retry-After`"),
             .pattern("^code \\S.*$", "`code QUOTA_EXCEEDED`, for Firebase"),
         ]),
         read: { node, reader in

@@ -28,6 +28,8 @@ package struct TokenSpec: Hashable, Codable, Sendable {
         case borrowedKeyID = "borrowed-key-id"
         /// A genuine signature whose last byte is changed.
         case damaged
+        /// The provider's own key for ID tokens, whatever kind of token it signs.
+        case idTokenKey = "id-token-key"
     }
 
     package var kind = Kind.idToken
