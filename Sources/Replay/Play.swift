@@ -26,6 +26,8 @@ struct Play: Sendable {
     var upcoming: [(spec: EventSpec, delivery: String)] = []
     /// Whom a step has named: the backend may know them.
     var named: Set<String> = []
+    /// Events were delivered that a backend which works later may not have come to yet.
+    var hasUnsettledEvents = false
     var trouble: RunRecord.Trouble?
     /// What proves that an id is the device's own, by user.
     var proofs: [String: String] = [:]
@@ -66,8 +68,13 @@ struct Play: Sendable {
     ) async -> RunRecord {
         startKiller()
         for (index, step) in plan.steps.enumerated() {
-            if index == plan.givenCount { await settleGiven(sight) }
+            if index == plan.givenCount {
+                await settleGiven(sight)
+                hasUnsettledEvents = false
+            }
+            if case .phone(.app) = step, hasUnsettledEvents { await settleBefore(index, sight) }
             await carryOut(step)
+            if case .deliver = step { hasUnsettledEvents = true }
             named.formUnion(step.traits.users)
             if trouble != nil || Task.isCancelled { break }
         }

@@ -38,6 +38,14 @@ extension Play {
         _ = await settle(sight, "-g")
     }
 
+    /// The same before an app asks the backend what it knows: what a person sees at once is not
+    /// what a contract is about.
+    mutating func settleBefore(_ step: Int, _ sight: RunRecord.Sight) async {
+        hasUnsettledEvents = false
+        guard sight.worksLater == true, trouble == nil, !Task.isCancelled else { return }
+        _ = await settle(sight, "-\(step)")
+    }
+
     /// Waits until nothing of this run has happened for a while that the backend's own latency
     /// suggests; returns that while.
     ///

@@ -33,13 +33,14 @@ struct LiveAppsTests {
     private static func run(
         _ steps: [Step],
         users: [String] = ["guest"],
-        _ bench: Bench = Bench()
+        _ bench: Bench = Bench(),
+        sight: RunRecord.Sight = Bench.sight
     ) throws -> RunRecord {
         try bench.run { bench in
             await bench.executor.run(
                 RunPlan(steps: steps, users: users, observes: false),
                 in: "n-1",
-                sight: Bench.sight,
+                sight: sight,
                 within: Bench.within
             ) { _ in .settled }
         }
@@ -105,6 +106,24 @@ struct LiveAppsTests {
         let other = try Self.run([Self.guest, Self.act(.purchase), Self.told("REFUND")])
         let text = "the store told of no REFUND; it told of INITIAL_PURCHASE"
         #expect(other.trouble == .disturbanceMissed(text))
+    }
+
+    @Test("an app asks a backend that works later when it has", arguments: [true, false])
+    func asksLater(worksLater: Bool) throws {
+        let bench = Bench()
+        var sight = Bench.sight
+        sight.worksLater = worksLater
+        let steps = [
+            Self.guest, Self.act(.purchase), Self.told("INITIAL_PURCHASE"), Self.act(.refresh),
+        ]
+        let record = try Self.run(steps, bench, sight: sight)
+        #expect(record.trouble == nil)
+        // Another purchase shows that this one had its turn; then the app asks.
+        #expect(bench.backend.webhooks.count == (worksLater ? 2 : 1))
+        let paths = bench.backend.arrivals.map(\.request.path)
+        #expect(paths.last == "/api/user/register")
+        let lastWebhook = try #require(paths.lastIndex(of: "/api/webhooks/revenuecat"))
+        #expect(paths.lastIndex(of: "/api/user/register").map { $0 > lastWebhook } == true)
     }
 
     @Test func `what the store refuses is trouble, and names it`() throws {
