@@ -73,6 +73,8 @@ package struct Contract: Hashable, Codable, Sendable {
             if case .phone = step, isDeviceScenario { continue }
             all += step.traits.needs
         }
+        // Whoever reconciles reads customers, whatever it does with events.
+        if needs.contains(.reconcile) { all.removeAll { $0 == .subscriberReads } }
         if fields.contains("exists") || !expectation.forgotten.isEmpty { all.append(.users) }
         let comparesState =
             expectation.relation != nil && !expectation.compared.contains(.effects)
