@@ -81,6 +81,19 @@ struct EventFactoryTests {
         #expect(try event(change)["new_product_id"] == "premium_yearly:base-plan")
     }
 
+    @Test func `what continues another product keeps its first transaction`() throws {
+        let first = try event(spec("INITIAL_PURCHASE"))
+        var renewal = spec("RENEWAL")
+        renewal.product = "premium_yearly"
+        let name = "original_transaction_id"
+        #expect(try event(renewal)[name] != first[name])
+        renewal.continues = first["product_id"]?.string
+        let continued = try event(renewal)
+        #expect(continued[name] == first[name])
+        #expect(continued["transaction_id"] != first["transaction_id"])
+        #expect(continued["product_id"] == "premium_yearly")
+    }
+
     @Test func `stores have their own forms`() throws {
         let play = try event(spec("RENEWAL", store: "PLAY_STORE"))
         #expect(play["product_id"] == "premium_monthly:base-plan")

@@ -56,6 +56,9 @@ package struct EventSpec: Hashable, Codable, Sendable {
     package var to: [String] = []
     package var product: String
     package var newProduct: String?
+    /// The product whose original transaction it bears: stores keep the first one through a change
+    /// of product (RevenueCat fact sheet 2.3 and 3, flow 10); nil: that of its own.
+    package var continues: String?
     package var store = "APP_STORE"
     package var environment = "PRODUCTION"
     package var period = "NORMAL"
@@ -160,6 +163,14 @@ extension EventSpec {
             .text("a product"),
             "What a PRODUCT_CHANGE changes to.",
             fallback: "the event does not say it"
+        )
+        Field.optional(
+            "continues",
+            \.continues,
+            .text("a product"),
+            "The product whose `original_transaction_id` it bears: a store keeps the first one "
+                + "through a change of product.",
+            fallback: "`product`"
         )
         Field.value(
             "store",
