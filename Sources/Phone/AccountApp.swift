@@ -140,7 +140,7 @@ package struct AccountApp: Sendable {
         // The backend is told again at the next act.
         case .register, .deleteAtBackend: return
         // The backend has deleted the Firebase user itself, as it may; the SDK signs out
-        // (Firebase fact sheet, section 9: `auth/user-token-expired`).
+        // (Firebase fact sheet, section 5.1: `auth/user-token-expired`).
         case .deleteAtFirebase where Self.isGone(body): signOut()
         default:
             failure = "\(stage): " + (body["error"]?["message"]?.string ?? body.text)
