@@ -133,16 +133,16 @@ extension Defect {
             breaks: "S-07",
             "S-04"
         ) {
+            // Taken up when the next event comes, and not after a while: whoever dies before loses it.
+            let waiting = NIOLockedValueBox<[@Sendable () async throws -> Void]>([])
             $0.route.inOrder = { store, answer in
-                if let outcome = try? await store() { return await answer(outcome) }
-                Task {
-                    for _ in 0..<100 {
-                        try await Task.sleep(for: .milliseconds(400))
-                        guard let outcome = try? await store() else { continue }
-                        _ = await answer(outcome)
-                        return
-                    }
+                let earlier = waiting.withLockedValue { all in
+                    defer { all = [] }
+                    return all
                 }
+                for work in earlier { try? await work() }
+                if let outcome = try? await store() { return await answer(outcome) }
+                waiting.withLockedValue { $0.append { _ = await answer(try await store()) } }
                 return JSON.response(.ok, ["received": true])
             }
         },
