@@ -43,6 +43,11 @@ package protocol Provider: Hashable, Codable, Sendable {
     /// The service's own failure of that status.
     func failure(_ status: Int, of request: HTTPMessage.Request) -> HTTPMessage.Response
 
+    /// The service's own refusal of a call that came too soon.
+    ///
+    /// - Parameter milliseconds: The pause that it asks for, whole seconds.
+    func busy(_ milliseconds: Int64, of request: HTTPMessage.Request) -> HTTPMessage.Response
+
     /// The service's own refusal of that code; nil where it knows none.
     func failure(code: String) -> HTTPMessage.Response?
 
@@ -140,6 +145,16 @@ extension Provider {
         of request: HTTPMessage.Request
     ) -> HTTPMessage.Response {
         HTTPMessage.Response(status, json: ["error": "by plan"])
+    }
+
+    package func busy(
+        _ milliseconds: Int64,
+        of request: HTTPMessage.Request
+    ) -> HTTPMessage.Response {
+        var response = failure(429, of: request)
+        response.fields.removeAll { $0.name.lowercased() == "retry-after" }
+        response.fields.append(HTTPMessage.Field("Retry-After", "\(milliseconds / 1000)"))
+        return response
     }
 
     package func failure(code: String) -> HTTPMessage.Response? { nil }

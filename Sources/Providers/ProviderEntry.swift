@@ -21,6 +21,8 @@ package struct ProviderEntry: Sendable {
     let respond:
         @Sendable (inout Services, HTTPMessage.Request, Instant, ProviderPlan.Answer) -> Reply
     let failure: @Sendable (Services, Int, HTTPMessage.Request) -> HTTPMessage.Response
+    /// With the pause that it asks for, in milliseconds.
+    let busy: @Sendable (Services, Int64, HTTPMessage.Request) -> HTTPMessage.Response
     let refusal: @Sendable (Services, String) -> HTTPMessage.Response?
     let prepare: @Sendable (inout Services, Instant) -> Void
     let settle: @Sendable (inout Services, Instant) -> [Services.InternalCall]
@@ -51,6 +53,7 @@ package struct ProviderEntry: Sendable {
         connect = { $0[keyPath: place].connect($1) }
         respond = { $0[keyPath: place].respond(to: $1, at: $2, planned: $3) }
         failure = { $0[keyPath: place].failure($1, of: $2) }
+        busy = { $0[keyPath: place].busy($1, of: $2) }
         refusal = { $0[keyPath: place].failure(code: $1) }
         prepare = { Kind.prepare(&$0, at: $1) }
         settle = { Kind.settle(&$0, at: $1) }

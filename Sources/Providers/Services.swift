@@ -112,7 +112,7 @@ package struct Services: Hashable, Codable, Sendable {
         case .status(let status):
             return Reply(provider.failure(self, status, request), .documented, of: name)
         case .busy(let milliseconds):
-            return Reply(busy(provider, milliseconds, request), .documented, of: name)
+            return Reply(provider.busy(self, milliseconds, request), .documented, of: name)
         case .code(let code):
             return provider.refusal(self, code).map { Reply($0, .documented, of: name) }
         case .reset: return silent(.reset)
@@ -121,21 +121,6 @@ package struct Services: Hashable, Codable, Sendable {
         case .asUsual, .noSubscribers, .invalidAliases, .loseAnswer, .malformed, .half, .slow:
             return nil
         }
-    }
-
-    /// The provider's 429, in its own unit and with another `Retry-After`.
-    private func busy(
-        _ provider: ProviderEntry,
-        _ milliseconds: Int64,
-        _ request: HTTPMessage.Request
-    ) -> HTTPMessage.Response {
-        var response = provider.failure(self, 429, request)
-        let name = "Retry-After"
-        let isInMilliseconds = response[field: name.lowercased()] == "1000"
-        response.fields.removeAll { $0.name.lowercased() == name.lowercased() }
-        let value = isInMilliseconds ? milliseconds : milliseconds / 1000
-        response.fields.append(HTTPMessage.Field(name, "\(value)"))
-        return response
     }
 
     /// What the plan says about a call that it counts.

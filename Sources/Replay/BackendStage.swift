@@ -85,7 +85,7 @@ struct CalibratedStage: OpenStage {
             plans.contains { $0.subject.hasHeldCopies }
             ? await executor.isSerialised() : false
         return plans.map { plan in
-            if plan.subject.touchesEverybody { return .last }
+            if plan.subject.touchesEverybody { return .first }
             let starvesOthers = isSerialised && plan.subject.hasHeldCopies
             let isAlone = plan.subject.needsSolitude || plan.subject.isBurst || starvesOthers
             return isAlone ? .alone : .together
@@ -93,10 +93,14 @@ struct CalibratedStage: OpenStage {
     }
 
     func result(of plan: CasePlan, number: Int, isAlone: Bool) async -> CaseResult? {
-        isAlone ? await cases.runAlone(plan) : await cases.runShared(plan)
+        guard isAlone else { return await cases.runShared(plan) }
+        let result = await cases.runAlone(plan)
+        // Whoever lived before everybody was acted upon is nobody's twin any more.
+        if plan.subject.touchesEverybody { cases.forgetTwins() }
+        return result
     }
 
-    func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>?) async {
+    func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {
         await LateLook(executor: executor, calibration: calibration, cases: cases)
             .revise(&results, among: caseIDs)
         UnservedRoutes(executor: executor).revise(&results)

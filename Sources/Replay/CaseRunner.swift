@@ -61,6 +61,9 @@ final class CaseRunner: Sendable {
 
     func twins(_ plan: CasePlan) async -> [RunRecord] { await twinRuns.records(of: plan) }
 
+    /// The next case runs its twins anew.
+    func forgetTwins() { twinRuns.forget() }
+
     // MARK: A case, whatever the backend does
 
     /// Nil when the backend ended meanwhile, so that the case has to be run again, alone.

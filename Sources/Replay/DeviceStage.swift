@@ -98,7 +98,7 @@ package struct DeviceStage: SuiteStage, OpenStage {
     }
 
     /// A scenario is over when its record is there.
-    package func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>?) async {}
+    package func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {}
 }
 
 extension RunRecord {

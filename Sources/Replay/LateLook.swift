@@ -17,9 +17,9 @@ struct LateLook {
     ///
     /// - Parameters:
     ///   - results: All results.
-    ///   - caseIDs: Only these cases; nil: all of them.
-    func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>? = nil) async {
-        let passed = cases.passed.filter { caseIDs?.contains($0.caseID) ?? true }
+    ///   - caseIDs: Only these cases.
+    func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {
+        let passed = cases.passed.filter { caseIDs.contains($0.caseID) }
         guard !passed.isEmpty else { return }
         let least = max(Self.straggleMin, cases.sight.latency * 10)
         await executor.patience(least).elapse()

@@ -103,15 +103,18 @@ package final class SuiteRunner: Sendable {
         for (index, plan) in plans.enumerated() {
             if let result = stage.obstacle(plan) { tally.finish(index, result) }
         }
-        let (together, alone, last) = await queue(plans, open)
-        let again = await play(together, on: open, &tally)
-        await play(alone + again, aloneOn: open, &tally)
-        if !Task.isCancelled { await open.revise(&tally.results, among: nil) }
-        // After each of these, what is in the journal of another case is not of its own making.
-        for index in last {
+        let (first, together, alone) = await queue(plans, open)
+        // After each of these, what is in the journal of those before is not of their own making.
+        for index in first {
             await play([index], aloneOn: open, &tally)
             if Task.isCancelled { break }
-            await open.revise(&tally.results, among: [tally.plans[index].contract.caseID])
+            await open.revise(&tally.results, among: [plans[index].contract.caseID])
+        }
+        let again = await play(together, on: open, &tally)
+        await play(alone + again, aloneOn: open, &tally)
+        if !Task.isCancelled {
+            let others = Set((together + alone).map { plans[$0].contract.caseID })
+            await open.revise(&tally.results, among: others)
         }
         let results = tally.final
         return results + open.asides(beside: results).map(options.knownFailures.applied)
@@ -128,18 +131,22 @@ package final class SuiteRunner: Sendable {
     }
 
     /// The places of those that can be played, by their turns; who plays beside others does so in
-    /// an order that the seed chose.
+    /// an order that the seed chose, those that take long before the rest.
     private func queue(
         _ plans: [CasePlan],
         _ open: any OpenStage
-    ) async -> (together: [Int], alone: [Int], last: [Int]) {
+    ) async -> (first: [Int], together: [Int], alone: [Int]) {
         let playable = plans.indices.filter { stage.obstacle(plans[$0]) == nil }
         let turns = await open.turns(of: playable.map { plans[$0] })
         func places(_ turn: Turn) -> [Int] {
             zip(playable, turns).filter { $0.1 == turn }.map(\.0)
         }
         var generator = SeededGenerator(seed: options.seed)
-        return (places(.together).shuffled(using: &generator), places(.alone), places(.last))
+        let together = places(.together).shuffled(using: &generator)
+        let (long, short) = (
+            together.filter { plans[$0].takesLong }, together.filter { !plans[$0].takesLong }
+        )
+        return (places(.first), long + short, places(.alone))
     }
 
     // MARK: Playing

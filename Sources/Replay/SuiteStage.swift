@@ -32,8 +32,8 @@ package protocol OpenStage: Sendable {
     ///
     /// - Parameters:
     ///   - results: All results.
-    ///   - caseIDs: Only these cases are corrected; nil: all of them.
-    func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>?) async
+    ///   - caseIDs: Only these cases are corrected.
+    func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async
     /// What became known beside all cases, and no case accounts for.
     func asides(beside results: [CaseResult]) -> [CaseResult]
 }
@@ -46,10 +46,11 @@ extension OpenStage {
 
 /// When a case is played.
 package enum Turn: Hashable, Sendable {
+    /// Alone, and before anybody else has played: it acts upon all whom the backend knows, so that
+    /// what others leave behind would make it long and be changed by it.
+    case first
     /// Beside others.
     case together
     /// While nobody else plays.
     case alone
-    /// Alone, and after all others were judged for good: it acts upon what they left behind.
-    case last
 }

@@ -104,6 +104,14 @@ struct NeedsTests {
         #expect(contract.allNeeds == [.push, .login])
     }
 
+    @Test func `whoever reconciles reads customers, whatever it does with events`() {
+        let failing = Step.provider(ProviderPlan(provider: .revenueCat, answers: []))
+        var contract = contract(given: [failing], steps: [Self.call(.reconcile)])
+        #expect(Set(contract.allNeeds) == [.subscriberReads, .reconcile])
+        contract.needs = [.reconcile]
+        #expect(Set(contract.allNeeds) == [.reconcile])
+    }
+
     // MARK: Users
 
     @Test func `users are named in the order of the file, each once`() {

@@ -50,6 +50,24 @@ struct ProviderTests {
         #expect(services.plans.isEmpty)
     }
 
+    @Test("one that is busy asks for a pause in its own unit", arguments: Services.providers)
+    func busy(provider: ProviderEntry) throws {
+        var services = Services(seed: 1)
+        let request = HTTPMessage.Request("POST", "/nothing/here")
+        services.plans[provider.party] = ProviderPlan(
+            provider: provider.party,
+            answers: [.busy(3000)],
+            includesReads: true
+        )
+        let reply = services.respond(provider.party, to: request, at: Instant(milliseconds: 1))
+        #expect(reply.response.status == 429)
+        let isRevenueCat = provider.party == .revenueCat
+        #expect(reply.response[field: "Retry-After"] == (isRevenueCat ? "3000" : "3"))
+        #expect(reply.response.fields.count { $0.name.lowercased() == "retry-after" } == 1)
+        let body = try reply.response.json()
+        #expect(!isRevenueCat || body?.object?["backoff_ms"] == 3000)
+    }
+
     @Test("switches are read and written without knowing them", arguments: Services.providers)
     func switches(provider: ProviderEntry) throws {
         var services = Services(seed: 1)

@@ -53,29 +53,30 @@ struct SuiteRunnerTests {
 
     // MARK: Solitude
 
-    @Test("who has to be alone is alone, and comes after the others", arguments: [1, 4, 16])
+    @Test("who has to be alone is alone, before the others or after them", arguments: [1, 4, 16])
     func solitude(jobs: Int) throws {
         let run = PlayedSuite(
             [
                 .case("alone-1", takes: 7, turn: .alone), .case("a", takes: 30),
-                .case("last-1", takes: 3, turn: .last), .case("b", takes: 4),
-                .case("alone-2", takes: 7, turn: .alone), .case("last-2", takes: 3, turn: .last),
+                .case("first-1", takes: 3, turn: .first), .case("b", takes: 4),
+                .case("alone-2", takes: 7, turn: .alone), .case("first-2", takes: 3, turn: .first),
                 .case("c", takes: 12),
             ],
             jobs: jobs
         )
         let results = try #require(run.run())
         #expect(results.map(\.contract.id) == run.cases.map(\.id))
-        for id in ["alone-1", "alone-2", "last-1", "last-2"] {
+        for id in ["alone-1", "alone-2", "first-1", "first-2"] {
             #expect(run.stage.beside[id] == [], "\(id)")
             #expect(run.stage.wasAlone[id] == true)
         }
         for id in ["a", "b", "c"] { #expect(run.stage.wasAlone[id] == false) }
         let order = run.stage.began
-        #expect(Array(order.suffix(4)) == ["alone-1", "alone-2", "last-1", "last-2"])
-        // Everything is corrected between those two.
+        #expect(Array(order.prefix(2)) == ["first-1", "first-2"])
+        #expect(Array(order.suffix(2)) == ["alone-1", "alone-2"])
+        // Each of the first is corrected before the next changes what is in its journal.
+        #expect(run.stage.revisedAlone == ["first-1", "first-2"])
         #expect(run.stage.revisedAfter == ["alone-2"])
-        #expect(run.stage.revisedAlone == run.started.filter { $0.hasPrefix("last") })
     }
 
     @Test func `whom others disturbed plays again, alone, and is told once`() throws {
@@ -132,6 +133,23 @@ struct SuiteRunnerTests {
                 }
             }
         }
+    }
+
+    @Test("those that take long begin first, in an order that the seed chose", arguments: [1, 3])
+    func longFirst(jobs: Int) throws {
+        func began(_ seed: UInt64) throws -> [String] {
+            var cases = (0..<12).map { PlayedCase.case("c\($0)", takes: 2) }
+            for index in [3, 7, 11] {
+                cases[index].takes = 9
+                cases[index].isSearch = true
+            }
+            let run = PlayedSuite(cases, jobs: jobs, seed: seed)
+            _ = try #require(run.run())
+            return run.stage.began
+        }
+        let orders = try (0..<8).map { try began($0) }
+        for order in orders { #expect(Set(order.prefix(3)) == ["c3", "c7", "c11"]) }
+        #expect(Set(orders.map { Array($0.prefix(3)) }).count > 1)
     }
 
     // MARK: What does not play
@@ -196,7 +214,7 @@ struct SuiteRunnerTests {
     @Test("the count rises by one with every case, up to all of them", arguments: [1, 4])
     func counts(jobs: Int) throws {
         let run = PlayedSuite(
-            (0..<10).map { .case("c\($0)", takes: $0 % 3, turn: $0 == 5 ? .last : .together) },
+            (0..<10).map { .case("c\($0)", takes: $0 % 3, turn: $0 == 5 ? .first : .together) },
             jobs: jobs
         )
         _ = run.run()
@@ -210,9 +228,9 @@ struct SuiteRunnerTests {
     }
 
     @Test func `what became known since replaces a result, and nobody else's`() throws {
-        let run = PlayedSuite([.case("a"), .case("b"), .case("z", turn: .last)])
+        let run = PlayedSuite([.case("a"), .case("b"), .case("z", turn: .first)])
         run.stage.revision = { results in
-            #expect(results.map { $0?.verdict } == [.passed, .passed, nil])
+            #expect(results.map { $0?.verdict } == [.passed, .passed, .passed])
             if results.count == 3 { results[1]?.verdict = .failed }
         }
         let results = try #require(run.run())
@@ -291,11 +309,11 @@ struct SuiteRunnerTests {
     @Test func `a cancellation while one is alone keeps what was earned beside others`() throws {
         let run = PlayedSuite([
             .case("a", takes: 5), .case("alone-1", takes: 10, turn: .alone),
-            .case("alone-2", takes: 10, turn: .alone), .case("z", takes: 5, turn: .last),
+            .case("alone-2", takes: 10, turn: .alone), .case("z", takes: 5, turn: .first),
         ])
-        let results = try #require(run.run(cancelledAfter: .milliseconds(20)))
-        #expect(results.map(\.verdict) == [.passed, .passed, .notRun, .notRun])
-        #expect(run.stage.began == ["a", "alone-1", "alone-2"])
+        let results = try #require(run.run(cancelledAfter: .milliseconds(25)))
+        #expect(results.map(\.verdict) == [.passed, .passed, .notRun, .passed])
+        #expect(run.stage.began == ["z", "a", "alone-1", "alone-2"])
         #expect(run.stage.revisedCount == 0)
     }
 
@@ -360,6 +378,8 @@ struct PlayedCase: Sendable {
     var disturbedTimes = 0
     var findings: [FindingCode] = []
     var heedsCancellation = true
+    /// It stands for many runs of its own.
+    var isSearch = false
 
     static func `case`(
         _ id: String,
@@ -389,7 +409,7 @@ struct PlayedCase: Sendable {
             let id = "c\(number)"
             var test = PlayedCase(id: id, takes: Int.random(in: 0...9, using: &random))
             test.turn =
-                [.together, .together, .together, .alone, .last].randomElement(using: &random)
+                [.together, .together, .together, .alone, .first].randomElement(using: &random)
                 ?? .together
             switch Int.random(in: 0..<8, using: &random) {
             case 0: test.obstacle = "no"
@@ -404,7 +424,11 @@ struct PlayedCase: Sendable {
         }
     }
 
-    var contract: Contract { SimulatedContracts.contract(id, []) }
+    var contract: Contract {
+        var contract = SimulatedContracts.contract(id, [])
+        if isSearch { contract.search = .orders(sampleSize: 2) }
+        return contract
+    }
 }
 
 /// The real runner on a stage that writes down what becomes of its cases.
@@ -560,9 +584,9 @@ final class PlayedStage: SuiteStage, OpenStage, @unchecked Sendable {
         )
     }
 
-    func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>?) async {
+    func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {
         #expect(playing.isEmpty)
-        if let caseIDs {
+        if caseIDs.contains(where: { cases[$0]?.turn == .first }) {
             #expect(caseIDs == Set(began.suffix(1)), "nobody else's journal is its own any more")
             revisedAlone += caseIDs
             return

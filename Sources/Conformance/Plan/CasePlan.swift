@@ -34,4 +34,8 @@ package struct CasePlan: Hashable, Codable, Sendable {
             return plan
         }
     }
+
+    /// Whether it takes far longer than others by its nature: it stands for many runs, or waits for
+    /// an end that comes.
+    package var takesLong: Bool { contract.search != nil || subject.hasSoon }
 }

@@ -29,7 +29,15 @@ extension RevenueCatState: Provider {
     package mutating func take(key: Secret?) { self.key = key.flatMap { $0.isEmpty ? nil : $0 } }
 
     package func failure(_ status: Int, of request: HTTPMessage.Request) -> HTTPMessage.Response {
-        failure(status, path: request.path)
+        status == 429
+            ? busy(1000, of: request) : failure(status, isV2: request.path.hasPrefix("/v2/"))
+    }
+
+    package func busy(
+        _ milliseconds: Int64,
+        of request: HTTPMessage.Request
+    ) -> HTTPMessage.Response {
+        rateLimited(milliseconds, isV2: request.path.hasPrefix("/v2/"))
     }
 
     package var confided: [(name: String, secret: Secret)] {

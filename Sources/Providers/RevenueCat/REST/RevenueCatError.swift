@@ -12,7 +12,15 @@ struct RevenueCatError: Error, Hashable, Sendable {
     }
 
     /// v2: a type, and what to do about it.
-    init(v2 status: Int, _ type: String, _ message: String, param: String? = nil) {
+    ///
+    /// - Parameter backoff: Milliseconds to wait before the next try.
+    init(
+        v2 status: Int,
+        _ type: String,
+        _ message: String,
+        param: String? = nil,
+        backoff: Int64? = nil
+    ) {
         let body = JSONObject.present([
             ("type", .string(type)), ("param", param.map(JSONValue.string)),
             ("message", .string(message)), ("retryable", .bool(status >= 500 || status == 429)),
@@ -23,7 +31,7 @@ struct RevenueCatError: Error, Hashable, Sendable {
                         + type.split(separator: "_").joined(separator: "-")
                 )
             ),
-            ("backoff_ms", status == 429 ? 1000 : nil), ("object", "error"),
+            ("backoff_ms", backoff.map(JSONValue.integer)), ("object", "error"),
         ])
         response = HTTPMessage.Response(status, json: .object(body))
     }

@@ -27,25 +27,27 @@ extension RevenueCatState {
     }
 
     /// A failure in the shape of the version that was called.
-    package func failure(_ status: Int, path: String) -> HTTPMessage.Response {
-        let isV2 = path.hasPrefix("/v2/")
-        var response: HTTPMessage.Response
-        switch status {
-        case 429 where isV2:
-            response = RevenueCatError(v2: 429, "rate_limit_error", "Rate limit exceeded").response
-        case 429:
-            response = HTTPMessage.Response(
+    func failure(_ status: Int, isV2: Bool) -> HTTPMessage.Response {
+        isV2
+            ? RevenueCatError(v2: status, "server_error", "Internal error.").response
+            : RevenueCatError(status, 7110, "Internal error.").response
+    }
+
+    /// The 429 of the version that was called (fact sheet, sections 4.3 and 4.4).
+    ///
+    /// - Parameter milliseconds: The pause that it asks for, in its body and its head alike.
+    func rateLimited(_ milliseconds: Int64, isV2: Bool) -> HTTPMessage.Response {
+        let message = "Rate limit exceeded"
+        var response =
+            isV2
+            ? RevenueCatError(v2: 429, "rate_limit_error", message, backoff: milliseconds).response
+            : HTTPMessage.Response(
                 429,
-                json: ["message": "Rate limit exceeded", "backoff_ms": 1000]
+                json: ["message": .string(message), "backoff_ms": .integer(milliseconds)]
             )
-        case _ where isV2:
-            response = RevenueCatError(v2: status, "server_error", "Internal error.").response
-        default: response = RevenueCatError(status, 7110, "Internal error.").response
-        }
-        if status == 429 {
-            let wait = settings.retryAfterUnit == .milliseconds ? "1000" : "1"
-            response.fields.append(HTTPMessage.Field("Retry-After", wait))
-        }
+        let wait =
+            settings.retryAfterUnit == .milliseconds ? milliseconds : milliseconds / 1000
+        response.fields.append(HTTPMessage.Field("Retry-After", "\(wait)"))
         return response
     }
 
@@ -127,7 +129,7 @@ extension RevenueCatState {
         guard let max = settings.callsPerMinuteMax else { return }
         recentCalls.removeAll { now - $0 >= .seconds(60) }
         guard recentCalls.count < max else {
-            throw RevenueCatError(failure(429, path: path))
+            throw RevenueCatError(rateLimited(1000, isV2: path.hasPrefix("/v2/")))
         }
         recentCalls.append(now)
     }
