@@ -43,9 +43,8 @@ package protocol Provider: Hashable, Codable, Sendable {
     /// The service's own failure of that status.
     func failure(_ status: Int, of request: HTTPMessage.Request) -> HTTPMessage.Response
 
-    /// The service's own refusal of a call that came too soon.
-    ///
-    /// - Parameter milliseconds: The pause that it asks for, whole seconds.
+    /// The service's own refusal of a call that came too soon, which asks for so many milliseconds
+    /// of pause: whole seconds.
     func busy(_ milliseconds: Int64, of request: HTTPMessage.Request) -> HTTPMessage.Response
 
     /// The service's own refusal of that code; nil where it knows none.

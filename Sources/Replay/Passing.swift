@@ -19,7 +19,8 @@ extension Play {
             )
             return
         }
-        await clock.pause(rest + Self.margin)
+        let clock = clock
+        await JobPlace.givenAway { await clock.pause(rest + Self.margin) }
     }
 }
 

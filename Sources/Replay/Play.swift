@@ -92,7 +92,8 @@ struct Play: Sendable {
         var result = await wait(for: record(settling), sight, verdict: verdict)
         if let watch = plan.watch {
             // Real time in which something forbidden could happen; the record names how much.
-            await clock.pause(watch)
+            let clock = clock
+            await JobPlace.givenAway { await clock.pause(watch) }
             result = record(.window(watch))
         }
         await tidyUp()

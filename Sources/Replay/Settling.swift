@@ -91,20 +91,24 @@ extension Play {
             plan.isDisturbed ? profile.patience : run.shortPatience(sight.latency)
         )
         var result = first
-        var pause: Duration = .milliseconds(5)
         func isOpen(_ record: RunRecord) -> Bool {
             verdict(record) == .mayImprove || plan.observes && record.isTryingAgain
         }
-        while isOpen(result), !patience.isOver, !Task.isCancelled {
-            await patience.pause(pause)
-            pause = min(pause * 2, .milliseconds(100))
-            await probe(plan.users)
-            result = record(first.settling)
-            if !isOpen(result) {
-                // What came late may come twice: stay until it is quiet again.
-                await awaitQuiet(sight)
+        guard isOpen(result) else { return result }
+        await JobPlace.givenAway {
+            var pause: Duration = .milliseconds(5)
+            while isOpen(result), !patience.isOver, !Task.isCancelled {
+                await patience.pause(pause)
+                // Whoever has waited long need not look as often.
+                pause = min(pause * 2, max(.milliseconds(100), (clock.now - patience.start) / 10))
                 await probe(plan.users)
                 result = record(first.settling)
+                if !isOpen(result) {
+                    // What came late may come twice: stay until it is quiet again.
+                    await awaitQuiet(sight)
+                    await probe(plan.users)
+                    result = record(first.settling)
+                }
             }
         }
         if isOpen(result) {

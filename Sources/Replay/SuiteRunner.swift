@@ -151,8 +151,11 @@ package final class SuiteRunner: Sendable {
 
     // MARK: Playing
 
+    /// So many cases for each job may wait without a place.
+    private static let waitingPerJob = 2
+
     /// What came of one turn.
-    private enum Outcome: Sendable {
+    enum Outcome: Sendable {
         case earned(CaseResult)
         /// Others disturbed it.
         case again
@@ -160,7 +163,7 @@ package final class SuiteRunner: Sendable {
         case cutShort
     }
 
-    /// Plays so many at once as there are jobs.
+    /// Plays so many at once as there are jobs, beside those that only wait for time to pass.
     ///
     /// - Returns: Those that have to be played again, alone.
     private func play(
@@ -170,22 +173,54 @@ package final class SuiteRunner: Sendable {
     ) async -> [Int] {
         let plans = tally.plans
         var again: [Int] = []
-        await withTaskGroup(of: (Int, Outcome).self) { group in
-            var waiting = queue[...]
-            func add() {
-                guard let index = waiting.popFirst() else { return }
-                group.addTask {
-                    (index, await self.outcome(of: plans[index], index, on: open, isAlone: false))
+        let (events, teller) = AsyncStream.makeStream(of: JobPlace.Event.self)
+        // With one job, one after the other is what was asked for.
+        let waiting = JobPlace.Waiting(
+            most: (options.jobs - 1).signum() * options.jobs * Self.waitingPerJob
+        )
+        await withTaskGroup(of: Void.self) { group in
+            var (queue, returning) = (queue[...], [CheckedContinuation<Void, Never>]())
+            var (freeCount, playingCount) = (options.jobs, 0)
+            func fill() {
+                while freeCount > 0 {
+                    if !returning.isEmpty {
+                        returning.removeFirst().resume()
+                    } else if let index = queue.popFirst() {
+                        let place = JobPlace(among: waiting) { teller.yield($0) }
+                        group.addTask {
+                            let outcome = await JobPlace.$current.withValue(place) {
+                                await self.outcome(
+                                    of: plans[index],
+                                    index,
+                                    on: open,
+                                    isAlone: false
+                                )
+                            }
+                            teller.yield(.left(index, outcome))
+                        }
+                        playingCount += 1
+                    } else {
+                        return
+                    }
+                    freeCount -= 1
                 }
             }
-            for _ in 0..<options.jobs { add() }
-            for await (index, outcome) in group {
-                switch outcome {
-                case .earned(let result): tally.finish(index, result)
-                case .again: again.append(index)
-                case .cutShort: break
+            fill()
+            if playingCount == 0 { teller.finish() }
+            for await event in events {
+                switch event {
+                case .left(let index, let outcome):
+                    switch outcome {
+                    case .earned(let result): tally.finish(index, result)
+                    case .again: again.append(index)
+                    case .cutShort: break
+                    }
+                    (freeCount, playingCount) = (freeCount + 1, playingCount - 1)
+                case .given: freeCount += 1
+                case .wanted(let continuation): returning.append(continuation)
                 }
-                add()
+                fill()
+                if playingCount == 0 { teller.finish() }
             }
         }
         return again

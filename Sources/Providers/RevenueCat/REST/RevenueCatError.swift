@@ -11,9 +11,7 @@ struct RevenueCatError: Error, Hashable, Sendable {
         response = HTTPMessage.Response(status, json: .object(body))
     }
 
-    /// v2: a type, and what to do about it.
-    ///
-    /// - Parameter backoff: Milliseconds to wait before the next try.
+    /// v2: a type, and what to do about it; `backoff` is in milliseconds.
     init(
         v2 status: Int,
         _ type: String,

@@ -33,9 +33,8 @@ extension RevenueCatState {
             : RevenueCatError(status, 7110, "Internal error.").response
     }
 
-    /// The 429 of the version that was called (fact sheet, sections 4.3 and 4.4).
-    ///
-    /// - Parameter milliseconds: The pause that it asks for, in its body and its head alike.
+    /// The 429 of the version that was called, which asks for so many milliseconds of pause in its
+    /// body and its head alike (fact sheet, sections 4.3 and 4.4).
     func rateLimited(_ milliseconds: Int64, isV2: Bool) -> HTTPMessage.Response {
         let message = "Rate limit exceeded"
         var response =
