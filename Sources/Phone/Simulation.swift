@@ -44,7 +44,12 @@ extension PhonePlay {
     /// in case a cast let it pass.
     package static func carryOut(_ step: Step, by performer: inout some PhonePerformer) async {
         if case .name(let user, let id) = step {
-            performer.assign(id, to: user)
+            // Nothing stands for anything before a run gives it a value.
+            if id.contains("{{") {
+                performer.fail("a scenario of an app alone names '\(user)' without templates")
+            } else {
+                performer.assign(id, to: user)
+            }
         } else if case .phone(let step) = step {
             await carryOut(step, by: &performer)
         } else {

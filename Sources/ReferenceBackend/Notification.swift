@@ -5,6 +5,7 @@ enum Notification {
     struct Policy: Sendable {
         var text = Notification.text
         var isNews = Notification.isNews
+        var isTrue = Notification.isTrue
         var recipient = Notification.recipient
     }
 
@@ -17,7 +18,9 @@ enum Notification {
         isStale: Bool
     ) throws {
         let policy = store.policies.notification
-        guard policy.isNews(event, isStale), let text = policy.text(event) else { return }
+        guard policy.isNews(event, isStale), let text = policy.text(event),
+            try policy.isTrue(store, db, event, user)
+        else { return }
         try Outbox.enqueue(
             store,
             db,
@@ -30,6 +33,22 @@ enum Notification {
     /// What was overtaken is no news, and what cost nothing is nobody's business (S-31).
     static func isNews(_ event: WebhookEvent, isStale: Bool) -> Bool {
         !isStale && !event.isSandbox
+    }
+
+    /// Access has not ended for whoever has it still, by another purchase (S-31).
+    static func isTrue(
+        _ store: Store,
+        _ db: Database,
+        _ event: WebhookEvent,
+        of user: User
+    ) throws -> Bool {
+        guard event.type == "EXPIRATION" else { return true }
+        let all = try Subscription.fetchAll(
+            db,
+            sql: "SELECT * FROM subscriptions WHERE userID = ? AND isSandbox = 0",
+            arguments: [user.id]
+        )
+        return !all.contains { store.policies.entitlement.givesAccess($0, Store.now()) }
     }
 
     /// The id of today, under which the app has logged in, not one of those before (O-01).

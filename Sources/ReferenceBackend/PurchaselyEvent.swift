@@ -4,10 +4,10 @@ internal import Foundation
 struct PurchaselyEvent: Sendable {
     let id: String
     let name: String
-    let timestamp: Int64
+    var timestamp: Int64
     let userID: String?
     /// Whoever has the subscription, under an account or without one (P-06).
-    let holder: String
+    var holder: String
     let subscriptionID: String
     let plan: String
     /// What the event says about its subscription, which is not what has happened to it (P-07).

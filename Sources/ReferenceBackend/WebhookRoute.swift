@@ -10,6 +10,7 @@ struct WebhookRoute: Sendable {
 
     struct Policy: Sendable {
         var brokenOff = WebhookRoute.brokenOff
+        var refused = WebhookRoute.refused
         var read = WebhookRoute.read
         var unreadable = WebhookRoute.unreadable
         var inOrder = WebhookRoute.inOrder
@@ -44,7 +45,7 @@ struct WebhookRoute: Sendable {
                 signature: signature,
                 body: body
             )
-        else { return JSON.response(.unauthorized, ["error": "unauthorized"]) }
+        else { return policy.refused(body) }
         let event: WebhookEvent
         do { event = try policy.read(body) } catch { return policy.unreadable(error) }
         do {
@@ -61,6 +62,11 @@ struct WebhookRoute: Sendable {
     /// Nobody is there to read this answer; what counts is that nothing has been stored.
     static func brokenOff(_ arrived: Data, _ store: Store) async -> Response {
         JSON.response(.badRequest, ["error": "broken_off"])
+    }
+
+    /// What a stranger sends is not even looked at (S-01).
+    static func refused(_ body: Data) -> Response {
+        JSON.response(.unauthorized, ["error": "unauthorized"])
     }
 
     /// Looks at what is used and at nothing else, so whatever is new passes through (S-08).

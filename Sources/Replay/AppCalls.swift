@@ -137,6 +137,8 @@ extension Play {
         let prepared = requests
         var tokens: [[HTTPMessage.Field]] = []
         for call in calls { tokens.append(authorization(call)) }
+        let isStoreToFail = calls.contains { $0.storeFails == true }
+        if isStoreToFail, await breakStore() == false { return }
         let (fields, play) = (tokens, self)
         if calls.count > 1 {
             await backend.client.warm(lanes: calls.count, path: backend.readyPath)
@@ -155,6 +157,7 @@ extension Play {
                 }
             }
         }
+        if isStoreToFail, await healStore() == false { return }
         for request in prepared { noteProof(request.call, request.endpoint) }
     }
 

@@ -86,6 +86,7 @@ struct CalibratedStage: OpenStage {
             ? await executor.isSerialised() : false
         return plans.map { plan in
             if plan.subject.touchesEverybody { return .first }
+            if plan.subject.wearsLoginOut { return .last }
             let starvesOthers = isSerialised && plan.subject.hasHeldCopies
             let isAlone = plan.subject.needsSolitude || plan.subject.isBurst || starvesOthers
             return isAlone ? .alone : .together

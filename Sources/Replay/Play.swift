@@ -142,7 +142,8 @@ struct Play: Sendable {
             }
             introduce()
         case .name(let user, let id):
-            namespace.assign(id, to: user)
+            values.namespace = namespace
+            namespace.assign(values.fillIfPresent(id) ?? id, to: user)
             introduce()
         case .createAccount(let account):
             if let text = await createAccount(account) {

@@ -103,7 +103,7 @@ package final class SuiteRunner: Sendable {
         for (index, plan) in plans.enumerated() {
             if let result = stage.obstacle(plan) { tally.finish(index, result) }
         }
-        let (first, together, alone) = await queue(plans, open)
+        let (first, together, alone, last) = await queue(plans, open)
         // After each of these, what is in the journal of those before is not of their own making.
         for index in first {
             await play([index], aloneOn: open, &tally)
@@ -115,6 +115,11 @@ package final class SuiteRunner: Sendable {
         if !Task.isCancelled {
             let others = Set((together + alone).map { plans[$0].contract.caseID })
             await open.revise(&tally.results, among: others)
+        }
+        for index in last {
+            await play([index], aloneOn: open, &tally)
+            if Task.isCancelled { break }
+            await open.revise(&tally.results, among: [plans[index].contract.caseID])
         }
         let results = tally.final
         return results + open.asides(beside: results).map(options.knownFailures.applied)
@@ -135,7 +140,7 @@ package final class SuiteRunner: Sendable {
     private func queue(
         _ plans: [CasePlan],
         _ open: any OpenStage
-    ) async -> (first: [Int], together: [Int], alone: [Int]) {
+    ) async -> (first: [Int], together: [Int], alone: [Int], last: [Int]) {
         let playable = plans.indices.filter { stage.obstacle(plans[$0]) == nil }
         let turns = await open.turns(of: playable.map { plans[$0] })
         func places(_ turn: Turn) -> [Int] {
@@ -146,7 +151,7 @@ package final class SuiteRunner: Sendable {
         let (long, short) = (
             together.filter { plans[$0].takesLong }, together.filter { !plans[$0].takesLong }
         )
-        return (places(.first), long + short, places(.alone))
+        return (places(.first), long + short, places(.alone), places(.last))
     }
 
     // MARK: Playing

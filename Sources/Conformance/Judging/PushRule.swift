@@ -124,40 +124,36 @@ package struct PushRule: Rule {
     ) -> [Finding] {
         guard expected.obeysRetryAfter else { return [] }
         let calls = calls(expected, evidence)
-        guard let (refused, wanted) = firstRefused(calls) else { return [] }
-        guard calls.indices.contains(refused + 1) else {
+        for (index, call) in calls.enumerated() {
+            guard case .rate(let wanted) = call.call?.refusal else { continue }
+            guard calls.indices.contains(index + 1) else {
+                return [
+                    Finding(
+                        .effectCount,
+                        expected: "another attempt after the 429",
+                        actual: "none",
+                        location: expected.location,
+                        evidence: [call.sequence]
+                    )
+                ]
+            }
+            let next = calls[index + 1]
+            let waited = next.invoked - (call.completed ?? call.invoked)
+            // A tenth for clocks that tick apart.
+            guard waited < wanted.milliseconds * 900 else { continue }
             return [
                 Finding(
-                    .effectCount,
-                    expected: "another attempt after the 429",
-                    actual: "none",
+                    .tooEarly,
+                    expected:
+                        "the next attempt no earlier than \(wanted.milliseconds / 1000) s after "
+                        + "the 429",
+                    actual: "after \(waited / 1000) ms",
                     location: expected.location,
-                    evidence: [calls[refused].sequence]
+                    evidence: [call.sequence, next.sequence]
                 )
             ]
         }
-        let end = calls[refused].completed ?? calls[refused].invoked
-        let waited = calls[refused + 1].invoked - end
-        // A tenth for clocks that tick apart.
-        guard waited < wanted.milliseconds * 900 else { return [] }
-        return [
-            Finding(
-                .tooEarly,
-                expected:
-                    "the next attempt no earlier than \(wanted.milliseconds / 1000) s after the 429",
-                actual: "after \(waited / 1000) ms",
-                location: expected.location,
-                evidence: [calls[refused].sequence, calls[refused + 1].sequence]
-            )
-        ]
-    }
-
-    /// The first call that came too soon for the provider, and how long it asked to wait.
-    private static func firstRefused(_ calls: [Exchange]) -> (index: Int, wait: Duration)? {
-        for (index, exchange) in calls.enumerated() {
-            if case .rate(let wait) = exchange.call?.refusal { return (index, wait) }
-        }
-        return nil
+        return []
     }
 
     /// What another provider's integration keeps up to date is not the backend's to write.

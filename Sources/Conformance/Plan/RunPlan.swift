@@ -77,6 +77,15 @@ package struct RunPlan: Hashable, Codable, Sendable {
     /// included; what their journals say after it is no longer their own doing.
     package var touchesEverybody: Bool { calls.contains { $0.route == .reconcile } }
 
+    /// So many refused logins may have the backend refuse everybody's for a while.
+    private static let refusalsMin = 10
+
+    /// Whether it guesses passwords until a backend that brakes does so (S-25): nobody can log in
+    /// after it.
+    package var wearsLoginOut: Bool {
+        calls.count { $0.route == .login && $0.answers == .denied } >= Self.refusalsMin
+    }
+
     /// Whether it touches what other runs share: the backend's process, Firebase's keys.
     package var needsSolitude: Bool {
         hasRestart || countsFetches || touchesEverybody

@@ -54,6 +54,10 @@ package struct TokenForge: Sendable {
                     )
                 )
             }
+        case .illegible:
+            // Whoever passes over the character has lost another one.
+            let text = WebToken.text(claims, key: key)
+            return text.dropLast(8) + "*" + text.suffix(7)
         case .damaged:
             guard let key else { return WebToken.text(claims, key: nil) + "x" }
             let header: JSONObject = ["alg": "RS256", "kid": .string(key.keyID), "typ": "JWT"]

@@ -2,6 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import HTTPTypes
 internal import Hummingbird
+internal import NIOConcurrencyHelpers
 
 /// Registration, login and sessions of people: defects of who has which id.
 extension Defect {
@@ -259,6 +260,95 @@ extension Defect {
         },
         Defect("deletion-keeps-phone", "a deleted account keeps its phone", breaks: "A-11") {
             $0.accounts.erase = { _, _ in }
+        },
+        Defect(
+            "recovered-renewal-lost",
+            "what comes for an id after its recovery goes nowhere",
+            breaks: "S-28"
+        ) {
+            let correct = $0.accounts.inherit
+            let retired = NIOLockedValueBox<Set<Int64>>([])
+            $0.accounts.inherit = { store, db, previous, account in
+                try correct(store, db, previous, account)
+                retired.withLockedValue { _ = $0.insert(previous) }
+            }
+            $0.afterApplying { db, event in
+                guard let userID = try Defect.userID(db, event),
+                    retired.withLockedValue({ $0.contains(userID) })
+                else { return }
+                try db.execute(
+                    sql: "DELETE FROM subscriptions WHERE userID = ?",
+                    arguments: [userID]
+                )
+            }
+        },
+        Defect(
+            "login-again-conflicts",
+            "who names an id that has an account is refused, even its own",
+            breaks: "A-08"
+        ) {
+            let correct = $0.accounts.finish
+            $0.accounts.finish = { accounts, login in
+                let isOwned = try await accounts.store.pool.read { db in
+                    let user = try login.currentAppUserID.flatMap {
+                        try accounts.store.user(db, known: $0)
+                    }
+                    return try accounts.owner(db, of: user?.id) != nil
+                }
+                return isOwned ? .conflict : try await correct(accounts, login)
+            }
+        },
+        Defect(
+            "account-known-by-device",
+            "who is new on the device of an account is taken for its person",
+            breaks: "S-29"
+        ) {
+            let correct = $0.registration.upsert
+            $0.registration.upsert = { store, db, registration, id in
+                let owner = try User.fetchOne(
+                    db,
+                    sql: "SELECT users.* FROM users JOIN accounts ON accounts.userID = users.id "
+                        + "WHERE deviceID = ?",
+                    arguments: [registration.deviceId]
+                )
+                guard try store.user(db, known: id) == nil, let ownerID = owner?.id else {
+                    return try correct(store, db, registration, id)
+                }
+                try store.link(db, id, to: ownerID)
+                return nil
+            }
+        },
+        Defect(
+            "brake-for-known-accounts",
+            "wrong passwords are counted for accounts that exist",
+            breaks: "S-25"
+        ) {
+            let failures = NIOLockedValueBox<[Data: Int]>([:])
+            let correct = $0.accounts.isPassword
+            $0.accounts.isPassword = { attempt, hash in
+                guard let hash else { return try correct(attempt, hash) }
+                guard failures.withLockedValue({ $0[hash, default: 0] }) < 8 else {
+                    throw HTTPError(.tooManyRequests, message: "too many attempts")
+                }
+                let isRight = try correct(attempt, hash)
+                if !isRight { failures.withLockedValue { $0[hash, default: 0] += 1 } }
+                return isRight
+            }
+        },
+        Defect(
+            "registration-never-fails",
+            "a registration that cannot be stored is never answered",
+            breaks: "S-33"
+        ) {
+            let correct = $0.registration.perform
+            $0.registration.perform = { store, registration, id in
+                do {
+                    return try await correct(store, registration, id)
+                } catch {
+                    try await Task.sleep(for: .seconds(3600))
+                    throw error
+                }
+            }
         },
     ]
 }

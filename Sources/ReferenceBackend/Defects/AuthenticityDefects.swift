@@ -91,5 +91,21 @@ extension Defect {
                 return first == header
             }
         },
+        Defect(
+            "refused-counts-as-seen",
+            "an event that was refused is remembered as seen",
+            breaks: "S-01"
+        ) {
+            let seen = NIOLockedValueBox<Set<String>>([])
+            let (refused, read, perform) = ($0.route.refused, $0.route.read, $0.delivery.perform)
+            $0.route.refused = { body in
+                if let event = try? read(body) { seen.withLockedValue { _ = $0.insert(event.id) } }
+                return refused(body)
+            }
+            $0.delivery.perform = { steps in
+                if seen.withLockedValue({ $0.contains(steps.event.id) }) { return .duplicate }
+                return try await perform(steps)
+            }
+        },
     ]
 }

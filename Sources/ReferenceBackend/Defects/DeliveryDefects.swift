@@ -221,5 +221,23 @@ extension Defect {
                 return JSON.response(.ok, ["received": true, "notifier": outbox.service.apiKey])
             }
         },
+        Defect(
+            "outbox-full-waits",
+            "an event waits until there is room for its message",
+            breaks: "S-06"
+        ) {
+            let correct = $0.delivery.perform
+            $0.delivery.perform = { steps in
+                func waitingCount() async throws -> Int {
+                    try await steps.store.pool.read { db in
+                        try Outbox.waiting(db).count
+                    }
+                }
+                while try await waitingCount() >= 8 {
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+                return try await correct(steps)
+            }
+        },
     ]
 }

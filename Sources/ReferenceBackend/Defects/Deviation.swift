@@ -67,6 +67,16 @@ extension Policies {
         entitlement.begin = { if $1.type != type { correct(&$0, $1) } }
     }
 
+    /// Lets a reconciliation see something else than RevenueCat says.
+    mutating func repairs(_ change: @escaping @Sendable (inout [Subscriber.Item]) -> Void) {
+        let correct = reconciliation.repair
+        reconciliation.repair = { store, db, subscriber, id in
+            var items = subscriber.items
+            change(&items)
+            try correct(store, db, Subscriber(items: items), id)
+        }
+    }
+
     /// Sends another body to OneSignal.
     mutating func changeBody(_ change: @escaping @Sendable (inout [String: Any]) -> Void) {
         let correct = outbox.body

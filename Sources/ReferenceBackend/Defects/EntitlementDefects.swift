@@ -1,4 +1,5 @@
 internal import Foundation
+internal import GRDB
 internal import Hummingbird
 internal import NIOConcurrencyHelpers
 
@@ -407,6 +408,49 @@ extension Defect {
                 let text = "Your subscription was checked."
                 try Outbox.enqueue(store, db, UUID().uuidString, recipient: id, text: text)
             }
+        },
+        Defect(
+            "lifetime-cannot-be-refunded",
+            "what never ends cannot be cancelled",
+            breaks: "S-11"
+        ) {
+            let correct = $0.entitlement.cancel
+            $0.entitlement.cancel = { subscription, event in
+                if subscription.expiresAt != nil { correct(&subscription, event) }
+            }
+        },
+        Defect(
+            "purchase-replaces-others",
+            "a purchase ends every other subscription of its buyer",
+            breaks: "S-15"
+        ) {
+            $0.afterApplying { db, event in
+                guard event.type == "INITIAL_PURCHASE", let userID = try Defect.userID(db, event)
+                else { return }
+                try db.execute(
+                    sql: "UPDATE subscriptions SET hasEnded = 1 WHERE userID = ? "
+                        + "AND productID <> ?",
+                    arguments: [userID, event.productID]
+                )
+            }
+        },
+        Defect(
+            "reconciled-sandbox-counts",
+            "reconciliation takes sandbox purchases for real ones",
+            breaks: "S-19",
+            style: .sync
+        ) {
+            $0.repairs { items in
+                for index in items.indices { items[index].isSandbox = false }
+            }
+        },
+        Defect(
+            "reconciled-subscriptions-alone",
+            "reconciliation knows no one-time purchases",
+            breaks: "S-34",
+            style: .sync
+        ) {
+            $0.repairs { items in items.removeAll { $0.expiresAt == nil } }
         },
     ]
 }

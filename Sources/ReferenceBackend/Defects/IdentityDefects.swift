@@ -178,6 +178,17 @@ extension Defect {
             let correct = $0.identity.isValid
             $0.identity.isValid = { id in id.count > 100 || correct(id) }
         },
+        Defect(
+            "transfer-needs-environment",
+            "a TRANSFER that names no environment moves nothing",
+            breaks: "S-17"
+        ) {
+            $0.onReading { event, body in
+                guard event.type == "TRANSFER", RawEvent(body).text("environment") == nil
+                else { return }
+                (event.transferredFrom, event.transferredTo) = ([], [])
+            }
+        },
     ]
 }
 

@@ -156,5 +156,47 @@ extension Defect {
                 return result
             }
         },
+        Defect(
+            "pause-from-first-attempt",
+            "the pause counts from the first attempt, so a second one is none",
+            breaks: "O-04"
+        ) {
+            let correct = $0.outbox.next
+            $0.outbox.next = { result, attemptCount in
+                if case .failed(_?) = result, attemptCount > 1 { return .again(after: 0) }
+                return correct(result, attemptCount)
+            }
+        },
+        Defect(
+            "key-per-person-and-kind",
+            "all messages of a kind to a person share a key",
+            breaks: "O-03"
+        ) {
+            let correct = $0.outbox.keep
+            $0.outbox.keep = { db, draft in
+                var draft = draft
+                draft.key = Outbox.key(for: draft.recipient + "/" + draft.text)
+                try correct(db, draft)
+            }
+        },
+        Defect(
+            "end-told-beside-another",
+            "people are told that it has ended while another subscription runs",
+            breaks: "S-31"
+        ) {
+            $0.notification.isTrue = { _, _, _, _ in true }
+        },
+        Defect(
+            "recipient-encoded",
+            "the id in a push is percent-encoded, as in a path",
+            breaks: "O-01"
+        ) {
+            let correct = $0.notification.recipient
+            $0.notification.recipient = { user, event in
+                let id = correct(user, event)
+                let plain = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-_.~"))
+                return id.addingPercentEncoding(withAllowedCharacters: plain) ?? id
+            }
+        },
     ]
 }

@@ -2,6 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import HTTPTypes
 internal import Hummingbird
+internal import NIOConcurrencyHelpers
 
 /// Purchasely's webhook: defects of what is accepted, and of what it does.
 extension Defect {
@@ -224,6 +225,65 @@ extension Defect {
                         """,
                     arguments: [change.userID, id]
                 )
+            }
+        },
+        Defect(
+            "purchasely-refused-seen",
+            "an event of Purchasely's that was refused is remembered as seen",
+            breaks: "P-01"
+        ) {
+            let refused = NIOLockedValueBox<Set<String>>([])
+            let (isSigned, read, mark) = (
+                $0.purchasely.isSigned, $0.purchasely.read, $0.purchasely.mark
+            )
+            $0.purchasely.isSigned = { signature, body, secret, ageMax in
+                let passes = isSigned(signature, body, secret, ageMax)
+                if !passes, let event = try? read(body) {
+                    refused.withLockedValue { _ = $0.insert(event.id) }
+                }
+                return passes
+            }
+            $0.purchasely.mark = { db, event in
+                try mark(db, event) && !refused.withLockedValue { $0.contains(event.id) }
+            }
+        },
+        Defect(
+            "purchasely-activation-alone",
+            "an ACTIVATE ends the same subscription of everybody else",
+            breaks: "P-07"
+        ) {
+            $0.beforeWriting { db, change in
+                guard change.isActive else { return }
+                try db.execute(
+                    sql: "UPDATE grants SET isActive = 0 WHERE subscriptionID = ? AND userID <> ?",
+                    arguments: [change.event.subscriptionID, change.userID]
+                )
+            }
+        },
+        Defect(
+            "purchasely-ordered-by-purchase",
+            "Purchasely's events are ordered by the time of the purchase",
+            breaks: "P-08"
+        ) {
+            let read = $0.purchasely.read
+            $0.purchasely.read = { body in
+                var event = try read(body)
+                let raw = try JSONSerialization.jsonObject(with: body) as? [String: Any]
+                let purchased = (raw?["purchased_at_ms"] as? NSNumber)?.int64Value
+                event.timestamp = purchased ?? event.timestamp
+                return event
+            }
+        },
+        Defect(
+            "purchasely-anonymous-lowered",
+            "an anonymous id of Purchasely's is written in small letters",
+            breaks: "P-06"
+        ) {
+            let read = $0.purchasely.read
+            $0.purchasely.read = { body in
+                var event = try read(body)
+                if event.userID == nil { event.holder = event.holder.lowercased() }
+                return event
             }
         },
     ]

@@ -1,3 +1,4 @@
+internal import GRDB
 internal import HTTPTypes
 internal import Hummingbird
 
@@ -83,6 +84,49 @@ extension Defect {
             $0.session.answer = { result in
                 guard case .accepted(let subject, _) = result else { return correct(result) }
                 return JSON.response(.ok, ["appUserId": subject])
+            }
+        },
+        Defect(
+            "token-signature-decoded-late",
+            "a token whose signature is no base64url is answered 500",
+            breaks: "F-01"
+        ) {
+            let correct = $0.session.identify
+            $0.session.identify = { routes, authorization in
+                let parts = authorization.split(separator: ".", omittingEmptySubsequences: false)
+                guard parts.count == 3, authorization.count > 100, parts[2].contains("*") else {
+                    return await correct(routes, authorization)
+                }
+                return JSON.response(.internalServerError, ["error": "internal"])
+            }
+        },
+        Defect(
+            "keys-down-is-refusal",
+            "a token that cannot be checked is called a bad one",
+            breaks: "F-06"
+        ) {
+            let correct = $0.session.answer
+            $0.session.answer = { result in
+                if case .unavailable = result { return correct(.refused) }
+                return correct(result)
+            }
+        },
+        Defect(
+            "known-guest-let-in",
+            "an anonymous session passes for who is known under its id",
+            breaks: "F-10"
+        ) {
+            let correct = $0.session.identify
+            $0.session.identify = { routes, authorization in
+                let store = routes.accounts.store
+                if authorization.hasPrefix("Bearer "),
+                    case .accepted(let subject, isAnonymous: true) = await routes.verifier.verify(
+                        String(authorization.dropFirst(7))
+                    ), (try? await store.pool.read { try store.user($0, known: subject) }) != nil
+                {
+                    return JSON.response(.ok, ["appUserId": subject])
+                }
+                return await correct(routes, authorization)
             }
         },
     ]

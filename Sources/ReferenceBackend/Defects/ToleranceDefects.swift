@@ -1,3 +1,4 @@
+internal import GRDB
 internal import HTTPTypes
 internal import Hummingbird
 
@@ -129,6 +130,31 @@ extension Defect {
             $0.meddle { store, db, event in
                 guard event.type == "TEST", let id = event.appUserID else { return }
                 try Outbox.enqueue(store, db, event.id, recipient: id, text: "Hello.")
+            }
+        },
+        Defect(
+            "unknown-type-buys",
+            "an unknown event of a product that nobody has is a purchase",
+            breaks: "S-08"
+        ) {
+            let known: Set = [
+                "TEST", "INVOICE_ISSUANCE", "VIRTUAL_CURRENCY_TRANSACTION", "EXPERIMENT_ENROLLMENT",
+                "PURCHASE_REDEEMED", "PRICE_INCREASE_CONSENT_REQUIRED",
+                "PRICE_INCREASE_CONSENT_APPROVED", "SUBSCRIBER_ALIAS",
+            ]
+            $0.meddle { store, db, event in
+                guard !known.contains(event.type), !event.type.hasPrefix("PAYWALL_"),
+                    let productID = event.productID,
+                    let userID = try Identity.resolve(store, db, event)?.id,
+                    try store.fetch(db, userID, productID, event.isSandbox) == nil
+                else { return }
+                try Subscription(
+                    userID: userID,
+                    productID: productID,
+                    isSandbox: event.isSandbox,
+                    expiresAt: event.expiresAt,
+                    asOf: event.timestamp
+                ).insert(db)
             }
         },
     ]

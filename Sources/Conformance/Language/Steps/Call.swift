@@ -21,6 +21,8 @@ package struct Call: Hashable, Codable, Sendable {
     package var values: [String: String?] = [:]
     package var token: TokenSpec?
     package var answers: AnswerExpectation?
+    /// The backend's store fails while the call is made; nil: it does not.
+    package var storeFails: Bool?
 
     package init(name: String, route: Route) {
         self.name = name

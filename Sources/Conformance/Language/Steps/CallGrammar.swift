@@ -41,6 +41,13 @@ extension Call {
             AnswerExpectation.syntax,
             "Which statuses satisfy this call, in place of those under `expect`."
         )
+        Field.optional(
+            "store-fails",
+            \.storeFails,
+            .flag,
+            "The backend's store fails while the call is made, the way the profile's `fault` says.",
+            fallback: "it does not"
+        )
     }
 
     /// A name that no call and no request has yet.
@@ -154,7 +161,19 @@ extension Call {
             case .reconcile: .reconcile
             }
         }
-        traits.calm = .call(calls)
+        if calls.contains(where: { $0.storeFails == true }) {
+            traits.needs.append(.fault)
+            // Every run's state is in it.
+            traits.isShared = true
+            traits.isDisturbance = true
+        }
+        traits.calm = .call(
+            calls.map { call in
+                var call = call
+                call.storeFails = nil
+                return call
+            }
+        )
         return traits
     }
 }

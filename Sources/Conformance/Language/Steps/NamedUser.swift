@@ -6,7 +6,7 @@ extension StepForm {
         Syntax<[String: String]>(
             .map(
                 key: .name(.user, .introduces),
-                value: .text("an id"),
+                value: .templated(.text("an id"), .contract(.value)),
                 countRange: 1...1
             ),
             read: { node, reader in
@@ -28,7 +28,8 @@ extension StepForm {
             },
             write: { ids in .flow(ids.map { .init($0.key, .text($0.value)) }) }
         ),
-        "The user is known by this very id, whatever ids the run makes up.",
+        "The user is known by this very id, whatever ids the run makes up; a scenario of an app "
+            + "alone names it without templates.",
         embed: { ids in
             let only = ids.first ?? ("", "")
             return .name(user: only.key, id: only.value)

@@ -28,6 +28,8 @@ package struct TokenSpec: Hashable, Codable, Sendable {
         case borrowedKeyID = "borrowed-key-id"
         /// A genuine signature whose last byte is changed.
         case damaged
+        /// A genuine signature with a character in it that base64url does not have.
+        case illegible
         /// The provider's own key for ID tokens, whatever kind of token it signs.
         case idTokenKey = "id-token-key"
     }
