@@ -19,12 +19,13 @@ final class JobPlace: Sendable {
     @TaskLocal static var current: JobPlace?
 
     private let isGiven = Locked(false)
-    private let tell: @Sendable (Event) -> Void
+    /// Tells whoever shares the places out; false when nobody does any more.
+    private let tell: @Sendable (Event) -> Bool
     /// Those who wait; each of them looks for what it waits for now and then, so they may not be
     /// without number.
     private let waiting: Waiting
 
-    init(among waiting: Waiting, tell: @escaping @Sendable (Event) -> Void) {
+    init(among waiting: Waiting, tell: @escaping @Sendable (Event) -> Bool) {
         self.waiting = waiting
         self.tell = tell
     }
@@ -38,9 +39,12 @@ final class JobPlace: Sendable {
                 return true
             })
         else { return await wait() }
-        place.tell(.given)
+        _ = place.tell(.given)
         await wait()
-        await withCheckedContinuation { place.tell(.wanted($0)) }
+        await withCheckedContinuation { continuation in
+            // After a cancellation there is a place for everybody.
+            if !place.tell(.wanted(continuation)) { continuation.resume() }
+        }
         place.isGiven.withLock { $0 = false }
         place.waiting.leave()
     }

@@ -191,7 +191,10 @@ package final class SuiteRunner: Sendable {
                     if !returning.isEmpty {
                         returning.removeFirst().resume()
                     } else if let index = queue.popFirst() {
-                        let place = JobPlace(among: waiting) { teller.yield($0) }
+                        let place = JobPlace(among: waiting) { event in
+                            if case .terminated = teller.yield(event) { return false }
+                            return true
+                        }
                         group.addTask {
                             let outcome = await JobPlace.$current.withValue(place) {
                                 await self.outcome(
@@ -227,6 +230,8 @@ package final class SuiteRunner: Sendable {
                 fill()
                 if playingCount == 0 { teller.finish() }
             }
+            // A cancellation ends the loop; whoever waits for a place is cut short, and not held.
+            for continuation in returning { continuation.resume() }
         }
         return again
     }

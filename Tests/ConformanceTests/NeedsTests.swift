@@ -112,6 +112,20 @@ struct NeedsTests {
         #expect(Set(contract.allNeeds) == [.reconcile])
     }
 
+    @Test func `whoever guesses passwords leaves a backend that refuses everybody`() {
+        func plan(_ count: Int, _ answers: AnswerExpectation?) -> RunPlan {
+            let calls = (0..<count).map { number in
+                var call = Call(name: "guess-\(number)", route: .login)
+                call.answers = answers
+                return Step.call([call])
+            }
+            return CasePlan(contract(steps: calls)).subject
+        }
+        #expect(plan(10, .denied).wearsLoginOut)
+        #expect(!plan(9, .denied).wearsLoginOut)
+        #expect(!plan(20, nil).wearsLoginOut)
+    }
+
     // MARK: Users
 
     @Test func `users are named in the order of the file, each once`() {

@@ -43,6 +43,17 @@ struct AssignedIDsTests {
         arrival.flatMap { try? JSONValue(parsing: $0.request.body) } ?? .null
     }
 
+    @Test func `an id that a contract writes out may hold what the run made up`() throws {
+        let bench = Self.bench()
+        let record = try Self.run(
+            bench,
+            [.name(user: "ada", id: "x {{device.ada}}"), Self.purchase]
+        )
+        let id = "x " + record.namespace.installID(of: "ada")
+        #expect(record.namespace.id(of: "ada") == id)
+        #expect(Self.body(bench.backend.webhooks.first)["event"]?["app_user_id"] == .string(id))
+    }
+
     @Test func `what an event says of an id that the backend chose, REST says`() throws {
         let bench = Self.bench()
         let record = try Self.run(bench, [.register(user: "ada"), Self.purchase])

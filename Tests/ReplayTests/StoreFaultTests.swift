@@ -73,6 +73,31 @@ struct StoreFaultTests {
         #expect(ways == (0..<count).flatMap { _ in ["POST", "DELETE"] })
     }
 
+    @Test func `it fails while a call is made, and not after it`() throws {
+        let bench = Self.bench(.correct)
+        var call = Call(name: "one", route: .register)
+        (call.user, call.storeFails) = ("ada", true)
+        let plan = RunPlan(
+            steps: [.call([call]), .call([Call(name: "two", route: .register)])],
+            users: ["ada"],
+            observes: false
+        )
+        #expect(plan.needsSolitude)
+        _ = try bench.run { bench in
+            await bench.executor.run(
+                plan,
+                in: "n-1",
+                sight: Bench.sight,
+                within: Bench.within,
+                verdict: { _ in .settled }
+            )
+        }
+        let ways = bench.backend.arrivals.map { arrival in
+            arrival.request.path == "/fault" ? arrival.request.method : "call"
+        }
+        #expect(ways == ["POST", "call", "DELETE", "call"])
+    }
+
     @Test func `an event that was lost with a 200 is a finding`() throws {
         let result = try Self.result(Self.bench(.acknowledges))
         #expect(result.verdict == .failed)

@@ -60,22 +60,23 @@ struct SuiteRunnerTests {
                 .case("alone-1", takes: 7, turn: .alone), .case("a", takes: 30),
                 .case("first-1", takes: 3, turn: .first), .case("b", takes: 4),
                 .case("alone-2", takes: 7, turn: .alone), .case("first-2", takes: 3, turn: .first),
+                .case("last", takes: 3, turn: .last),
                 .case("c", takes: 12),
             ],
             jobs: jobs
         )
         let results = try #require(run.run())
         #expect(results.map(\.contract.id) == run.cases.map(\.id))
-        for id in ["alone-1", "alone-2", "first-1", "first-2"] {
+        for id in ["alone-1", "alone-2", "first-1", "first-2", "last"] {
             #expect(run.stage.beside[id] == [], "\(id)")
             #expect(run.stage.wasAlone[id] == true)
         }
         for id in ["a", "b", "c"] { #expect(run.stage.wasAlone[id] == false) }
         let order = run.stage.began
         #expect(Array(order.prefix(2)) == ["first-1", "first-2"])
-        #expect(Array(order.suffix(2)) == ["alone-1", "alone-2"])
+        #expect(Array(order.suffix(3)) == ["alone-1", "alone-2", "last"])
         // Each of the first is corrected before the next changes what is in its journal.
-        #expect(run.stage.revisedAlone == ["first-1", "first-2"])
+        #expect(run.stage.revisedAlone == ["first-1", "first-2", "last"])
         #expect(run.stage.revisedAfter == ["alone-2"])
     }
 
@@ -150,6 +151,42 @@ struct SuiteRunnerTests {
         let orders = try (0..<8).map { try began($0) }
         for order in orders { #expect(Set(order.prefix(3)) == ["c3", "c7", "c11"]) }
         #expect(Set(orders.map { Array($0.prefix(3)) }).count > 1)
+    }
+
+    // MARK: Waiting
+
+    @Test("who waits for time to pass gives the place away, and only so many do", arguments: 1...4)
+    func waiting(jobs: Int) throws {
+        var cases = (0..<24).map { PlayedCase.case("c\($0)") }
+        for index in cases.indices { cases[index].waits = 100 }
+        let run = PlayedSuite(cases, jobs: jobs)
+        #expect(run.run()?.count == 24)
+        // One job was asked for: one after the other.
+        let sideBySide = jobs == 1 ? 1 : jobs * 3
+        #expect(run.time == .milliseconds((24 + sideBySide - 1) / sideBySide * 100))
+        #expect(run.stage.busiest <= jobs)
+    }
+
+    @Test func `who has waited goes on before anybody else begins`() throws {
+        var waiter = PlayedCase.case("waiter")
+        (waiter.waits, waiter.isSearch) = (15, true)
+        let others = (0..<10).map { PlayedCase.case("c\($0)", takes: 10) }
+        var second = waiter
+        second.id = "second"
+        let run = PlayedSuite([waiter, second] + others, jobs: 2)
+        #expect(run.run()?.count == 12)
+        let ends = run.stage.ended
+        // Two of the others have begun at 0 and two at 10; at 20 there is a place again.
+        #expect(Set(ends.prefix(6)).isSuperset(of: ["waiter", "second"]), "\(ends)")
+    }
+
+    @Test func `a cancellation reaches who waits without a place`() throws {
+        var cases = (0..<6).map { PlayedCase.case("c\($0)") }
+        for index in cases.indices { cases[index].waits = 1000 }
+        let run = PlayedSuite(cases, jobs: 2)
+        let results = try #require(run.run(cancelledAfter: .milliseconds(10)))
+        #expect(results.allSatisfy { $0.verdict == .notRun })
+        #expect(run.time == .milliseconds(10))
     }
 
     // MARK: What does not play
@@ -380,6 +417,8 @@ struct PlayedCase: Sendable {
     var heedsCancellation = true
     /// It stands for many runs of its own.
     var isSearch = false
+    /// So long it waits without doing anything, behind its work; in milliseconds.
+    var waits = 0
 
     static func `case`(
         _ id: String,
@@ -409,7 +448,9 @@ struct PlayedCase: Sendable {
             let id = "c\(number)"
             var test = PlayedCase(id: id, takes: Int.random(in: 0...9, using: &random))
             test.turn =
-                [.together, .together, .together, .alone, .first].randomElement(using: &random)
+                [.together, .together, .together, .alone, .first, .last].randomElement(
+                    using: &random
+                )
                 ?? .together
             switch Int.random(in: 0..<8, using: &random) {
             case 0: test.obstacle = "no"
@@ -418,6 +459,7 @@ struct PlayedCase: Sendable {
                 test.parts = (0..<count).map { "\(id)-\($0)" }
             case 2: test.disturbedTimes = Int.random(in: 1...2, using: &random)
             case 3: test.findings = [.answerStatus]
+            case 4: test.waits = Int.random(in: 1...20, using: &random)
             default: break
             }
             return test
@@ -574,6 +616,12 @@ final class PlayedStage: SuiteStage, OpenStage, @unchecked Sendable {
             await clock.task { await clock.pause(time) }.value
         }
         playing.remove(id)
+        if test.waits > 0 {
+            await JobPlace.givenAway { await clock.pause(.milliseconds(test.waits)) }
+            playing.insert(id)
+            busiest = max(busiest, playing.count)
+            playing.remove(id)
+        }
         ended.append(id)
         turnsTaken[id, default: 0] += 1
         if turnsTaken[id, default: 0] <= test.disturbedTimes { return nil }
@@ -586,7 +634,7 @@ final class PlayedStage: SuiteStage, OpenStage, @unchecked Sendable {
 
     func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {
         #expect(playing.isEmpty)
-        if caseIDs.contains(where: { cases[$0]?.turn == .first }) {
+        if caseIDs.contains(where: { [.first, .last].contains(cases[$0]?.turn) }) {
             #expect(caseIDs == Set(began.suffix(1)), "nobody else's journal is its own any more")
             revisedAlone += caseIDs
             return

@@ -105,6 +105,7 @@ package struct Contract: Hashable, Codable, Sendable {
         for effect in expectation.effects {
             if let user = effect.user { add(user) }
             if let user = effect.unlike { add(user) }
+            if let user = effect.addedLike { add(user) }
         }
         for expected in expectation.calls { add(expected.user) }
         return names

@@ -13,7 +13,7 @@ package struct EffectRule: Rule {
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> Finding? {
-        guard let max = expected.addedMax else { return nil }
+        guard expected.addedMax != nil || expected.addedLike != nil else { return nil }
         guard let twin = evidence.twins.first else {
             return Finding(
                 .twinFailed,
@@ -22,22 +22,36 @@ package struct EffectRule: Rule {
                 location: expected.location
             )
         }
-        func matching(_ record: RunRecord) -> [Exchange] {
-            let id = expected.user.map(record.namespace.id(of:))
+        func matching(_ record: RunRecord, _ user: String?) -> [Exchange] {
+            let id = user.map(record.namespace.id(of:))
             return record.effects.filter { effect, _ in
                 effect.kind == expected.kind && (id.map(effect.recipients.contains) ?? true)
             }.map(\.exchange)
         }
-        let mine = matching(evidence.subject)
-        let more = mine.count - matching(twin).count
-        guard more > max else { return nil }
-        return Finding(
-            .effectCount,
-            expected: "at most \(max) \(expected.kind) more than without the steps",
-            actual: "\(more) more",
-            location: expected.location,
-            evidence: mine.map(\.sequence),
-            isFinal: true
+        let mine = matching(evidence.subject, expected.user)
+        let more = mine.count - matching(twin, expected.user).count
+        func finding(_ wanted: String, isFinal: Bool) -> Finding {
+            Finding(
+                .effectCount,
+                expected: wanted,
+                actual: "\(more) more",
+                location: expected.location,
+                evidence: mine.map(\.sequence),
+                isFinal: isFinal
+            )
+        }
+        if let max = expected.addedMax, more > max {
+            return finding(
+                "at most \(max) \(expected.kind) more than without the steps",
+                isFinal: true
+            )
+        }
+        guard let other = expected.addedLike else { return nil }
+        let theirs = matching(evidence.subject, other).count - matching(twin, other).count
+        guard more != theirs else { return nil }
+        return finding(
+            "as many \(expected.kind) more than without the steps as \(other) gets, \(theirs)",
+            isFinal: more > theirs
         )
     }
 

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import GRDB
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOConcurrencyHelpers
@@ -177,6 +178,27 @@ extension Defect {
                 var draft = draft
                 draft.key = Outbox.key(for: draft.recipient + "/" + draft.text)
                 try correct(db, draft)
+            }
+        },
+        Defect(
+            "told-once-for-ever",
+            "what somebody was told of a product is never told again",
+            breaks: "S-31"
+        ) {
+            let correct = $0.notification.isTrue
+            $0.notification.isTrue = { store, db, event, user in
+                let isTrue = try correct(store, db, event, user)
+                guard isTrue, ["BILLING_ISSUE", "EXPIRATION"].contains(event.type) else {
+                    return isTrue
+                }
+                try db.execute(
+                    sql: "INSERT INTO events (id, type, receivedAt) VALUES (?, ?, ?) "
+                        + "ON CONFLICT DO NOTHING",
+                    arguments: [
+                        "told/\(user.appUserID)/\(event.type)/\(event.productID ?? "")", "", 0,
+                    ]
+                )
+                return db.changesCount > 0
             }
         },
         Defect(

@@ -13,4 +13,17 @@ struct DisturbanceRuleTests {
         builder.subject.append(EvidenceBuilder.push(to: "x"))
         #expect(DisturbanceRule.findings(in: builder.evidence).isEmpty)
     }
+
+    @Test("a call that succeeds while the store fails met no failure", arguments: [200, 204, 503])
+    func call(status: Int) {
+        var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation())
+        var call = Call(name: "one", route: .register)
+        call.storeFails = true
+        builder.contract.steps = [.call([call])]
+        builder.subject = [EvidenceBuilder.call("one", status)]
+        let codes = DisturbanceRule.findings(in: builder.evidence).map(\.code)
+        #expect(codes == (status == 503 ? [] : [.disturbanceMissed]))
+        builder.sight.worksLater = true
+        #expect(DisturbanceRule.findings(in: builder.evidence).isEmpty)
+    }
 }

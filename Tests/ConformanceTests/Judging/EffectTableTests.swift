@@ -145,6 +145,21 @@ struct EffectTableTests {
         #expect(builder.codes(EffectRule.self) == (mine > max ? [.effectCount] : []))
     }
 
+    @Test(
+        "what the steps add for two people is as many",
+        arguments: [(1, 1), (0, 1), (2, 1), (0, 0)]
+    )
+    func addedLike(mine: Int, theirs: Int) {
+        var builder = EvidenceBuilder.compared(.before) { id in
+            (0..<mine + 2).map { _ in EvidenceBuilder.push(to: id) }
+                + (0..<theirs).map { _ in EvidenceBuilder.push(to: Self.bob) }
+        } twins: { _, id in
+            (0..<2).map { _ in EvidenceBuilder.push(to: id) }
+        }
+        builder.contract.expectation.effects = [EvidenceBuilder.effect { $0.addedLike = "bob" }]
+        #expect(builder.codes(EffectRule.self) == (mine == theirs ? [] : [.effectCount]))
+    }
+
     // MARK: Addresses
 
     @Test func `a push is for the users of the case under any of their ids`() {

@@ -54,6 +54,17 @@ struct PushRuleTests {
         #expect(pace([refused]) == [.effectCount])
     }
 
+    @Test func `a second Retry-After counts like the first`() {
+        func pace(_ exchanges: [Exchange]) -> [FindingCode] {
+            findings(exchanges) { $0.obeysRetryAfter = true }.map(\.code)
+        }
+        let first = attempt(.rate(retryAfter: .seconds(1)), at: 0)
+        let second = attempt(.rate(retryAfter: .seconds(2)), at: 1_100_000)
+        #expect(pace([first, second, attempt(at: 1_200_000)]) == [.tooEarly])
+        #expect(pace([first, second, attempt(at: 3_200_000)]).isEmpty)
+        #expect(pace([first, second]) == [.effectCount])
+    }
+
     @Test func `more attempts than allowed are told`() {
         let many = (0..<6).map { attempt(.form, at: Int64($0)) }
         #expect(findings(many) { $0.attemptsMax = 5 }.map(\.code) == [.tooManyAttempts])

@@ -12,6 +12,8 @@ package struct EffectExpectation: Hashable, Codable, Sendable {
     package var unlike: String?
     /// How many more there may be than in the twin.
     package var addedMax: Int?
+    /// For whom the steps add as many as for `user`.
+    package var addedLike: String?
     /// How many calls the backend may make for it, accepted or not.
     package var attemptsMax: Int?
     /// After a 429, the next attempt comes no earlier than `Retry-After`.
@@ -95,6 +97,12 @@ extension EffectExpectation {
             Bounds.most(0...1000),
             "How many more there may be than in the twin."
         )
+        Field.optional(
+            "added-like",
+            \.addedLike,
+            .name(.user, .refers),
+            "The steps add as many for the user of `to` as for this one."
+        )
     }
 
     @FieldBuilder<EffectExpectation> private static var attemptFields: [Field<EffectExpectation>] {
@@ -135,7 +143,8 @@ extension EffectExpectation {
 
     /// How many there have to be where the contract gives no count.
     fileprivate var usualCountMin: Int {
-        kind != Self.provider + "tags" && unlike == nil && addedMax == nil ? 1 : 0
+        kind != Self.provider + "tags" && unlike == nil && addedMax == nil
+            && addedLike == nil ? 1 : 0
     }
 }
 
@@ -144,7 +153,9 @@ extension Field where Owner == EffectExpectation {
     fileprivate static var count: Field {
         let bounds = Bounds.syntax(0...1000)
         var shape = KeyShape("count", bounds.shape, "How many there must be.")
-        shape.fallback = "one or more; any number for `tags`, and beside `unlike` or `added`"
+        shape.fallback =
+            "one or more; any number for `tags`, and beside `unlike`, `added` or "
+            + "`added-like`"
         var field = Field(
             shape,
             read: { node, effect, reader in
