@@ -71,8 +71,7 @@ package struct PushRule: Rule {
         in evidence: CaseEvidence
     ) -> [Finding] {
         guard let user = expected.user, let other = expected.unlike else { return [] }
-        let record = evidence.subject
-        func told(_ user: String) -> [String: Int] {
+        func told(_ user: String, in record: RunRecord) -> [String: Int] {
             // Whoever reads his own id is told no more than another who reads hers.
             let masking = Masking(record, reader: user)
             var found: [String: Int] = [:]
@@ -83,6 +82,15 @@ package struct PushRule: Rule {
                 found[masking.apply(effect.content).text] = exchange.sequence
             }
             return found
+        }
+        /// Beside a run without the steps, only what the steps add is compared.
+        func told(_ user: String) -> [String: Int] {
+            let all = told(user, in: evidence.subject)
+            guard evidence.expectation.relation == .before, let twin = evidence.twins.first else {
+                return all
+            }
+            let before = told(user, in: twin)
+            return all.filter { before[$0.key] == nil }
         }
         let (mine, theirs) = (told(user), told(other))
         // What both were told before their ways parted is told to both in the same words.

@@ -160,6 +160,27 @@ struct EffectTableTests {
         #expect(builder.codes(EffectRule.self) == (mine == theirs ? [] : [.effectCount]))
     }
 
+    @Test(
+        "beside a run without the steps only what they add is compared",
+        arguments: [true, false]
+    )
+    func unlikeAdded(isSame: Bool) {
+        var builder = EvidenceBuilder.compared(.before) { id in
+            [
+                EvidenceBuilder.push(to: id, "Welcome"), EvidenceBuilder.push(to: id, "Ended"),
+                EvidenceBuilder.push(to: Self.bob, isSame ? "Ended" : "Another runs"),
+            ]
+        } twins: { _, id in
+            [EvidenceBuilder.push(to: id, "Welcome")]
+        }
+        builder.contract.expectation.effects = [
+            EvidenceBuilder.effect {
+                ($0.unlike, $0.countMin) = ("bob", 0)
+            }
+        ]
+        #expect(builder.codes(PushRule.self) == (isSame ? [.sameText] : []))
+    }
+
     // MARK: Addresses
 
     @Test func `a push is for the users of the case under any of their ids`() {
