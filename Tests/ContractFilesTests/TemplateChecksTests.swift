@@ -126,7 +126,7 @@ struct TemplateChecksTests {
 
     @Test func `every other text has axes and nothing else`() {
         for step in [
-            "- register: \"{{user.ada}}\"", "- name: {ada: \"{{user.ada}}\"}",
+            "- register: \"{{user.ada}}\"", "- name: {ada: \"{{usr.ada}}\"}",
             "- {deliver: d, event: {type: \"{{now}}\", user: ada}}",
             "- {app: callback, with: {id: \"{{user.ada}}\"}}",
         ] {

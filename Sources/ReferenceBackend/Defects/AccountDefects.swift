@@ -345,7 +345,7 @@ extension Defect {
                 do {
                     return try await correct(store, registration, id)
                 } catch {
-                    try await Task.sleep(for: .seconds(3600))
+                    for await _ in AsyncStream<Void>.makeStream().stream {}
                     throw error
                 }
             }

@@ -67,7 +67,7 @@ extension Policies {
         entitlement.begin = { if $1.type != type { correct(&$0, $1) } }
     }
 
-    /// Lets a reconciliation see something else than RevenueCat says.
+    /// Lets a reconciliation see something else than there is.
     mutating func repairs(_ change: @escaping @Sendable (inout [Subscriber.Item]) -> Void) {
         let correct = reconciliation.repair
         reconciliation.repair = { store, db, subscriber, id in
