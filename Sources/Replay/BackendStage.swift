@@ -86,7 +86,7 @@ struct CalibratedStage: OpenStage {
             ? await executor.isSerialised() : false
         return plans.map { plan in
             if plan.subject.touchesEverybody { return .first }
-            if plan.subject.wearsLoginOut { return .last }
+            if plan.subject.wearsOut { return .last }
             let starvesOthers = isSerialised && plan.subject.hasHeldCopies
             let isAlone = plan.subject.needsSolitude || plan.subject.isBurst || starvesOthers
             return isAlone ? .alone : .together

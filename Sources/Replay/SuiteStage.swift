@@ -53,6 +53,7 @@ package enum Turn: Hashable, Sendable {
     case together
     /// While nobody else plays.
     case alone
-    /// Alone, and after all others were judged for good: it leaves the backend in no state for them.
+    /// Alone, and after all others were judged for good: it may leave the backend in no state for
+    /// them.
     case last
 }

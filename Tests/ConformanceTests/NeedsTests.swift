@@ -121,9 +121,20 @@ struct NeedsTests {
             }
             return CasePlan(contract(steps: calls)).subject
         }
-        #expect(plan(10, .denied).wearsLoginOut)
-        #expect(!plan(9, .denied).wearsLoginOut)
-        #expect(!plan(20, nil).wearsLoginOut)
+        #expect(plan(10, .denied).wearsOut)
+        #expect(!plan(9, .denied).wearsOut)
+        #expect(!plan(20, nil).wearsOut)
+    }
+
+    @Test("a dozen calls that hang keep a backend from those of others", arguments: [1, 9, 10, 12])
+    func hanging(count: Int) {
+        let steps = (0..<count).map { _ in Self.event() }
+        func plan(_ answer: ProviderPlan.Answer) -> RunPlan {
+            let failing = ProviderPlan(provider: .oneSignal, answers: [answer])
+            return CasePlan(contract(given: [.provider(failing)], steps: steps)).subject
+        }
+        #expect(plan(.never).wearsOut == (count >= 10))
+        #expect(!plan(.status(500)).wearsOut)
     }
 
     // MARK: Users

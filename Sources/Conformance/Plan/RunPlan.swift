@@ -82,9 +82,21 @@ package struct RunPlan: Hashable, Codable, Sendable {
 
     /// Whether it guesses passwords until a backend that brakes does so (S-25): nobody can log in
     /// after it.
-    package var wearsLoginOut: Bool {
+    private var wearsLoginOut: Bool {
         calls.count { $0.route == .login && $0.answers == .denied } >= Self.refusalsMin
     }
+
+    /// Whether so many calls hang in it that a backend may have nobody left who makes those of
+    /// others (S-06), until it gives them up.
+    private var pilesCallsUp: Bool {
+        let hangs = steps.contains { step in
+            if case .provider(let plan) = step { plan.answers.contains(.never) } else { false }
+        }
+        return hangs && deliveries.count >= Self.burstMin
+    }
+
+    /// Whether a correct backend may serve others badly for a while after it.
+    package var wearsOut: Bool { wearsLoginOut || pilesCallsUp }
 
     /// Whether it touches what other runs share: the backend's process, Firebase's keys.
     package var needsSolitude: Bool {
