@@ -136,7 +136,8 @@ extension Play {
         }
         let prepared = requests
         var tokens: [[HTTPMessage.Field]] = []
-        for call in calls { tokens.append(authorization(call)) }
+        for call in calls { tokens.append(await authorization(call)) }
+        if trouble != nil { return }
         let isStoreToFail = calls.contains { $0.storeFails == true }
         if isStoreToFail, await breakStore() == false { return }
         let (fields, play) = (tokens, self)
@@ -234,7 +235,7 @@ extension Play {
         }
     }
 
-    private mutating func values(of call: Call) -> [String: String?] {
+    mutating func values(of call: Call) -> [String: String?] {
         var values: [String: String?] = call.user.map { usualValues(of: $0) } ?? [:]
         values["id"] = values["id"] ?? .some(nil)
         // A proof is bound to its device (S-26): another one does not have it (S-24).
@@ -251,8 +252,18 @@ extension Play {
         return values
     }
 
-    private mutating func authorization(_ call: Call) -> [HTTPMessage.Field] {
+    private mutating func authorization(_ call: Call) async -> [HTTPMessage.Field] {
         guard var spec = call.token, call.route == .protected else { return [] }
+        if let earlier = spec.onceOver, let (token, end) = shownTokens[earlier] {
+            await awaitEnd(end, call)
+            return [HTTPMessage.Field("Authorization", "Bearer " + token)]
+        }
+        var end: Int64?
+        if spec.expires == .soon {
+            let soon = await soonestEnd(call)
+            spec.claims.merge(claims(endingAt: soon)) { said, _ in said }
+            end = soon
+        }
         values.namespace = namespace
         values.clock = world.now
         for (name, value) in spec.claims.sorted(by: { $0.key < $1.key }) {
@@ -261,6 +272,7 @@ extension Play {
         spec.raw = spec.raw.map { values.fill($0) }
         let user = call.user.map { namespace.id(of: $0) } ?? ""
         guard let token = run.forge.text(spec, user: user, at: world.now) else { return [] }
+        if let end { shownTokens[call.name] = (token, end) }
         return [HTTPMessage.Field("Authorization", "Bearer " + token)]
     }
 

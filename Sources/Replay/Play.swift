@@ -36,6 +36,10 @@ struct Play: Sendable {
     var isSerialised = false
     /// Nothing can be stored until it is healed.
     var isStoreBroken = false
+    /// Tokens that end while the case goes on, with their ends in seconds since 1970, by call.
+    var shownTokens: [String: (token: String, end: Int64)] = [:]
+    /// How many tokens were shown to see which ones the backend takes.
+    var trialCount = 0
     /// When the steps were over and the outcome was waited for.
     private var waitBegan: Duration?
     var latency: Duration = .milliseconds(5)

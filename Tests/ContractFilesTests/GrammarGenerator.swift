@@ -270,7 +270,21 @@ struct GrammarGenerator {
             case .sequence(var nodes) = steps.value.content
         else { return }
         let hasTwin = entries.first { $0.key == "expect" }?.value["like"] != nil
-        if hasTwin { nodes = nodes.map { $0.replacing("soon", by: "17s") } }
+        if hasTwin {
+            nodes = nodes.map { $0["event"] == nil ? $0 : $0.replacing("soon", by: "17s") }
+        }
+        var ending: Set<String> = []
+        nodes = nodes.map { step in
+            let calls = [step] + (step["together"]?.sequence ?? [])
+            let isEndless = calls.contains { call in
+                call["token"]?["once-over"]?.scalar.map { !ending.contains($0) } ?? false
+            }
+            for call in calls
+            where call["token"]?["expires"] != nil && call["route"]?.scalar == "protected" {
+                if let name = call["call"]?.scalar { ending.insert(name) }
+            }
+            return isEndless ? step.leavingOut("once-over") : step
+        }
         let soon = nodes.filter { step in
             ["expires", "grace"].contains { step["event"]?[$0]?.scalar == "soon" }
         }.compactMap { $0["deliver"]?.scalar }
@@ -398,6 +412,29 @@ extension LocatedNode {
     fileprivate subscript(key: String) -> LocatedNode? {
         guard case .mapping(let entries) = content else { return nil }
         return entries.first { $0.key == key }?.value
+    }
+
+    /// The same without that key, however deep it stands.
+    fileprivate func leavingOut(_ key: String) -> LocatedNode {
+        switch content {
+        case .scalar: return self
+        case .sequence(let nodes):
+            return LocatedNode(.sequence(nodes.map { $0.leavingOut(key) }), GrammarGenerator.place)
+        case .mapping(let entries):
+            let rest = entries.filter { $0.key != key }.map { entry in
+                Entry(
+                    key: entry.key,
+                    keyLocation: entry.keyLocation,
+                    value: entry.value.leavingOut(key)
+                )
+            }
+            return LocatedNode(.mapping(rest), GrammarGenerator.place)
+        }
+    }
+
+    fileprivate var sequence: [LocatedNode]? {
+        guard case .sequence(let nodes) = content else { return nil }
+        return nodes
     }
 
     /// The same with another word where that one stands under `expires` or `grace` of an event.

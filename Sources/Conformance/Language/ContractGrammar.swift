@@ -234,6 +234,15 @@ extension Contract {
                 at: places[step] ?? location
             )
         }
+        for (call, step) in endlessTokens {
+            reader.fail(
+                .conflict(
+                    "the token of '\(call)' has no end that comes soon",
+                    remedy: "Write 'token: {expires: soon}' in that call, to a protected route."
+                ),
+                at: places[step] ?? location
+            )
+        }
         if hasSoon, expectation.relation != nil {
             reader.fail(
                 .conflict(

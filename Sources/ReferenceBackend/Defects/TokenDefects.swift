@@ -1,6 +1,7 @@
 internal import GRDB
 internal import HTTPTypes
 internal import Hummingbird
+internal import NIOConcurrencyHelpers
 
 /// Whose token it is: defects of what is checked, and of what is done without keys.
 extension Defect {
@@ -84,6 +85,22 @@ extension Defect {
             $0.session.answer = { result in
                 guard case .accepted(let subject, _) = result else { return correct(result) }
                 return JSON.response(.ok, ["appUserId": subject])
+            }
+        },
+        Defect(
+            "token-remembered",
+            "a token that was good once is not looked at again",
+            breaks: "F-02"
+        ) {
+            let correct = $0.session.identify
+            let good = NIOLockedValueBox<[String: Response]>([:])
+            $0.session.identify = { routes, authorization in
+                if let known = good.withLockedValue({ $0[authorization] }) { return known }
+                let response = await correct(routes, authorization)
+                if response.status == .ok {
+                    good.withLockedValue { $0[authorization] = response }
+                }
+                return response
             }
         },
         Defect(

@@ -38,8 +38,17 @@ package struct TokenSpec: Hashable, Codable, Sendable {
     package var signing = Signing.genuine
     /// Claims that differ from those of a good token; nil removes.
     package var claims: [String: JSONValue?] = [:]
+    package enum End: String, Hashable, Codable, Sendable, CaseIterable {
+        /// While the case goes on.
+        case soon
+    }
+
     /// Sent in place of any token.
     package var raw: String?
+    /// Nil: an hour after it was issued.
+    package var expires: End?
+    /// The very token of the call of this name, when a new one with the same end is refused.
+    package var onceOver: String?
 
     package init() {}
 }
@@ -79,6 +88,20 @@ extension TokenSpec {
             .verbatim("a text").templated(.claim),
             "What is sent in place of any token."
         )
+        Field.optional(
+            "expires",
+            \.expires,
+            .choice("end"),
+            "It is good now and will not be in a moment, however far the backend lets clocks differ.",
+            fallback: "an hour after it was issued"
+        )
+        Field.optional(
+            "once-over",
+            \.onceOver,
+            Call.knownName,
+            "The very token of that call, which `expires: soon`: it is sent when a new token with the "
+                + "same end is refused."
+        )
     }
 
     /// Nil removes.
@@ -87,4 +110,25 @@ extension TokenSpec {
         read: { node, _ in .some(node.json.isNull ? nil : node.json) },
         write: { .json($0 ?? .null) }
     )
+}
+
+extension Contract {
+    /// Calls whose token is shown again once it is over although it has no end that comes soon, with
+    /// the number of the step that shows it.
+    var endlessTokens: [(call: String, step: Int)] {
+        var ending: Set<String> = []
+        var found: [(call: String, step: Int)] = []
+        for (index, step) in (given + steps).enumerated() {
+            guard case .call(let calls) = step else { continue }
+            for call in calls {
+                if let earlier = call.token?.onceOver, !ending.contains(earlier) {
+                    found.append((earlier, index))
+                }
+            }
+            for call in calls where call.token?.expires == .soon && call.route == .protected {
+                ending.insert(call.name)
+            }
+        }
+        return found
+    }
 }
