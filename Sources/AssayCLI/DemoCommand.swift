@@ -20,7 +20,7 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(name: .long, help: "Any text; the same seed runs the same cases the same way.")
     var seed = "demo"
 
-    @Option(name: .long, help: "How many cases run at once.")
+    @Option(name: .long, help: "How many cases run at once, beside those that only wait.")
     var jobs = 8
 
     @Option(name: .long, help: "Only cases that match, in both runs.")

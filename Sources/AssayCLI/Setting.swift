@@ -160,7 +160,7 @@ extension Setting {
         "jobs",
         "ASSAY_JOBS",
         fallback: "8",
-        "How many cases run at once"
+        "How many cases run at once, beside those that only wait"
     )
     static let appJobs = Setting(
         "jobs",
