@@ -168,10 +168,16 @@ final class CaseRunner: Sendable {
 
     /// The subject's run and its twins'.
     private func evidence(_ plan: CasePlan) async -> CaseEvidence {
-        let (profile, sight) = (executor.profile, sight)
+        let profile = executor.profile
         let twins = await twinRuns.records(of: plan)
         @Sendable func evidence(_ record: RunRecord) -> CaseEvidence {
-            CaseEvidence(plan: plan, subject: record, twins: twins, profile: profile, sight: sight)
+            CaseEvidence(
+                plan: plan,
+                subject: record,
+                twins: twins,
+                profile: profile,
+                sight: executor.informed(sight)
+            )
         }
         var run = plan.subject
         var subject: RunRecord

@@ -17,6 +17,9 @@ package final class RunExecutor: Sendable {
     let purchaselySender: PurchaselySender
     /// A key that nobody publishes, for forged tokens; made when it is first needed.
     private let stranger = Locked<SigningKey?>(nil)
+    /// Whether the backend was seen to show anything only after its answer, by any sentinel: a queue
+    /// that was empty when the first ones looked is longer when many play.
+    private let hasWorkedLater = Locked(false)
     /// The moment that relative times in contracts count from; the same for every run of a suite,
     /// so that a case and its twin carry equal dates.
     let base: Instant
@@ -88,6 +91,18 @@ package final class RunExecutor: Sendable {
         min(profile.patience, max(.seconds(1), latency * 20))
     }
 
+    // MARK: What was learnt since
+
+    /// A sentinel saw that what comes of an event comes after its answer.
+    func noteLateWork() { hasWorkedLater.withLock { $0 = true } }
+
+    /// How the backend is seen, with what has been learnt since calibration.
+    func informed(_ sight: RunRecord.Sight) -> RunRecord.Sight {
+        var sight = sight
+        if hasWorkedLater.withLock({ $0 }) { sight.worksLater = true }
+        return sight
+    }
+
     // MARK: A run
 
     /// Whether waiting longer could change the verdict.
@@ -105,6 +120,7 @@ package final class RunExecutor: Sendable {
         within: Duration,
         verdict: @Sendable (RunRecord) -> Prospect
     ) async -> RunRecord {
+        let sight = informed(sight)
         var play = open(plan, name, within: within)
         play.latency = sight.latency
         return await play.perform(sight, verdict)

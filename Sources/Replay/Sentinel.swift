@@ -43,7 +43,10 @@ struct Sentinel {
             }
             sight.latency = run.clock.now - start
             if sight.worksLater == nil {
-                sight.worksLater = expected.seesState ? !sight.seesState : !sight.seesEffects
+                let isLate = expected.seesState ? !sight.seesState : !sight.seesEffects
+                sight.worksLater = isLate
+                // Whoever only pushes does so after the answer, as everybody may.
+                if isLate, expected.seesState { run.noteLateWork() }
             }
             let isComplete =
                 sight.seesEffects == expected.seesEffects && sight.seesState == expected.seesState

@@ -1,4 +1,5 @@
 import Conformance
+import FakeServers
 import Testing
 
 @testable import Replay
@@ -35,6 +36,35 @@ struct LaterWorkTests {
     private static func outcome(_ bench: Bench, _ contract: Contract) throws -> PlayedCases.Outcome
     {
         try PlayedCases(bench: bench, contracts: [contract], keepsEvidence: true).run()
+    }
+
+    @Test func `a queue that was empty at first is known as one when it is seen`() async throws {
+        let pace = Locked<Duration>(.zero)
+        let bench = Bench { $0.unsupported = [.push] }
+        bench.backend.pushDelay = nil
+        bench.backend.answer = { backend, arrival in
+            guard let user = arrival.event?["app_user_id"]?.string else { return nil }
+            let time = pace.withLock { $0 }
+            guard time > .zero else { return nil }
+            _ = backend.clock.task {
+                await backend.clock.pause(time)
+                backend.note(user, owns: "basic")
+            }
+            return .answered(HTTPMessage.Response(200))
+        }
+        let sights = try bench.beating { bench in
+            let sentinel = Sentinel(run: bench.executor)
+            var expected = Bench.sight
+            expected.seesEffects = false
+            var known: [Bool?] = []
+            for (index, time) in [Duration.zero, .milliseconds(40), .zero].enumerated() {
+                pace.withLock { $0 = time }
+                _ = await sentinel.see("s-\(index)", wait: .seconds(1), expected)
+                known.append(bench.executor.informed(Bench.sight).worksLater)
+            }
+            return known
+        }
+        #expect(sights == [nil, true, true])
     }
 
     @Test func `what is given is there before the steps begin`() throws {
