@@ -7,32 +7,27 @@ package struct DisturbanceRule: Rule {
     /// Whoever answers 200 while the store fails has either stored the event elsewhere, or was not
     /// hit: before a backend that works later that is as it should be.
     private static func missedFailures(in evidence: CaseEvidence) -> [Finding] {
-        missedFailuresOfCalls(in: evidence)
-            + evidence.plan.subject.deliveries.compactMap { delivery in
-                guard delivery.storeFailures != nil, evidence.sight.worksLater != true,
-                    evidence.subject.attempts(of: delivery.name).first?.response?.status == 200
-                else { return nil }
-                return Finding(
-                    .disturbanceMissed,
-                    expected: "the store fails at the first attempt of '\(delivery.name)'",
-                    actual: "it was answered with 200, as if nothing had failed",
-                    remedy: "Let 'fault: break' in the profile hit what the webhook writes to.",
-                    location: evidence.plan.contract.location
-                )
-            }
-    }
-
-    private static func missedFailuresOfCalls(in evidence: CaseEvidence) -> [Finding] {
-        evidence.plan.subject.calls.compactMap { call in
-            guard call.storeFails == true, evidence.sight.worksLater != true,
-                let response = evidence.subject.answer(to: call.name)?.response,
-                (200..<300).contains(response.status)
-            else { return nil }
+        guard evidence.sight.worksLater != true else { return [] }
+        let (plan, record) = (evidence.plan.subject, evidence.subject)
+        let deliveries = plan.deliveries.filter { $0.storeFailures != nil }.map { delivery in
+            (
+                "at the first attempt of '\(delivery.name)'",
+                record.attempts(of: delivery.name).first?.response?.status, 200...200
+            )
+        }
+        let calls = plan.calls.filter { $0.storeFails == true }.map { call in
+            (
+                "while '\(call.name)' is made", record.answer(to: call.name)?.response?.status,
+                200...299
+            )
+        }
+        return (deliveries + calls).compactMap { moment, status, success in
+            guard let status, success.contains(status) else { return nil }
             return Finding(
                 .disturbanceMissed,
-                expected: "the store fails while '\(call.name)' is made",
-                actual: "it was answered with \(response.status), as if nothing had failed",
-                remedy: "Let 'fault: break' in the profile hit what the route writes to.",
+                expected: "the store fails \(moment)",
+                actual: "it was answered with \(status), as if nothing had failed",
+                remedy: "Let 'fault: break' in the profile hit what that route writes to.",
                 location: evidence.plan.contract.location
             )
         }
