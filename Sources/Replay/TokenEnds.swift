@@ -7,7 +7,7 @@ internal import Providers
 /// How far that is shows in which tokens it takes: tokens that nobody has seen before, with other
 /// ends.
 extension Play {
-    /// Everybody refuses a token that ended so many seconds ago (`firebase/expired`).
+    /// Everybody refuses a token that ended so many seconds ago (F-02).
     private static let skewMax: Int64 = 120
     /// In seconds: so exactly is the difference known, and so long a token is good at least.
     private static let precision: Int64 = 2
