@@ -26,6 +26,7 @@ struct TokenVerifier: Sendable {
         var subject = TokenVerifier.subject
         var isSigned = TokenVerifier.isSigned
         var mayRefetch = TokenVerifier.mayRefetch
+        var learn = TokenVerifier.learn
         var isStanding = TokenVerifier.isStanding
     }
 
@@ -63,6 +64,8 @@ struct TokenVerifier: Sendable {
         let issued: Double?
         let signedIn: Double?
         let isAnonymous: Bool
+        /// Google's own id of whoever signed in with Google, which is nobody's identity here.
+        let googleID: String?
 
         init(_ claims: [String: Any]) {
             func time(_ name: String) -> Double? { (claims[name] as? NSNumber)?.doubleValue }
@@ -75,6 +78,8 @@ struct TokenVerifier: Sendable {
             signedIn = time("auth_time")
             let firebase = claims["firebase"] as? [String: Any]
             isAnonymous = firebase?["sign_in_provider"] as? String == "anonymous"
+            let identities = firebase?["identities"] as? [String: Any]
+            googleID = (identities?["google.com"] as? [String])?.first
         }
     }
 
@@ -196,11 +201,14 @@ struct TokenVerifier: Sendable {
             if now < known.validUntil { return .success(nil) }
             return .failure(Unavailable())
         }
-        cache.withLockedValue { cache in
-            cache.keys = fresh.keys
-            cache.validUntil = fresh.validUntil
-        }
+        cache.withLockedValue { policy.learn(&$0, fresh) }
         return .success(fresh.keys[id])
+    }
+
+    /// What was fetched is all there is: a key that is missing there has been withdrawn (F-05).
+    static func learn(_ known: inout Keys, from fresh: Keys) {
+        known.keys = fresh.keys
+        known.validUntil = fresh.validUntil
     }
 
     /// When the keys are over, and now and then for a key id that is new (F-05).

@@ -28,7 +28,7 @@ extension Play {
             let bytes = bodies[name] ?? []
             guard !delivery.edits.isEmpty, let value = try? JSONValue(parsing: bytes)
             else { return bytes }
-            return edited(value, delivery).bytes
+            return Self.bytes(edited(value, delivery), delivery)
         case .event(let spec):
             let body = factory.body(spec, name: delivery.name)
             while let next = upcoming.first, next.spec.time <= spec.time {
@@ -36,11 +36,11 @@ extension Play {
                 world.apply(body, namespace: namespace.name)
                 upcoming.removeFirst()
             }
-            return edited(body, delivery).bytes
+            return Self.bytes(edited(body, delivery), delivery)
         case .purchasely(let spec):
             let body = PurchaselyEventFactory(namespace: namespace, base: run.base)
                 .body(spec, name: delivery.name)
-            return edited(body, delivery).bytes
+            return Self.bytes(edited(body, delivery), delivery)
         case .body(let value):
             values.namespace = namespace
             let body = edited(values.fill(value), delivery)
@@ -48,12 +48,12 @@ extension Play {
             if delivery.provider == .revenueCat, body["event"]?["app_user_id"] != nil {
                 world.apply(body, namespace: namespace.name)
             }
-            return body.bytes
+            return Self.bytes(body, delivery)
         case .told(let type):
             let bytes = told(type)
             guard !delivery.edits.isEmpty, let value = try? JSONValue(parsing: bytes)
             else { return bytes }
-            return edited(value, delivery).bytes
+            return Self.bytes(edited(value, delivery), delivery)
         case .raw(.text(let text)):
             values.namespace = namespace
             return Array(values.fill(text).utf8)
@@ -76,16 +76,28 @@ extension Play {
             body.set(JSONPointer(tokens: place), to: .string(text))
         }
         if delivery.nesting > 0 {
-            let nested = (0..<delivery.nesting).reduce(JSONValue.null) { inner, _ in .array([inner])
-            }
             let place = (isFlat ? [] : ["event"]) + ["assay_nesting"]
-            body.set(JSONPointer(tokens: place), to: nested)
+            body.set(JSONPointer(tokens: place), to: .string(Self.nestingMark))
         }
         if delivery.shufflesKeys {
             var generator = SeededGenerator(seed: 0, text: namespace.name + delivery.name)
             body = Self.shuffled(body, &generator)
         }
         return body
+    }
+
+    /// Stands where something nests: a value of that depth would exhaust the stack of whoever walks
+    /// over it, us first.
+    private static let nestingMark = "assay-nests-here"
+
+    private static func bytes(_ body: JSONValue, _ delivery: Delivery) -> [UInt8] {
+        let bytes = body.bytes
+        let mark = JSONValue.string(nestingMark).bytes
+        guard delivery.nesting > 0, let place = bytes.firstRange(of: mark) else { return bytes }
+        let open = [UInt8](repeating: UInt8(ascii: "["), count: delivery.nesting)
+        let close = [UInt8](repeating: UInt8(ascii: "]"), count: delivery.nesting)
+        return bytes[..<place.lowerBound] + open + Array("null".utf8) + close
+            + bytes[place.upperBound...]
     }
 
     private static func shuffled(

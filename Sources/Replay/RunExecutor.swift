@@ -77,7 +77,8 @@ package final class RunExecutor: Sendable {
             project: profile.firebaseProject,
             key: keys?.token,
             cookieKey: keys?.cookie,
-            stranger: stranger
+            stranger: stranger,
+            withdrawn: keys?.withdrawn
         )
     }
 

@@ -24,6 +24,8 @@ package struct FirebaseState: Hashable, Codable, Sendable {
     /// The newest key first; the next one is published beside it, as production does.
     private(set) var keys: [SigningKey] = []
     private(set) var cookieKeys: [SigningKey] = []
+    /// The last key that is not published any more.
+    package private(set) var withdrawnKey: SigningKey?
     var ids: IDSource
 
     package init(settings: FirebaseSettings = FirebaseSettings(), seed: UInt64 = 0) {
@@ -35,7 +37,10 @@ package struct FirebaseState: Hashable, Codable, Sendable {
 
     /// Signs with a new key from now on; the one before stays published for tokens still in use.
     package mutating func rotateKeys(at now: Instant) {
-        if let key = try? SigningKey(at: now) { keys = [key] + keys.prefix(1) }
+        if let key = try? SigningKey(at: now) {
+            if keys.count > 1 { withdrawnKey = keys.last }
+            keys = [key] + keys.prefix(1)
+        }
         if let key = try? SigningKey(at: now) { cookieKeys = [key] + cookieKeys.prefix(1) }
     }
 

@@ -11,17 +11,21 @@ package struct TokenForge: Sendable {
     package let cookieKey: SigningKey?
     /// A key that nobody published.
     package let stranger: SigningKey?
+    /// A key that was published once.
+    package let withdrawn: SigningKey?
 
     package init(
         project: String,
         key: SigningKey?,
         cookieKey: SigningKey?,
-        stranger: SigningKey?
+        stranger: SigningKey?,
+        withdrawn: SigningKey? = nil
     ) {
         self.project = project
         self.key = key
         self.cookieKey = cookieKey
         self.stranger = stranger
+        self.withdrawn = withdrawn
     }
 
     /// The value of `Authorization: Bearer`; nil when no token is sent.
@@ -39,6 +43,7 @@ package struct TokenForge: Sendable {
         case .genuine, .idTokenKey: return WebToken.text(claims, key: key)
         case .none: return WebToken.text(claims, key: nil)
         case .unknownKey: return WebToken.text(claims, key: stranger)
+        case .withdrawnKey: return WebToken.text(claims, key: withdrawn ?? stranger)
         case .borrowedKeyID:
             guard let key, let stranger else { return WebToken.text(claims, key: nil) }
             let header: JSONObject = ["alg": "RS256", "kid": .string(key.keyID), "typ": "JWT"]
@@ -104,6 +109,9 @@ package struct TokenForge: Sendable {
                 "aud": .string(FirebaseState.customTokenAudience), "uid": .string(user),
                 "iat": .integer(issued), "exp": .integer(issued + 3600),
             ]
+        case .namesakeProject:
+            claims["iss"] = .string("https://securetoken.google.com/\(project)-staging")
+            claims["aud"] = .string(project + "-staging")
         case .google:
             claims["iss"] = "https://accounts.google.com"
             claims["aud"] = "a55a4.apps.googleusercontent.com"
@@ -113,9 +121,11 @@ package struct TokenForge: Sendable {
 }
 
 extension FirebaseState {
-    /// What signs tokens and cookies now; none when tokens are unsigned.
-    package mutating func signers(at now: Instant) -> (token: SigningKey?, cookie: SigningKey?) {
-        (signingKey(at: now), cookieKey(at: now))
+    /// What signs tokens and cookies now, and what signed them once; none when tokens are unsigned.
+    package mutating func signers(
+        at now: Instant
+    ) -> (token: SigningKey?, cookie: SigningKey?, withdrawn: SigningKey?) {
+        (signingKey(at: now), cookieKey(at: now), withdrawnKey)
     }
 
     /// Makes the user known to a project, so that lookups find it.

@@ -45,6 +45,7 @@ package struct PurchaselySender: Sendable {
         }
         let fresh = String(now.seconds)
         let old = String(now.seconds - 3600)
+        let ahead = String(now.seconds + 3600)
         let deprecated = HTTPMessage.Field(
             PurchaselySignature.deprecatedName,
             PurchaselySignature.deprecatedCode(timestamp: fresh, secret: key)
@@ -56,6 +57,7 @@ package struct PurchaselySender: Sendable {
         case .wrongKey: return signed(code(body, fresh, key + "x"), fresh)
         case .otherBody: return signed(code(body + [0x20], fresh), fresh)
         case .stale: return signed(code(body, old), old)
+        case .ahead: return signed(code(body, ahead), ahead)
         case .refreshed: return signed(code(body, old), fresh)
         case .malformed: return signed("not-hexadecimal", fresh)
         case .deprecatedOnly:

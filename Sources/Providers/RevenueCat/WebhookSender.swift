@@ -77,6 +77,7 @@ package struct WebhookSender: Sendable {
         case .wrongKey: return sign(body, key: key + "x").description
         case .otherBody: return sign(body + [0x20]).description
         case .stale: return sign(body, age: 3600).description
+        case .ahead: return sign(body, age: -3600).description
         case .refreshed: return "t=\(now.seconds),v1=\(sign(body, age: 3600).code)"
         case .malformed: return "v1=\(sign(body).code)"
         }

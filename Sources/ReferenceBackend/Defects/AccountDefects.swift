@@ -350,5 +350,99 @@ extension Defect {
                 }
             }
         },
+        Defect(
+            "webhook-user-locked-out",
+            "the first registration of whom a webhook made is taken for a stranger's",
+            breaks: "S-21"
+        ) {
+            $0.registration.token = { known, user in known == nil ? user.deviceToken : nil }
+        },
+        Defect(
+            "proof-of-anybody",
+            "a proof is looked for among all that were handed out",
+            breaks: "S-26"
+        ) {
+            let correct = $0.registration.token
+            let handedOut = NIOLockedValueBox<Set<String>>([])
+            $0.registration.token = { known, user in
+                let token = correct(known, user)
+                if let token { handedOut.withLockedValue { _ = $0.insert(token) } }
+                return token
+            }
+            $0.accounts.mayClaim = { user, token in
+                guard user.deviceToken != nil, let token else { return false }
+                return handedOut.withLockedValue { $0.contains(token) }
+            }
+        },
+        Defect(
+            "recovered-again",
+            "a login takes over what had followed another account's login",
+            breaks: "S-28"
+        ) {
+            let correct = $0.accounts.inherit
+            let heirs = NIOLockedValueBox<[Int64: Int64]>([:])
+            $0.accounts.inherit = { store, db, previous, account in
+                if let heir = heirs.withLockedValue({ $0[previous] }), heir != account {
+                    try store.move(db, from: heir, to: account)
+                }
+                try correct(store, db, previous, account)
+                heirs.withLockedValue { $0[previous] = account }
+            }
+        },
+        Defect(
+            "second-phone-retires",
+            "an id that a second phone registers is nobody's any more",
+            breaks: "A-03",
+            "A-04"
+        ) {
+            let retired = NIOLockedValueBox<Set<String>>([])
+            $0.beforeUpsert { store, db, registration, id in
+                guard let device = try store.user(db, known: id)?.deviceID,
+                    device != registration.deviceId
+                else { return }
+                retired.withLockedValue { _ = $0.insert(id) }
+            }
+            $0.drop { event in retired.withLockedValue { $0.contains(event.appUserID ?? "") } }
+        },
+        Defect(
+            "password-reset-retires",
+            "events for whoever has a new password go nowhere",
+            breaks: "A-12"
+        ) {
+            let retired = NIOLockedValueBox<Set<String>>([])
+            $0.beforeUpsert { _, _, registration, id in
+                guard registration.source == "forgot-password" else { return }
+                retired.withLockedValue { _ = $0.insert(id) }
+            }
+            $0.drop { event in retired.withLockedValue { $0.contains(event.appUserID ?? "") } }
+        },
+        Defect(
+            "deletion-takes-what-moved",
+            "a deletion deletes what has moved to somebody else since",
+            breaks: "A-11"
+        ) {
+            let correct = $0.accounts.erase
+            $0.accounts.erase = { db, user in
+                try correct(db, user)
+                try db.execute(
+                    sql: "DELETE FROM subscriptions WHERE userID IN "
+                        + "(SELECT target FROM transfers WHERE source = ?)",
+                    arguments: [user.id]
+                )
+            }
+        },
+        Defect(
+            "deletion-closes-the-store",
+            "what comes after a deletion is acknowledged and not stored",
+            breaks: "S-04"
+        ) {
+            let correct = $0.accounts.erase
+            let isClosed = NIOLockedValueBox(false)
+            $0.accounts.erase = { db, user in
+                try correct(db, user)
+                isClosed.withLockedValue { $0 = true }
+            }
+            $0.drop { _ in isClosed.withLockedValue { $0 } }
+        },
     ]
 }

@@ -65,11 +65,7 @@ extension Defect {
         ) {
             let correct = $0.authenticity.isSigned
             $0.authenticity.isSigned = { header, body, key, ageMax in
-                let escaped = String(decoding: body, as: UTF8.self).utf16.map { unit in
-                    unit < 128
-                        ? String(UnicodeScalar(UInt8(unit))) : String(format: "\\u%04x", unit)
-                }
-                return correct(header, Data(escaped.joined().utf8), key, ageMax)
+                correct(header, RawEvent.escapedAnew(body), key, ageMax)
             }
         },
         Defect("signature-age-ignored", "an old signature passes for ever", breaks: "S-01") {

@@ -35,6 +35,11 @@ extension Policies {
         onReading { event, body in if applies(event, body) { throw Strictness(status) } }
     }
 
+    /// Acknowledges events and forgets them.
+    mutating func drop(_ applies: @escaping @Sendable (WebhookEvent) -> Bool) {
+        onReading { event, _ in if applies(event) { event.type = "IGNORED" } }
+    }
+
     /// Does something about events that should be acknowledged and forgotten.
     mutating func meddle(
         _ work: @escaping @Sendable (Store, Database, WebhookEvent) throws -> Void

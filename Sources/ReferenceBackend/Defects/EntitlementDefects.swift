@@ -452,6 +452,61 @@ extension Defect {
         ) {
             $0.repairs { items in items.removeAll { $0.expiresAt == nil } }
         },
+        Defect(
+            "extension-cut-at-grace",
+            "an extension ends where the grace period did",
+            breaks: "S-12"
+        ) {
+            let correct = $0.entitlement.begin
+            $0.entitlement.begin = { subscription, event in
+                let grace = subscription.graceEndsAt
+                correct(&subscription, event)
+                guard event.type == "SUBSCRIPTION_EXTENDED", let grace else { return }
+                subscription.expiresAt = grace
+            }
+        },
+        Defect(
+            "extension-renews",
+            "an extension is taken for a renewal",
+            breaks: "S-13",
+            "S-14"
+        ) {
+            let correct = $0.entitlement.begin
+            $0.entitlement.begin = { subscription, event in
+                correct(&subscription, event)
+                guard event.type == "SUBSCRIPTION_EXTENDED" else { return }
+                subscription.willRenew = true
+                subscription.billingIssue = false
+                subscription.pendingProductID = nil
+            }
+        },
+        Defect(
+            "reversal-leaves-the-end",
+            "REFUND_REVERSED takes the refund back, and not the EXPIRATION that followed it",
+            breaks: "S-10"
+        ) {
+            let correct = $0.entitlement.begin
+            $0.entitlement.begin = { subscription, event in
+                let hadEnded = subscription.hasEnded
+                correct(&subscription, event)
+                if event.type == "REFUND_REVERSED" { subscription.hasEnded = hadEnded }
+            }
+        },
+        Defect(
+            "replacement-known-by-its-date",
+            "the end of a product ends whatever was bought at the same moment",
+            breaks: "S-15"
+        ) {
+            $0.afterApplying { db, event in
+                guard event.type == "EXPIRATION", let userID = try Defect.userID(db, event) else {
+                    return
+                }
+                try db.execute(
+                    sql: "UPDATE subscriptions SET hasEnded = 1 WHERE userID = ? AND beganAt = ?",
+                    arguments: [userID, event.purchasedAt]
+                )
+            }
+        },
     ]
 }
 

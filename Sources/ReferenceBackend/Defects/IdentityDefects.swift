@@ -189,6 +189,40 @@ extension Defect {
                 (event.transferredFrom, event.transferredTo) = ([], [])
             }
         },
+        Defect(
+            "transfer-takes-what-went",
+            "a second TRANSFER takes what the first one had given to somebody else",
+            breaks: "S-17"
+        ) {
+            $0.afterApplying { db, event in
+                guard event.type == "TRANSFER", let loser = event.transferredFrom.first,
+                    let winner = event.transferredTo.first
+                else { return }
+                try db.execute(
+                    sql: "UPDATE OR REPLACE subscriptions "
+                        + "SET userID = (SELECT userID FROM aliases WHERE alias = ?) "
+                        + "WHERE userID IN (SELECT target FROM transfers "
+                        + "JOIN aliases ON aliases.userID = transfers.source "
+                        + "WHERE aliases.alias = ?)",
+                    arguments: [winner, loser]
+                )
+            }
+        },
+        Defect(
+            "merge-forgets-transfers",
+            "a record that becomes another's loses what a TRANSFER had brought it",
+            breaks: "S-20"
+        ) {
+            let correct = $0.identity.unite
+            $0.identity.unite = { store, db, other, userID in
+                try db.execute(
+                    sql: "DELETE FROM subscriptions WHERE userID = ? "
+                        + "AND userID IN (SELECT target FROM transfers)",
+                    arguments: [other.id]
+                )
+                try correct(store, db, other, userID)
+            }
+        },
     ]
 }
 

@@ -286,5 +286,45 @@ extension Defect {
                 return event
             }
         },
+        Defect(
+            "purchasely-age-one-sided",
+            "a Purchasely signature of hours ahead passes",
+            breaks: "P-02"
+        ) {
+            let correct = $0.purchasely.isSigned
+            $0.purchasely.isSigned = { signature, body, secret, ageMax in
+                let isAhead = (signature.time.flatMap(Int64.init) ?? 0) > Store.now() / 1000
+                return correct(signature, body, secret, isAhead ? .max : ageMax)
+            }
+        },
+        Defect(
+            "purchasely-signature-over-new-json",
+            "Purchasely's signature is checked over letters that a JSON library has escaped anew",
+            breaks: "P-01"
+        ) {
+            let correct = $0.purchasely.isSigned
+            $0.purchasely.isSigned = { signature, body, secret, ageMax in
+                correct(signature, RawEvent.escapedAnew(body), secret, ageMax)
+            }
+        },
+        Defect(
+            "purchasely-offers-listed",
+            "an offer of another kind than those of the older pages is answered 400",
+            breaks: "P-05"
+        ) {
+            $0.refusePurchasely(.badRequest) { _, body in
+                let offer = body["offer_type"] as? String ?? "NONE"
+                return !["NONE", "FREE_TRIAL", "INTRO_OFFER", "PROMO_CODE"].contains(offer)
+            }
+        },
+        Defect(
+            "purchasely-offers-rejected",
+            "what was bought by an offer is answered 422",
+            breaks: "P-05"
+        ) {
+            $0.refusePurchasely(.unprocessableContent) { _, body in
+                body["offer_type"] as? String ?? "NONE" != "NONE"
+            }
+        },
     ]
 }

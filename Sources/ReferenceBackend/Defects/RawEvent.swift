@@ -45,6 +45,14 @@ struct RawEvent {
         return value.lowerBound < time.lowerBound
     }
 
+    /// The body as a JSON library writes it that escapes every letter beyond ASCII.
+    static func escapedAnew(_ body: Data) -> Data {
+        let escaped = String(decoding: body, as: UTF8.self).utf16.map { unit in
+            unit < 128 ? String(UnicodeScalar(UInt8(unit))) : String(format: "\\u%04x", unit)
+        }
+        return Data(escaped.joined().utf8)
+    }
+
     /// How deep the lists are nested.
     static func depth(_ body: Data) -> Int {
         body.reduce(into: (level: 0, peak: 0)) { count, byte in

@@ -146,5 +146,33 @@ extension Defect {
                 return await correct(routes, authorization)
             }
         },
+        Defect(
+            "token-project-by-its-beginning",
+            "tokens of a project whose name begins with ours pass",
+            breaks: "F-03"
+        ) {
+            $0.tokens.isAudience = { $0.audience?.hasPrefix($1) == true }
+            $0.tokens.isIssuer = { claims, project in
+                claims.issuer?.hasPrefix("https://securetoken.google.com/" + project) == true
+            }
+        },
+        Defect(
+            "token-keys-added",
+            "a key that is not published any more is good until the next start",
+            breaks: "F-05"
+        ) {
+            $0.tokens.learn = { known, fresh in
+                known.keys.merge(fresh.keys) { $1 }
+                known.validUntil = fresh.validUntil
+            }
+        },
+        Defect(
+            "token-google-identity",
+            "who signs in with Google is known by Google's id",
+            breaks: "F-08"
+        ) {
+            let correct = $0.tokens.subject
+            $0.tokens.subject = { claims in correct(claims).map { claims.googleID ?? $0 } }
+        },
     ]
 }

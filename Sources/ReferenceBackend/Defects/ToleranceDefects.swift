@@ -157,5 +157,17 @@ extension Defect {
                 ).insert(db)
             }
         },
+        Defect(
+            "depth-unbounded",
+            "whatever nests by the thousand exhausts the stack of its reader",
+            breaks: "S-33"
+        ) {
+            let (read, unreadable) = ($0.route.read, $0.route.unreadable)
+            $0.route.read = { body in
+                if RawEvent.depth(body) > 1000 { throw Strictness(.internalServerError) }
+                return try read(body)
+            }
+            $0.route.unreadable = { ($0 as? Strictness)?.response ?? unreadable($0) }
+        },
     ]
 }

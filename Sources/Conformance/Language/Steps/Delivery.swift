@@ -49,6 +49,8 @@ package struct Delivery: Hashable, Codable, Sendable {
         case otherBody = "other-body"
         /// Right, but an hour old.
         case stale
+        /// Right, but of an hour ahead.
+        case ahead
         /// A fresh time in front of a signature made for an older one.
         case refreshed
         case malformed

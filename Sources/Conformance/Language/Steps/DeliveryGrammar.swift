@@ -104,7 +104,7 @@ extension Delivery {
         Field.value(
             "nesting",
             \.nesting,
-            .count(1...10_000),
+            .count(1...100_000),
             default: 0,
             "A key that nobody knows, whose value nests so deep.",
             fallback: "none"

@@ -9,6 +9,8 @@ package struct TokenSpec: Hashable, Codable, Sendable {
         case customToken = "custom-token"
         /// The long-lived cookie of a web server (section 6.4).
         case sessionCookie = "session-cookie"
+        /// Of a project whose name begins with this one's.
+        case namesakeProject = "namesake-project"
         /// An OAuth token of Google's, which names another issuer and audience.
         case google
         /// No token at all.
@@ -24,6 +26,8 @@ package struct TokenSpec: Hashable, Codable, Sendable {
         case certificateAsSecret = "certificate-as-secret"
         /// RS256 by a key that nobody published, under a key id that nobody published.
         case unknownKey = "unknown-key"
+        /// RS256 by a key that was published once and is not any more.
+        case withdrawnKey = "withdrawn-key"
         /// RS256 by a key that nobody published, under a published key id.
         case borrowedKeyID = "borrowed-key-id"
         /// A genuine signature whose last byte is changed.

@@ -117,6 +117,10 @@ extension RevenueCatState {
             if old?.transactionID == purchase.transactionID { purchase.refunded = old?.refunded }
             // Captures show an expiry far ahead here; the subscription is over all the same.
             purchase.expires = min(purchase.expires ?? asOf, asOf)
+        case "SUBSCRIPTION_EXTENDED":
+            // Nothing was paid: who had cancelled has cancelled (identity rules, effect table C.1).
+            purchase.unsubscribed = old?.unsubscribed
+            purchase.billingIssue = old?.billingIssue
         case "SUBSCRIPTION_PAUSED":
             purchase.resume = instant(event["auto_resume_at_ms"])
         // The others say all in their dates.
