@@ -66,7 +66,10 @@ struct Registration: Decodable, Sendable {
     /// What is known stays: where the user came from, whose device it was, what it runs on (S-24).
     static func update(_ user: inout User, by registration: Registration) {
         user.deviceID = user.deviceID ?? registration.deviceId
-        user.platform = registration.platform ?? user.platform
+        // What another device runs on says nothing of this one.
+        if user.deviceID == registration.deviceId {
+            user.platform = registration.platform ?? user.platform
+        }
         user.lastSeenAt = max(user.lastSeenAt, Store.now())
     }
 

@@ -507,6 +507,19 @@ extension Defect {
                 )
             }
         },
+        Defect(
+            "reconcile-without-base-plan",
+            "reconciliation knows Google's subscriptions without their base plan",
+            breaks: "S-34",
+            style: .sync
+        ) {
+            $0.repairs { items in
+                for index in items.indices {
+                    let parts = items[index].productID.split(separator: ":")
+                    items[index].productID = parts.first.map(String.init) ?? ""
+                }
+            }
+        },
     ]
 }
 

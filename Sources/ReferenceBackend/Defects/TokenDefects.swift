@@ -169,10 +169,24 @@ extension Defect {
         Defect(
             "token-google-identity",
             "who signs in with Google is known by Google's id",
-            breaks: "F-08"
+            breaks: "A-04"
         ) {
             let correct = $0.tokens.subject
             $0.tokens.subject = { claims in correct(claims).map { claims.googleID ?? $0 } }
+        },
+        Defect(
+            "token-revoked-for-good",
+            "whoever was refused for a revocation once is refused for ever",
+            breaks: "F-07"
+        ) {
+            let correct = $0.tokens.isStanding
+            let refused = NIOLockedValueBox<Set<String>>([])
+            $0.tokens.isStanding = { verifier, subject, claims in
+                if refused.withLockedValue({ $0.contains(subject) }) { return false }
+                let isStanding = await correct(verifier, subject, claims)
+                if isStanding == false { refused.withLockedValue { _ = $0.insert(subject) } }
+                return isStanding
+            }
         },
     ]
 }
