@@ -35,20 +35,23 @@ enum Notification {
         !isStale && !event.isSandbox
     }
 
-    /// Access has not ended for whoever has it still, by another purchase (S-31).
+    /// Access has not ended for whoever has it still, by another purchase, and whoever has none keeps
+    /// none (S-31).
     static func isTrue(
         _ store: Store,
         _ db: Database,
         _ event: WebhookEvent,
         of user: User
     ) throws -> Bool {
-        guard event.type == "EXPIRATION" else { return true }
+        let text = store.policies.notification.text(event)
+        guard event.type == "EXPIRATION" || text == cancelled else { return true }
         let all = try Subscription.fetchAll(
             db,
             sql: "SELECT * FROM subscriptions WHERE userID = ? AND isSandbox = 0",
             arguments: [user.id]
         )
-        return !all.contains { store.policies.entitlement.givesAccess($0, Store.now()) }
+        let hasAccess = all.contains { store.policies.entitlement.givesAccess($0, Store.now()) }
+        return hasAccess == (text == cancelled)
     }
 
     /// The id of today, under which the app has logged in, not one of those before (O-01).

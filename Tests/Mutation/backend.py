@@ -32,6 +32,7 @@ OTHERS = {
     "CANCELLATION", "UNCANCELLATION", "BILLING_ISSUE", "EXPIRATION", "PRODUCT_CHANGE",
     "SUBSCRIPTION_PAUSED",
 }
+WILL_END = "Your subscription will not renew."
 WORDS = {
     "INITIAL_PURCHASE": "Welcome! Your subscription is active.",
     "RENEWAL": "Your subscription has been renewed.",
@@ -227,12 +228,22 @@ def words(event):
         return WORDS.get(event["type"])
     return {
         "BILLING_ERROR": None, "CUSTOMER_SUPPORT": "Your purchase has been refunded.",
-    }.get(event.get("cancel_reason"), "Your subscription will not renew.")
+    }.get(event.get("cancel_reason"), WILL_END)
+
+
+def is_entitled(db, someone):
+    rows = db.execute("SELECT * FROM purchases WHERE person = ? AND sandbox = 0", [someone])
+    return any(has_access(row, time.time() * 1000) for row in rows)
 
 
 def announce(db, event, someone):
     text = words(event)
     if text is None or event.get("environment") == "SANDBOX":
+        return
+    # Whoever has access by another purchase has not lost it, and whoever has none keeps none.
+    if event["type"] == "EXPIRATION" and is_entitled(db, someone):
+        return
+    if text == WILL_END and not is_entitled(db, someone):
         return
     name = db.execute("SELECT name FROM people WHERE id = ?", [someone]).fetchone()["name"]
     db.execute("INSERT OR IGNORE INTO outbox (key, recipient, words, due) VALUES (?, ?, ?, ?)",
@@ -334,7 +345,9 @@ def register(body):
         if someone is None:
             someone = create(db, name, "app")
         if isinstance(platform, str):
-            db.execute("UPDATE people SET platform = ? WHERE id = ?", [platform, someone])
+            # Whose phone the first was cannot be known later: another relabels nobody.
+            db.execute("UPDATE people SET platform = coalesce(platform, ?) WHERE id = ?",
+                       [platform, someone])
     return 200, {"id": name}
 
 

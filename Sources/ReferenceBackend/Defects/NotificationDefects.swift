@@ -203,7 +203,7 @@ extension Defect {
         },
         Defect(
             "end-told-beside-another",
-            "people are told that it has ended while another subscription runs",
+            "what people are told follows from the event, whatever access they have",
             breaks: "S-31"
         ) {
             $0.notification.isTrue = { _, _, _, _ in true }
