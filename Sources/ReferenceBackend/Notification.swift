@@ -43,15 +43,17 @@ enum Notification {
         _ event: WebhookEvent,
         of user: User
     ) throws -> Bool {
-        let text = store.policies.notification.text(event)
-        guard event.type == "EXPIRATION" || text == cancelled else { return true }
+        let isCancelled =
+            event.type == "CANCELLATION"
+            && !["BILLING_ERROR", "CUSTOMER_SUPPORT"].contains(event.cancelReason)
+        guard event.type == "EXPIRATION" || isCancelled else { return true }
         let all = try Subscription.fetchAll(
             db,
             sql: "SELECT * FROM subscriptions WHERE userID = ? AND isSandbox = 0",
             arguments: [user.id]
         )
         let hasAccess = all.contains { store.policies.entitlement.givesAccess($0, Store.now()) }
-        return hasAccess == (text == cancelled)
+        return hasAccess == isCancelled
     }
 
     /// The id of today, under which the app has logged in, not one of those before (O-01).
