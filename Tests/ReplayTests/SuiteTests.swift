@@ -111,7 +111,7 @@ struct SuiteTests {
             others.values.allSatisfy { $0 == "notRun" },
             "\(others.keys.sorted().map { "\($0): \(outcome.findings[$0] ?? "")" })"
         )
-        #expect(others.count == (style == "sync" ? 0 : 18), "\(others.keys.sorted())")
+        #expect(others.count == (style == "sync" ? 0 : 21), "\(others.keys.sorted())")
         #expect(outcome.exit == 0)
         #expect(outcome.grade == "Complete")
     }
