@@ -236,10 +236,6 @@ class TestJudging(AppTest):
         self.assertEqual(result.returncode, 1, result.stderr)
         verdicts = {case["id"]: case["verdict"] for case in cases}
         self.assertEqual(verdicts.pop("app/smoke/starts"), "passed")
-        # What a machine with too much to do left open is asked once more.
-        for case in [case for case, verdict in verdicts.items() if verdict == "inconclusive"]:
-            _, again = self.judge("guide.html", "--jobs", "1", "--only", case)
-            verdicts[case] = again[0]["verdict"]
         missed = [number for number, case in GUIDE.items() if verdicts[case] != "failed"]
         self.assertEqual(missed, [], result.stdout)
 
