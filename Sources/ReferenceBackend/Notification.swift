@@ -43,9 +43,7 @@ enum Notification {
         _ event: WebhookEvent,
         of user: User
     ) throws -> Bool {
-        let isCancelled =
-            event.type == "CANCELLATION"
-            && !["BILLING_ERROR", "CUSTOMER_SUPPORT"].contains(event.cancelReason)
+        let isCancelled = endsRenewalOnly(event)
         guard event.type == "EXPIRATION" || isCancelled else { return true }
         let all = try Subscription.fetchAll(
             db,
@@ -61,6 +59,12 @@ enum Notification {
 
     static let cancelled = "Your subscription will not renew. You keep access until it ends."
 
+    /// Neither a refund nor the companion of a failed payment.
+    private static func endsRenewalOnly(_ event: WebhookEvent) -> Bool {
+        event.type == "CANCELLATION"
+            && !["BILLING_ERROR", "CUSTOMER_SUPPORT"].contains(event.cancelReason)
+    }
+
     static func text(for event: WebhookEvent) -> String? {
         switch event.type {
         case "INITIAL_PURCHASE": "Welcome! Your subscription is active."
@@ -68,13 +72,10 @@ enum Notification {
         case "UNCANCELLATION": "Good to have you back: your subscription continues."
         case "BILLING_ISSUE": "There is a problem with your payment."
         case "EXPIRATION": "Your subscription has ended."
-        case "CANCELLATION":
-            switch event.cancelReason {
-            // The BILLING_ISSUE that comes with it has been announced (S-31).
-            case "BILLING_ERROR": nil
-            case "CUSTOMER_SUPPORT": "Your purchase has been refunded."
-            default: cancelled
-            }
+        case _ where endsRenewalOnly(event): cancelled
+        // For a failed payment the BILLING_ISSUE that comes with it has been announced (S-31).
+        case "CANCELLATION" where event.cancelReason == "CUSTOMER_SUPPORT":
+            "Your purchase has been refunded."
         default: nil
         }
     }

@@ -271,7 +271,15 @@ extension Play {
         }
         spec.raw = spec.raw.map { values.fill($0) }
         let user = call.user.map { namespace.id(of: $0) } ?? ""
-        guard let token = run.forge.text(spec, user: user, at: world.now) else { return [] }
+        let forge = run.forge
+        if spec.signing == .withdrawnKey, forge.withdrawn == nil {
+            trouble =
+                trouble
+                ?? .disturbanceMissed(
+                    "no key has been withdrawn; 'firebase: rotate-keys' twice does it"
+                )
+        }
+        guard let token = forge.text(spec, user: user, at: world.now) else { return [] }
         if let end { shownTokens[call.name] = (token, end) }
         return [HTTPMessage.Field("Authorization", "Bearer " + token)]
     }

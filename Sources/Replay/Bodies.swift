@@ -25,10 +25,7 @@ extension Play {
         let factory = run.factory(namespace)
         switch delivery.subject {
         case .repeats(let name):
-            let bytes = bodies[name] ?? []
-            guard !delivery.edits.isEmpty, let value = try? JSONValue(parsing: bytes)
-            else { return bytes }
-            return Self.bytes(edited(value, delivery), delivery)
+            return rewritten(bodies[name] ?? [], delivery)
         case .event(let spec):
             let body = factory.body(spec, name: delivery.name)
             while let next = upcoming.first, next.spec.time <= spec.time {
@@ -50,10 +47,7 @@ extension Play {
             }
             return Self.bytes(body, delivery)
         case .told(let type):
-            let bytes = told(type)
-            guard !delivery.edits.isEmpty, let value = try? JSONValue(parsing: bytes)
-            else { return bytes }
-            return Self.bytes(edited(value, delivery), delivery)
+            return rewritten(told(type), delivery)
         case .raw(.text(let text)):
             values.namespace = namespace
             return Array(values.fill(text).utf8)
@@ -61,6 +55,20 @@ extension Play {
             let bytes = factory.body(spec, name: delivery.name).bytes
             return Array(bytes.prefix(bytes.count * percent / 100))
         }
+    }
+
+    /// A body that somebody else has written, as it is where the contract changes nothing of it.
+    private mutating func rewritten(_ bytes: [UInt8], _ delivery: Delivery) -> [UInt8] {
+        guard delivery.changesBody else { return bytes }
+        guard let value = try? JSONValue(parsing: bytes) else {
+            trouble =
+                trouble
+                ?? .disturbanceMissed(
+                    "what '\(delivery.name)' changes is no JSON, or nests too deep"
+                )
+            return bytes
+        }
+        return Self.bytes(edited(value, delivery), delivery)
     }
 
     private mutating func edited(_ body: JSONValue, _ delivery: Delivery) -> JSONValue {

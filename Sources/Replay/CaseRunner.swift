@@ -141,6 +141,7 @@ final class CaseRunner: Sendable {
             (verdict, findings) = Judge.judge(evidence)
         }
         note(evidence, verdict)
+        if findings.contains(where: { $0.code == .machineBusy }) { twinRuns.forget(twinOf: plan) }
         let subject = evidence.subject
         var result = CaseResult(
             contract: plan.contract,
@@ -207,7 +208,8 @@ final class CaseRunner: Sendable {
         if Judge.dependsOnTwin(findings) {
             // Is something missing in the twin that had no time to come?
             if !evidence.plan.subject.touchesEverybody {
-                evidence = evidence.replacing(twins: await twinRuns.matured(of: evidence.plan))
+                let twins = await twinRuns.matured(of: evidence.plan, known: evidence.twins)
+                evidence = evidence.replacing(twins: twins)
             }
             let remaining = Judge.judge(evidence)
             if remaining.verdict == .failed, Judge.dependsOnVolatility(remaining.findings) {

@@ -219,8 +219,9 @@ package final class SuiteRunner: Sendable {
                 switch event {
                 case .left(let index, let outcome):
                     switch outcome {
-                    case .earned(let result): tally.finish(index, result)
-                    case .again: again.append(index)
+                    case .earned(let result) where !result.isHeldUp:
+                        tally.finish(index, result)
+                    case .earned, .again: again.append(index)
                     case .cutShort: break
                     }
                     (freeCount, playingCount) = (freeCount + 1, playingCount - 1)
@@ -236,6 +237,7 @@ package final class SuiteRunner: Sendable {
         return again
     }
 
+    /// Plays one after the other; what the machine held up even so is played a second time.
     private func play(
         _ queue: [Int],
         aloneOn open: any OpenStage,
@@ -243,9 +245,12 @@ package final class SuiteRunner: Sendable {
     ) async {
         for index in queue {
             let plan = tally.plans[index]
-            if case .earned(let result) = await outcome(of: plan, index, on: open, isAlone: true) {
-                tally.finish(index, result)
+            var outcome = await outcome(of: plan, index, on: open, isAlone: true)
+            if case .earned(let result) = outcome, result.isHeldUp {
+                let second = await self.outcome(of: plan, index, on: open, isAlone: true)
+                if case .earned = second { outcome = second }
             }
+            if case .earned(let result) = outcome { tally.finish(index, result) }
         }
     }
 
@@ -260,6 +265,13 @@ package final class SuiteRunner: Sendable {
         let result = await open.result(of: plan, number: number, isAlone: isAlone)
         if Task.isCancelled { return .cutShort }
         return result.map { .earned($0) } ?? .again
+    }
+}
+
+extension CaseResult {
+    /// Whether nothing can be said of the case because Assay itself had too little of the machine.
+    fileprivate var isHeldUp: Bool {
+        verdict == .inconclusive && findings.contains { $0.code == .machineBusy }
     }
 }
 

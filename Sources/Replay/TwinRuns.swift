@@ -42,6 +42,12 @@ final class TwinRuns: Sendable {
         state.withLock { $0.tasks = [:] }
     }
 
+    /// Runs the case's twin anew for whoever asks next: what the machine held up says nothing.
+    func forget(twinOf plan: CasePlan) {
+        guard let twin = plan.twin else { return }
+        state.withLock { $0.tasks[twin] = nil }
+    }
+
     /// Two runs of the case's twin; none when it has no twin.
     func records(of plan: CasePlan) async -> [RunRecord] {
         guard let twin = plan.twin else { return [] }
@@ -55,8 +61,14 @@ final class TwinRuns: Sendable {
     }
 
     /// The twins as they look once they have had as much time as a case has.
-    func matured(of plan: CasePlan) async -> [RunRecord] {
-        guard let twin = plan.twin, let task = state.withLock({ $0.tasks[twin] }) else { return [] }
+    ///
+    /// - Parameters:
+    ///   - plan: The case.
+    ///   - known: Its twins as they looked; the same again where they are forgotten meanwhile.
+    func matured(of plan: CasePlan, known: [RunRecord]) async -> [RunRecord] {
+        guard let twin = plan.twin, let task = state.withLock({ $0.tasks[twin] }) else {
+            return known
+        }
         let runs = await task.joined()
         guard let youngest = runs.map(\.ended).max() else { return [] }
         let age = executor.heartbeat.counted - youngest

@@ -313,7 +313,8 @@ class TestOtherApps(AppTest):
             'async function register(id, source) {\n    var first = new AbortController();\n'
             '    fetch("/api/user/register", {method: "POST", signal: first.signal, body: JSON.stringify({'
             'appUserId: id, deviceId: await installID(), platform: platform(), source: source})})'
-            '.catch(function () {});\n    setTimeout(function () { first.abort(); }, 30);'
+            '.catch(function () {});\n    await new Promise(function (over) { setTimeout(function () { '
+            'first.abort(); over(); }, 30); });'
         ))
         found, result = self.verdicts(page, "app/paywall/gated/flow:login", "app/start/backend-silent")
         self.assertEqual(set(found.values()), {"passed"}, result.stdout)

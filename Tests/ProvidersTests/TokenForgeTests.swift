@@ -7,7 +7,13 @@ struct TokenForgeTests {
     @Test func `a signature that nobody can decode stands behind a perfect token`() throws {
         let now = Instant(milliseconds: 1_700_000_000_000)
         let key = try SigningKey(at: now)
-        let forge = TokenForge(project: "p", key: key, cookieKey: nil, stranger: nil)
+        let forge = TokenForge(
+            project: "p",
+            key: key,
+            cookieKey: nil,
+            stranger: nil,
+            withdrawn: nil
+        )
         func parts(_ signing: TokenSpec.Signing) throws -> [Substring] {
             var spec = TokenSpec()
             spec.signing = signing

@@ -105,6 +105,35 @@ struct SuiteRunnerTests {
         #expect(run.finished == ["a"])
     }
 
+    @Test("whom the machine held up plays again, alone, twice at the most", arguments: [1, 3])
+    func heldUp(jobs: Int) throws {
+        var cases = ["a", "once", "twice", "ever", "failed"].map { PlayedCase.case($0, takes: 5) }
+        for (index, times) in [(1, 1), (2, 2), (3, 9)] { cases[index].heldUpTimes = times }
+        cases[4].findings = [.keyChanged, .machineBusy]
+        cases.append(.case("alone", takes: 5, turn: .alone))
+        cases[5].heldUpTimes = 1
+        let run = PlayedSuite(cases, jobs: jobs)
+        let results = try #require(run.run())
+        #expect(
+            results.map(\.verdict) == [.passed, .passed, .passed, .inconclusive, .failed, .passed]
+        )
+        #expect(results[3].findings.map(\.code) == [.machineBusy])
+        for (id, count) in [("a", 1), ("once", 2), ("twice", 3), ("ever", 3), ("failed", 1)] {
+            #expect(run.stage.began.count { $0 == id } == count, "\(id)")
+        }
+        #expect(run.stage.began.count { $0 == "alone" } == 2)
+        for id in ["once", "twice", "ever"] { #expect(run.stage.beside[id] == [], "\(id)") }
+        #expect(run.finished.sorted() == cases.map(\.id).sorted(), "told once each")
+    }
+
+    @Test func `what a second look at it is cut short in stays a doubt`() throws {
+        var test = PlayedCase.case("a", takes: 10, turn: .alone)
+        test.heldUpTimes = 9
+        let run = PlayedSuite([test])
+        let results = try #require(run.run(cancelledAfter: .milliseconds(15)))
+        #expect(results.map(\.verdict) == [.inconclusive])
+    }
+
     // MARK: Order
 
     @Test func `the seed decides in which order cases play beside others`() throws {
@@ -413,6 +442,8 @@ struct PlayedCase: Sendable {
     var parts: [String]?
     /// How often others disturb it.
     var disturbedTimes = 0
+    /// How often the machine holds it up.
+    var heldUpTimes = 0
     var findings: [FindingCode] = []
     var heedsCancellation = true
     /// It stands for many runs of its own.
@@ -459,6 +490,7 @@ struct PlayedCase: Sendable {
                 test.parts = (0..<count).map { "\(id)-\($0)" }
             case 2: test.disturbedTimes = Int.random(in: 1...2, using: &random)
             case 3: test.findings = [.answerStatus]
+            case 5: test.heldUpTimes = Int.random(in: 1...4, using: &random)
             case 4: test.waits = Int.random(in: 1...20, using: &random)
             default: break
             }
@@ -625,6 +657,10 @@ final class PlayedStage: SuiteStage, OpenStage, @unchecked Sendable {
         ended.append(id)
         turnsTaken[id, default: 0] += 1
         if turnsTaken[id, default: 0] <= test.disturbedTimes { return nil }
+        if turnsTaken[id, default: 0] <= test.heldUpTimes {
+            let busy = Finding(.machineBusy, expected: "", actual: "")
+            return CaseResult(contract: plan.contract, verdict: .inconclusive, findings: [busy])
+        }
         return CaseResult(
             contract: plan.contract,
             verdict: test.findings.isEmpty ? .passed : .failed,

@@ -78,7 +78,8 @@ struct TwinRunsTests {
         let bench = Bench()
         let found = try bench.run { bench in
             let twins = Twins(bench)
-            return await twins.runs.records(of: plan) + (await twins.runs.matured(of: plan))
+            return await twins.runs.records(of: plan)
+                + (await twins.runs.matured(of: plan, known: []))
                 + (await twins.runs.oneMore(of: plan, beside: []))
         }
         #expect(found.isEmpty)
@@ -220,7 +221,7 @@ struct TwinRunsTests {
             let twins = Twins(bench)
             let young = await twins.runs.records(of: Self.plan)
             let start = bench.clock.now
-            let mature = await twins.runs.matured(of: Self.plan)
+            let mature = await twins.runs.matured(of: Self.plan, known: young)
             return (young, mature, bench.clock.now - start)
         }
         #expect(young.map(Self.pushes) == [1, 1])
@@ -234,13 +235,27 @@ struct TwinRunsTests {
         let bench = Bench()
         let time = try bench.run { bench in
             let twins = Twins(bench)
-            _ = await twins.runs.records(of: Self.plan)
+            let young = await twins.runs.records(of: Self.plan)
             await bench.clock.pause(.seconds(5))
             let start = bench.clock.now
-            _ = await twins.runs.matured(of: Self.plan)
+            _ = await twins.runs.matured(of: Self.plan, known: young)
             return bench.clock.now - start
         }
         #expect(time < .milliseconds(20))
+    }
+
+    @Test func `a twin that the machine held up is run anew for the next, and stays with its case`()
+        throws
+    {
+        let (known, mature, next) = try Bench().run { bench in
+            let twins = Twins(bench)
+            let known = await twins.runs.records(of: Self.plan)
+            twins.runs.forget(twinOf: Self.plan)
+            let mature = await twins.runs.matured(of: Self.plan, known: known)
+            return (known, mature, await twins.runs.records(of: Self.plan))
+        }
+        #expect(mature == known)
+        #expect(next.map(\.namespace.name) == ["t-3", "t-4"])
     }
 
     @Test func `one more twin comes beside those that are known`() throws {
@@ -260,12 +275,12 @@ struct TwinRunsTests {
         let bench = Bench()
         let (mature, probes) = try bench.run { bench in
             let twins = Twins(bench)
-            _ = await twins.runs.records(of: Self.plan)
+            let young = await twins.runs.records(of: Self.plan)
             await bench.clock.pause(.seconds(5))
             try? await bench.executor.backend.restart(.kill)
             bench.backend.forget()
             let before = bench.backend.arrivals.count
-            let mature = await twins.runs.matured(of: Self.plan)
+            let mature = await twins.runs.matured(of: Self.plan, known: young)
             return (mature, bench.backend.arrivals.count - before)
         }
         #expect(probes == 0, "nobody looked at people whom it has forgotten")

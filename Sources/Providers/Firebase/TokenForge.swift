@@ -19,7 +19,7 @@ package struct TokenForge: Sendable {
         key: SigningKey?,
         cookieKey: SigningKey?,
         stranger: SigningKey?,
-        withdrawn: SigningKey? = nil
+        withdrawn: SigningKey?
     ) {
         self.project = project
         self.key = key
@@ -43,7 +43,7 @@ package struct TokenForge: Sendable {
         case .genuine, .idTokenKey: return WebToken.text(claims, key: key)
         case .none: return WebToken.text(claims, key: nil)
         case .unknownKey: return WebToken.text(claims, key: stranger)
-        case .withdrawnKey: return WebToken.text(claims, key: withdrawn ?? stranger)
+        case .withdrawnKey: return WebToken.text(claims, key: withdrawn)
         case .borrowedKeyID:
             guard let key, let stranger else { return WebToken.text(claims, key: nil) }
             let header: JSONObject = ["alg": "RS256", "kid": .string(key.keyID), "typ": "JWT"]

@@ -395,26 +395,16 @@ extension Defect {
             breaks: "A-03",
             "A-04"
         ) {
-            let retired = NIOLockedValueBox<Set<String>>([])
-            $0.beforeUpsert { store, db, registration, id in
-                guard let device = try store.user(db, known: id)?.deviceID,
-                    device != registration.deviceId
-                else { return }
-                retired.withLockedValue { _ = $0.insert(id) }
+            $0.retire { known, registration in
+                known?.deviceID.map { $0 != registration.deviceId } ?? false
             }
-            $0.drop { event in retired.withLockedValue { $0.contains(event.appUserID ?? "") } }
         },
         Defect(
             "password-reset-retires",
             "events for whoever has a new password go nowhere",
             breaks: "A-12"
         ) {
-            let retired = NIOLockedValueBox<Set<String>>([])
-            $0.beforeUpsert { _, _, registration, id in
-                guard registration.source == "forgot-password" else { return }
-                retired.withLockedValue { _ = $0.insert(id) }
-            }
-            $0.drop { event in retired.withLockedValue { $0.contains(event.appUserID ?? "") } }
+            $0.retire { _, registration in registration.source == "forgot-password" }
         },
         Defect(
             "deletion-takes-what-moved",
@@ -443,6 +433,13 @@ extension Defect {
                 isClosed.withLockedValue { $0 = true }
             }
             $0.drop { _ in isClosed.withLockedValue { $0 } }
+        },
+        Defect(
+            "second-device-relabels",
+            "another phone says what the first one runs on",
+            breaks: "S-24"
+        ) {
+            $0.changeUpdate { $0.platform = $1.platform ?? $0.platform }
         },
     ]
 }

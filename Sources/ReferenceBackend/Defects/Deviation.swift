@@ -2,6 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import HTTPTypes
 internal import Hummingbird
+internal import NIOConcurrencyHelpers
 
 /// A refusal of what should have passed, answered with a status of its own.
 struct Strictness: Error {
@@ -101,6 +102,16 @@ extension Policies {
             try work(store, db, body, id)
             return try correct(store, db, body, id)
         }
+    }
+
+    /// Events for an id go nowhere once such a registration of it came, of somebody known or not.
+    mutating func retire(_ applies: @escaping @Sendable (User?, Registration) -> Bool) {
+        let retired = NIOLockedValueBox<Set<String>>([])
+        beforeUpsert { store, db, registration, id in
+            guard applies(try store.user(db, known: id), registration) else { return }
+            retired.withLockedValue { _ = $0.insert(id) }
+        }
+        drop { event in retired.withLockedValue { $0.contains(event.appUserID ?? "") } }
     }
 
     /// Lets a registration change more of a user than it may.

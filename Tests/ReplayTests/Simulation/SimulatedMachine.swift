@@ -39,6 +39,14 @@ final class SimulatedMachine: @unchecked Sendable {
             stallMax: 9000,
             stalled: [[.assay], [.assay, .backend], [.assay, .backend]]
         )
+        /// The same, so often that no second look finds a quiet moment.
+        static let drowned = Load(
+            jobMax: 800,
+            lateMax: 60_000,
+            stallOneIn: 25,
+            stallMax: 9000,
+            stalled: [[.assay], [.assay, .backend], [.assay, .backend]]
+        )
     }
 
     /// Runs what one process has to do.

@@ -81,7 +81,9 @@ struct SimulationTests {
     @Test func `what a stall decided is told as a busy machine`() {
         var busy = 0
         for seed in Self.seeds(8) {
-            let outcome = SimulatedSuite(seed: seed, load: .starved).run()
+            // What stalls now and then only is played again, and says nothing of the machine.
+            let outcome = SimulatedSuite(seed: seed, load: .drowned).run()
+            #expect(outcome.cases(.failed).isEmpty, "seed \(seed): \(outcome.text)")
             busy += outcome.results?.count { $0.findings.contains { $0.code == .machineBusy } } ?? 0
         }
         #expect(busy > 0, "no schedule starved a verdict, so nothing was tested")

@@ -116,6 +116,11 @@ package struct Delivery: Hashable, Codable, Sendable {
         answersLost + requestsCut + hangUps + (storeFailures ?? 0) + (crash == nil ? 0 : 1)
     }
 
+    /// Whether anything of the body is another than its writer's.
+    package var changesBody: Bool {
+        !edits.isEmpty || paddingKilobytes > 0 || nesting > 0 || shufflesKeys
+    }
+
     /// The users that the event names.
     package var users: [String] {
         switch subject {

@@ -20,6 +20,7 @@ extension Delivery {
     )
     .beside("cut-body-at", ["event"])
     .beside("to", ["event", "body", "raw", "told"])
+    .changingBodies(["set", "remove", "edits", "keys", "padding", "nesting"])
     .exclusive(["answers", "answer"])
     .exclusive(["edits", "set"])
     .exclusive(["edits", "remove"])
@@ -494,4 +495,15 @@ extension StepForm {
         embed: { .deliver($0) },
         extract: { if case .deliver(let delivery) = $0 { delivery } else { nil } }
     )
+}
+
+extension Construct where Owner == Delivery {
+    /// What changes a body needs one: bytes that need not be JSON, and those that break off, have no
+    /// place that could be changed.
+    fileprivate func changingBodies(_ keys: [String]) -> Construct {
+        keys.reduce(self) { construct, key in
+            construct.beside(key, ["event", "purchasely", "body", "told", "repeats"])
+                .exclusive(["cut-body-at", key])
+        }
+    }
 }

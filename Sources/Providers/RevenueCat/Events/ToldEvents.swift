@@ -90,6 +90,11 @@ extension RevenueCatState {
         return purchase
     }
 
+    private static let healing: Set = [
+        "INITIAL_PURCHASE", "RENEWAL", "UNCANCELLATION", "NON_RENEWING_PURCHASE",
+        "TEMPORARY_ENTITLEMENT_GRANT",
+    ]
+
     /// What the type says about the purchase, beside its dates.
     private static func settle(
         _ purchase: inout Purchase,
@@ -98,10 +103,15 @@ extension RevenueCatState {
         after old: Purchase?
     ) {
         let asOf = purchase.asOf
+        // Whoever pays or comes back is healed; everything else leaves the flags as they are
+        // (identity rules, S-13 and effect table C.1).
+        if !Self.healing.contains(type) {
+            purchase.unsubscribed = old?.unsubscribed
+            purchase.billingIssue = old?.billingIssue
+        }
         switch type {
         case "CANCELLATION":
             purchase.unsubscribed = asOf
-            purchase.billingIssue = old?.billingIssue
             purchase.graceEnd = old?.graceEnd
             let reason = event["cancel_reason"]?.string
             if reason == "CUSTOMER_SUPPORT" { purchase.refunded = asOf }
@@ -109,19 +119,14 @@ extension RevenueCatState {
         case "BILLING_ISSUE":
             purchase.billingIssue = asOf
             purchase.graceEnd = instant(event["grace_period_expiration_at_ms"])
-            purchase.unsubscribed = old?.unsubscribed
         case "EXPIRATION":
             purchase.unsubscribed = old?.unsubscribed ?? asOf
-            purchase.billingIssue = old?.billingIssue
             // A refund ends the period, and the end that follows it does not undo the refund.
             if old?.transactionID == purchase.transactionID { purchase.refunded = old?.refunded }
             // Captures show an expiry far ahead here; the subscription is over all the same.
             purchase.expires = min(purchase.expires ?? asOf, asOf)
-        case "SUBSCRIPTION_EXTENDED":
-            // Nothing was paid: who had cancelled has cancelled (identity rules, effect table C.1).
-            purchase.unsubscribed = old?.unsubscribed
-            purchase.billingIssue = old?.billingIssue
         case "SUBSCRIPTION_PAUSED":
+            purchase.graceEnd = old?.graceEnd
             purchase.resume = instant(event["auto_resume_at_ms"])
         // The others say all in their dates.
         default: break
