@@ -224,6 +224,9 @@ struct GrammarGenerator {
         case "delivery": settleDelivery(&entries)
         case "event": settleEvent(&entries)
         case "restart", "step-restart": settleRestart(&entries)
+        case "call":
+            let route = entries.first { $0.key == "route" }?.value.scalar
+            if route != "protected" { entries.removeAll { $0.key == "token" } }
         case "edit":
             if has("set", entries) { set("to", json(depth: 1), in: &entries) }
         case "app":

@@ -261,6 +261,30 @@ struct RevenueCatStateTests {
         #expect(subscription()?["expires_date"]?.string == text)
     }
 
+    @Test(
+        "only who pays or comes back is healed",
+        arguments: [
+            ("INITIAL_PURCHASE", true), ("RENEWAL", true), ("UNCANCELLATION", true),
+            ("TEMPORARY_ENTITLEMENT_GRANT", true), ("SUBSCRIPTION_EXTENDED", false),
+            ("SUBSCRIPTION_PAUSED", false), ("REFUND_REVERSED", false), ("EXPIRATION", false),
+            ("CANCELLATION", false), ("BILLING_ISSUE", false),
+        ]
+    )
+    func healing(type: String, heals: Bool) {
+        var state = RevenueCatState(key: nil)
+        let month = Duration.seconds(86_400 * 30)
+        state.apply(event("INITIAL_PURCHASE") { $0.expires = month })
+        state.apply(event("CANCELLATION", at: .seconds(60)) { $0.expires = month })
+        state.apply(event("BILLING_ISSUE", at: .seconds(120)) { $0.expires = month })
+        state.apply(event(type, at: .seconds(180)) { $0.expires = month })
+        let subscription = read(&state, namespace.id(of: "ada"))?["subscriptions"]?[
+            "premium_monthly"
+        ]
+        for flag in ["unsubscribe_detected_at", "billing_issues_detected_at"] {
+            #expect((subscription?[flag] == .null) == heals, "\(flag)")
+        }
+    }
+
     @Test func `a transfer moves purchases and leaves nothing behind`() {
         var state = RevenueCatState(key: nil)
         state.apply(event("INITIAL_PURCHASE"))

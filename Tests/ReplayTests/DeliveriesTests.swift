@@ -18,6 +18,16 @@ struct DeliveriesTests {
         return delivery
     }
 
+    private static func again(
+        _ name: String,
+        _ first: String,
+        _ change: (inout Delivery) -> Void
+    ) -> Delivery {
+        var delivery = Delivery(name: name, subject: .repeats(first))
+        change(&delivery)
+        return delivery
+    }
+
     private static func ladder(_ change: (inout Delivery) -> Void = { _ in }) -> Delivery {
         purchase { delivery in
             delivery.isAlongLadder = true
@@ -106,6 +116,45 @@ struct DeliveriesTests {
         #expect(made.attempts("aAgain").map(\.request.body) == made.attempts().map(\.request.body))
         #expect(made.attempts("aAgain").map(\.purpose) == [.delivery(name: "aAgain", attempt: 1)])
         #expect(made.play.bodies["aAgain"] == nil, "a repeat of a repeat names the first")
+    }
+
+    @Test func `a repeat is changed where its contract says so, and stays the same beside`() throws
+    {
+        let deeper = Self.again("deeper", "a") { $0.nesting = 3 }
+        let longer = Self.again("longer", "a") { $0.paddingKilobytes = 40 }
+        let made = try Self.make([Self.purchase(), deeper, longer])
+        func event(_ name: String) throws -> JSONObject {
+            let body = try #require(made.attempts(name).first).request.body
+            return try #require(try JSONValue(parsing: body)["event"]?.object)
+        }
+        let first = try event("a")
+        var changed = try event("deeper")
+        #expect(changed["assay_nesting"] == [[[.null]]])
+        changed["assay_nesting"] = nil
+        #expect(changed == first)
+        #expect(try #require(made.attempts("longer").first).request.body.count > 40 * 1024)
+        #expect(try event("longer")["id"] == first["id"])
+        #expect(made.play.trouble == nil)
+    }
+
+    @Test func `a body that is no JSON cannot be changed, and that is no pass`() throws {
+        let raw = Delivery(name: "raw", subject: .raw(.text("{")))
+        let again = Self.again("again", "raw") { $0.paddingKilobytes = 1 }
+        let made = try Self.make([raw, again])
+        guard case .disturbanceMissed(let text) = made.play.trouble else {
+            Issue.record("\(String(describing: made.play.trouble))")
+            return
+        }
+        #expect(text.contains("'again'"))
+    }
+
+    @Test func `as deep as any contract may ask`() throws {
+        let deep = 100_000
+        let made = try Self.make([Self.purchase { $0.nesting = deep }])
+        let body = try #require(made.attempts().first).request.body
+        #expect(body.count { $0 == UInt8(ascii: "[") } >= deep)
+        #expect(body.count { $0 == UInt8(ascii: "[") } == body.count { $0 == UInt8(ascii: "]") })
+        #expect(made.play.trouble == nil)
     }
 
     @Test func `a delivery that is made twice counts on`() throws {

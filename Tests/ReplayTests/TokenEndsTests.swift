@@ -94,4 +94,35 @@ struct TokenEndsTests {
         }
         #expect(record.answer(to: "over") == nil)
     }
+
+    @Test("a key is withdrawn by two rotations, and not by wishing", arguments: [0, 1, 2])
+    func withdrawn(rotations: Int) throws {
+        let (bench, shown) = Self.bench(skew: 0, remembers: false)
+        var call = Call(name: "withdrawn", route: .protected)
+        var token = TokenSpec()
+        token.signing = .withdrawnKey
+        (call.user, call.token) = ("ada", token)
+        let steps = [Step](repeating: .rotateKeys, count: rotations) + [.call([call])]
+        let record = try bench.beating { bench in
+            bench.world.edit("") { services, _ in services.firebase.settings.tokens = .rs256 }
+            bench.executor.prepareKeys()
+            return await bench.executor.run(
+                RunPlan(steps: steps, users: ["ada"], observes: false),
+                in: "n-1",
+                sight: Bench.sight,
+                within: Bench.within,
+                verdict: { _ in .settled }
+            )
+        }
+        if rotations == 2 {
+            #expect(record.trouble == nil)
+            #expect(shown.withLock { $0.count } == 1)
+        } else {
+            guard case .disturbanceMissed(let text) = record.trouble else {
+                Issue.record("\(String(describing: record.trouble))")
+                return
+            }
+            #expect(text.contains("rotate-keys"))
+        }
+    }
 }

@@ -31,8 +31,8 @@ package struct Defect: Sendable {
 extension Defect: Hashable, CaseIterable {
     /// In the order in which several at once deviate: the later one sees what the earlier one did.
     package static let allCases =
-        authenticity + delivery + tolerance + identity + entitlement + notification + accounts
-        + tokens + purchasely
+        authenticity + delivery + tolerance + identity + entitlement + reconciling + notification
+        + accounts + tokens + purchasely
 
     package init?(rawValue: String) {
         guard let known = Self.allCases.first(where: { $0.rawValue == rawValue }) else {

@@ -49,6 +49,16 @@ extension Call {
             fallback: "it does not"
         )
     }
+    .checking { call, keys, reader in
+        guard call.token != nil, call.route != .protected else { return }
+        reader.fail(
+            .conflict(
+                "only a call of the route 'protected' carries a token",
+                remedy: "Remove 'token', or write 'route: protected'."
+            ),
+            at: keys.location(of: "token")
+        )
+    }
 
     /// A name that no call and no request has yet.
     package static let newName = Syntax<String>(
