@@ -64,7 +64,8 @@ final class TwinRuns: Sendable {
     ///
     /// - Parameters:
     ///   - plan: The case.
-    ///   - known: Its twins as they looked; the same again where they are forgotten meanwhile.
+    ///   - known: Its twins as they looked.
+    /// - Returns: The twins; as they were known where they are forgotten meanwhile.
     func matured(of plan: CasePlan, known: [RunRecord]) async -> [RunRecord] {
         guard let twin = plan.twin, let task = state.withLock({ $0.tasks[twin] }) else {
             return known
