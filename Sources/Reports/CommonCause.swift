@@ -15,7 +15,8 @@ struct CommonCause: Hashable {
         code = result.findings.first?.code
         switch (result.verdict, code) {
         case (.notRun, _): text = result.note ?? ""
-        case (.inconclusive, .backendGone): text = ""
+        // Whatever each of them waited for.
+        case (.inconclusive, .backendGone), (.inconclusive, .machineBusy): text = ""
         case (.inconclusive, .some), (.failed, .answerStatus), (.failed, .noAnswer):
             // Other findings of the case are its own.
             guard result.findings.count == 1, let first = result.findings.first else { return nil }

@@ -143,6 +143,22 @@ struct TerminalReportTests {
         )
     }
 
+    @Test func `a busy machine is told once, whatever was waited for`() {
+        let busy = (0..<3).map { index in
+            ReportStory.result(.inconclusive, "a/b/c\(index)") {
+                $0.findings = [Finding(.machineBusy, expected: "e\(index)", actual: "a\(index)")]
+            }
+        }
+        let other = ReportStory.result(.inconclusive, "d") {
+            $0.findings = [Finding(.patienceOver, expected: "e0", actual: "a0")]
+        }
+        let blocks = terminal.blocks(ReportStory.report(busy + [other]))
+        #expect(blocks.count == 2)
+        #expect(
+            blocks[0].hasSuffix("  likewise  2 more cases for the same cause: a/b/c1, a/b/c2\n\n")
+        )
+    }
+
     @Test func `of many others the first are named and the rest counted`() {
         let cases = (0..<20).map { index in
             ReportStory.result(.notRun, "a/\(index)") { $0.note = "no login" }

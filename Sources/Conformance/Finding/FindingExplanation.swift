@@ -388,7 +388,8 @@ extension FindingCode {
             )
         case .machineBusy:
             (
-                "Something did not come in time, and Assay itself was held up while it waited.",
+                "Something did not come in time, and Assay itself was held up while it waited, "
+                    + "also when the case was played again alone.",
                 "The machine had more to do than it could: its timers fired late, or the process "
                     + "stood for a while, and the backend may have stood as well.",
                 "Run again on a machine with less to do, or with fewer --jobs."

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What RevenueCat's REST API is asked for, and what becomes of the answer.
+/// What is asked for over REST, and what becomes of the answer.
 extension Defect {
     static let reconciling: [Defect] = [
         Defect(
