@@ -16,6 +16,30 @@ struct InstantTests {
         #expect(Instant(iso8601: text)?.milliseconds == milliseconds)
     }
 
+    /// Dates that others write: whatever is done with them, nothing traps.
+    @Test(
+        "no date is too far away",
+        arguments: [.min, .min + 1, -1_000_000_000_000_001, -1, 0, 1, .max - 1, .max] as [Int64]
+    )
+    func extremes(milliseconds: Int64) {
+        let instant = Instant(milliseconds: milliseconds)
+        #expect(!instant.description.isEmpty)
+        #expect(instant.preciseText.hasSuffix("Z"))
+        for other in [.min, -1, 0, 1, .max] as [Int64] {
+            let gap = (instant - Instant(milliseconds: other)).milliseconds
+            let exact = Double(milliseconds) - Double(other)
+            #expect((gap < 0) == (exact < 0) || exact == 0)
+            #expect(abs(Double(gap) - min(max(exact, -0x1p63), 0x1p63)) < 4096)
+            let duration = Duration.milliseconds(other)
+            #expect(duration.milliseconds == other)
+            #expect((instant + duration).milliseconds == milliseconds.addingSaturated(other))
+            #expect((instant - duration).milliseconds == milliseconds.subtractingSaturated(other))
+        }
+        #expect(Duration.seconds(milliseconds).milliseconds.signum() == milliseconds.signum())
+        #expect(!Duration.milliseconds(milliseconds).contractText.isEmpty)
+        #expect(!Duration.milliseconds(milliseconds).offsetText.isEmpty)
+    }
+
     @Test func `zones, fractions and blanks are understood`() {
         let expected = Instant(milliseconds: 1_564_162_810_250)
         #expect(Instant(iso8601: "2019-07-26T19:40:10.250+02:00") == expected)

@@ -43,6 +43,65 @@ struct DistillerTests {
         return ContractWriter.text(contract, id: contract.id)
     }
 
+    private static let edges: [JSONValue] =
+        [.min, .min + 1, -1, 0, 1, 999_999_999_999, base, 4_102_444_800_000, .max - 1, .max]
+        .map { JSONValue.integer($0) }
+        + [
+            .number(JSONNumber(1e308)), .number(JSONNumber(-1e308)), .number(JSONNumber(1e-300)),
+            "", "-9223372036854775808", "0000-01-01T00:00:00Z", "0000-00-00T00:00:00Z",
+            "9999-12-31T23:59:59.999999999999999999999Z", "2026-09-21T14:13:21+9999",
+            "2026-09-21 14:13:21-", "----------T--:--:--Z", .null, .bool(true), [], [:],
+        ]
+
+    /// What stands in a date, an id or an amount is others' affair: a session is distilled, and its
+    /// contract can be read.
+    @Test("whatever stands in a place is distilled", arguments: edges)
+    func whatever(value: JSONValue) throws {
+        for key in ["created_at", "time", "iat", "exp", "id", "user_id", "price", "amount", "n"] {
+            let sent: JSONValue = [key: value, "app_user_id": "user-17", "list": [[key: value]]]
+            let call = RecordingFileTests.exchange(2, "POST", "/x", body: sent, answer: sent)
+            let event = RecordingFileTests.exchange(
+                3,
+                from: .revenueCat,
+                "POST",
+                "/hooks/rc",
+                body: [
+                    "event": [
+                        "type": "RENEWAL", "id": .string(Self.uuid), "app_user_id": "user-17",
+                        "event_timestamp_ms": value, "expiration_at_ms": value,
+                        "purchased_at_ms": value, "transaction_id": value, "price": value,
+                    ]
+                ],
+                answer: [key: value]
+            )
+            let contracts = distil([self.event(1), call, event])
+            for contract in contracts {
+                let text = ContractWriter.text(contract, id: contract.id)
+                let read = ContractParser.parse(text, path: "golden.yaml", id: contract.id)
+                guard case .success = read else {
+                    Issue.record("\(key) \(value): \(read)\n\(text)")
+                    continue
+                }
+            }
+            #expect(!contracts.isEmpty)
+        }
+    }
+
+    @Test(
+        "a date that means never stays one",
+        arguments: ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"]
+    )
+    func never(date: String) throws {
+        let call = RecordingFileTests.exchange(
+            2,
+            "GET",
+            "/x",
+            body: nil,
+            answer: ["until": .string(date)]
+        )
+        #expect(try text([call]).contains(date))
+    }
+
     @Test func `ids, times and amounts get names, and the rest stays literal`() throws {
         let read = RecordingFileTests.exchange(
             2,

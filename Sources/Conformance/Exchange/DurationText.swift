@@ -1,7 +1,8 @@
 extension Duration {
-    /// Whole milliseconds, rounded towards zero.
+    /// Whole milliseconds, rounded towards zero; beyond the range of `Int64` its edge.
     package var milliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+        components.seconds.multiplyingSaturated(1000)
+            .addingSaturated(components.attoseconds / 1_000_000_000_000_000)
     }
 
     /// Reads what contracts and profiles write: `200ms`, `2s`, `5m`, `1h`, `30d`, with an optional

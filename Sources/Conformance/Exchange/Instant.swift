@@ -1,4 +1,6 @@
 /// A point in time, in milliseconds since 1970 UTC, as the providers count.
+///
+/// What lies beyond the range of `Int64` ends at its edge: others write any number into a date.
 package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
     package var milliseconds: Int64
 
@@ -16,7 +18,7 @@ package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringCon
     }
 
     package var seconds: Int64 {
-        milliseconds >= 0 ? milliseconds / 1000 : -((-milliseconds + 999) / 1000)
+        milliseconds / 1000 - (milliseconds % 1000 < 0 ? 1 : 0)
     }
 
     package static func < (left: Instant, right: Instant) -> Bool {
@@ -24,15 +26,15 @@ package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringCon
     }
 
     package static func + (instant: Instant, duration: Duration) -> Instant {
-        Instant(milliseconds: instant.milliseconds + duration.milliseconds)
+        Instant(milliseconds: instant.milliseconds.addingSaturated(duration.milliseconds))
     }
 
     package static func - (instant: Instant, duration: Duration) -> Instant {
-        Instant(milliseconds: instant.milliseconds - duration.milliseconds)
+        Instant(milliseconds: instant.milliseconds.subtractingSaturated(duration.milliseconds))
     }
 
     package static func - (left: Instant, right: Instant) -> Duration {
-        .milliseconds(left.milliseconds - right.milliseconds)
+        .milliseconds(left.milliseconds.subtractingSaturated(right.milliseconds))
     }
 
     /// ISO 8601 in UTC without a fraction, `2019-07-26T17:40:10Z`, as RevenueCat's REST v1 writes
@@ -48,7 +50,7 @@ package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringCon
 
     /// The same with three digits of a second, `2026-01-02T03:04:05.678Z`.
     package var preciseText: String {
-        let fraction = String(1000 + milliseconds - seconds * 1000).dropFirst()
+        let fraction = String(1000 + (milliseconds % 1000 + 1000) % 1000).dropFirst()
         return description.dropLast() + "." + fraction + "Z"
     }
 

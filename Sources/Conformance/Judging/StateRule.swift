@@ -271,7 +271,7 @@ package struct StateRule: Rule {
         guard field == "expires", let left = Masking.instant(actual),
             let right = Masking.instant(expected)
         else { return false }
-        return abs((left - right).milliseconds) < 1000
+        return (left - right).milliseconds.magnitude < 1000
     }
 
     private static func text(_ value: JSONValue, field: String) -> String {

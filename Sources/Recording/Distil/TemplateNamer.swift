@@ -84,7 +84,7 @@ struct TemplateNamer {
         switch value {
         case .string(let text): return .string(request(text, key))
         case .number(let number):
-            if let moment = Self.milliseconds(value) {
+            if let moment = Self.milliseconds(value), isWithinReach(moment) {
                 moments.insert(moment.milliseconds)
                 return .string(template("now", moment))
             }
@@ -102,7 +102,7 @@ struct TemplateNamer {
         if let template = userTemplate(text) ?? known(text) { return template }
         if key.contains("transaction"), text.utf8.count > 5 { return some("transaction", text) }
         if TemplateValues.isUUID(text) { return some("uuid", text) }
-        if let moment = Self.date(text) {
+        if let moment = Self.date(text), isWithinReach(moment) {
             moments.insert(moment.milliseconds)
             return template("date", moment, isCut: moment.milliseconds % 1000 == 0)
         }
@@ -171,7 +171,7 @@ struct TemplateNamer {
         switch value {
         case .string(let text): return .string(answer(text))
         case .number(let number):
-            if let moment = Self.milliseconds(value) {
+            if let moment = Self.milliseconds(value), isWithinReach(moment) {
                 return .string(
                     moments.contains(moment.milliseconds) && isExpressible(moment)
                         ? template("now", moment) : "{{any.timestamp}}"
@@ -196,7 +196,7 @@ struct TemplateNamer {
         if let template = userTemplate(text) ?? eventTemplate(text) ?? known(text) {
             return template
         }
-        if let moment = Self.date(text) {
+        if let moment = Self.date(text), isWithinReach(moment) {
             // Texts are often cut to whole seconds; one that was cut and lies within the session may
             // as well be the backend's clock, which no name can stand for.
             let known = moments.filter { $0 / 1000 == moment.milliseconds / 1000 }.sorted()
@@ -210,7 +210,7 @@ struct TemplateNamer {
         if TemplateValues.isUUID(text) {
             return reused.contains(text) ? some("uuid", text) : "{{any.uuid}}"
         }
-        if Placeholder.all(in: text).isEmpty, Self.isRandom(text) {
+        if Placeholder.all(in: text).isEmpty, Self.date(text) == nil, Self.isRandom(text) {
             return reused.contains(text) ? some("token", text) : "{{any.text}}"
         }
         return self.text(text)
@@ -218,22 +218,31 @@ struct TemplateNamer {
 
     // MARK: Times
 
+    /// Whether a name can stand for it: what lies thirty years away means never, or always, and says
+    /// so however late the golden is replayed.
+    private func isWithinReach(_ moment: Instant) -> Bool {
+        (moment - base).milliseconds.magnitude < 1_000_000_000_000 - 1000
+    }
+
     /// Whether the offset from the base can be written to the millisecond.
     private func isExpressible(_ moment: Instant) -> Bool {
         let offset = (moment - base).milliseconds
-        return abs(offset) < 1_000_000_000 || offset % 1000 == 0
+        return offset.magnitude < 1_000_000_000 || offset % 1000 == 0
     }
 
     /// The offset from the base, in whole seconds where the text was cut to them and where
     /// milliseconds would be too many digits.
     private func template(_ word: String, _ moment: Instant, isCut: Bool = false) -> String {
-        var offset = moment - base
-        if isCut || !isExpressible(moment) {
-            offset = .milliseconds(
-                (offset.milliseconds + (offset.milliseconds < 0 ? -500 : 500)) / 1000 * 1000
-            )
-        }
+        let offset = self.offset(of: moment, isCut: isCut || !isExpressible(moment))
         return offset == .zero ? "{{\(word)}}" : "{{\(word)\(offset.contractText)}}"
+    }
+
+    /// The offset from the base, cut to whole seconds or as it is.
+    private func offset(of moment: Instant, isCut: Bool) -> Duration {
+        let offset = moment - base
+        guard isCut else { return offset }
+        let half: Int64 = offset < .zero ? -500 : 500
+        return .milliseconds(offset.milliseconds.addingSaturated(half) / 1000 * 1000)
     }
 
     /// A number of milliseconds between 2001 and 2100.
@@ -245,9 +254,10 @@ struct TemplateNamer {
 
     /// A number of seconds not far from the session, under a name that means a time.
     private static func isEpochSeconds(_ value: JSONValue, _ key: String, _ base: Instant) -> Bool {
-        guard let number = value.int64, abs(number - base.seconds) < 10 * 366 * 86_400 else {
-            return false
-        }
+        let tenYears: Int64 = 10 * 366 * 86_400
+        guard let number = value.int64,
+            number.subtractingSaturated(base.seconds).magnitude < tenYears
+        else { return false }
         return key.hasSuffix("at") || key.contains("time") || ["iat", "exp", "date"].contains(key)
     }
 
