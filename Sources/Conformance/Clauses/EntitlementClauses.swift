@@ -88,6 +88,7 @@ extension Clause {
             faults: [
                 "the new product is in effect at once",
                 "the pending product is kept for ever after the renewal",
+                "only the new product ends the waiting, and a change that is dropped stays pending",
                 "a null 'new_product_id' erases the product",
             ],
             build:
@@ -121,6 +122,7 @@ extension Clause {
                 "the purchase overwrites the subscription's row",
                 "null is read as 1970, or as 'over'",
                 "a consumable unlocks the subscription",
+                "one-time means once: what was over is not given again",
             ],
             build:
                 "Store one-time purchases in rows of their own; null means that it does not end.",

@@ -178,6 +178,23 @@ extension Defect {
             }
         },
         Defect(
+            "change-waits-for-its-product",
+            "a renewal of the old product leaves the change pending",
+            breaks: "S-14"
+        ) {
+            let correct = $0.entitlement.begin
+            $0.entitlement.begin = { subscription, event in
+                let pending = subscription.pendingProductID
+                correct(&subscription, event)
+                if event.type == "RENEWAL", pending != event.productID {
+                    subscription.pendingProductID = pending
+                }
+            }
+        },
+        Defect("one-time-means-once", "what is known is not bought again", breaks: "S-16") {
+            $0.ignoreBeginning("NON_RENEWING_PURCHASE")
+        },
+        Defect(
             "product-change-at-once",
             "PRODUCT_CHANGE changes the product at once",
             breaks: "S-14"
