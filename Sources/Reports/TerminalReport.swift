@@ -20,13 +20,32 @@ package struct TerminalReport: Sendable {
         guard report.obstacles.isEmpty else { return [] }
         let results = report.withoutSecrets.cases.filter { !clean($0).isEmpty }
         let byCause = Dictionary(grouping: results) { CommonCause($0) }
+        let leading = LeadingCases(Self.toldAlone(results))
         return results.compactMap { result in
             guard let cause = CommonCause(result), let all = byCause[cause], all.count > 1 else {
-                return clean(result) + "\n"
+                let leader = leading[result.contract.caseID]
+                return (leader.map { follower(result, of: $0) } ?? clean(result)) + "\n"
             }
             guard all[0].contract.caseID == result.contract.caseID else { return nil }
             return clean(result) + others(all.dropFirst().map(\.contract.caseID)) + "\n"
         }
+    }
+
+    /// The cases that no common cause stops.
+    private static func toldAlone(_ results: [CaseResult]) -> [CaseResult] {
+        let byCause = Dictionary(grouping: results) { CommonCause($0) }
+        return results.filter { result in
+            CommonCause(result).map { byCause[$0]?.count == 1 } ?? true
+        }
+    }
+
+    /// The short block of a case that fails like another one, which shows it with less.
+    private func follower(_ result: CaseResult, of leader: String) -> String {
+        guard let first = result.findings.first else { return clean(result) }
+        return headline(style.red("FAIL"), result, "\(first.code.rawValue) \(first.rule)")
+            + lines("expected", first.expected, 12) + lines("actual", first.actual, 12)
+            + lines("first", "\(leader), which fails alike with less", 12)
+            + "  replay    \(replay.text(result.replays ?? [result.contract.caseID]))\n"
     }
 
     private static let othersMax = 12
@@ -141,6 +160,8 @@ package struct TerminalReport: Sendable {
             + indented("suite \(report.suite.prefix(19)) · seed \(report.seed)", 9)
     }
 
+    private static let leadersMax = 5
+
     /// The lines at the end: counts, clauses, what was not compared, and the seed.
     package func summary(_ original: RunReport) -> String {
         let report = original.withoutSecrets
@@ -161,6 +182,11 @@ package struct TerminalReport: Sendable {
             "\(style.bold("summary"))  \(report.cases.count) cases in "
             + "\(seconds / 100).\(seconds % 100 < 10 ? "0" : "")\(seconds % 100) s\n"
             + "         \(counts)\n"
+        let leading = LeadingCases(Self.toldAlone(report.cases)).all
+        for (caseID, count) in leading.prefix(Self.leadersMax) {
+            let cases = "\(count) more case\(count == 1 ? "" : "s")"
+            text += indented("first \(caseID): \(cases) that contain it fail alike", 9)
+        }
         let standing = report.standing
         text += "         clauses proven \(standing.count(.proven)) of \(standing.clauses.count)"
         if let grade = standing.grade { text += " · grade \(style.bold(grade.rawValue))" }

@@ -159,6 +159,58 @@ struct TerminalReportTests {
         )
     }
 
+    private static func failed(
+        _ id: String,
+        _ types: [String],
+        _ actual: String = "false",
+        _ change: (inout Delivery) -> Void = { _ in }
+    ) -> CaseResult {
+        ReportStory.result(.failed, id) { result in
+            result.findings = [Finding(.stateValue, expected: "access is true", actual: actual)]
+            result.contract.steps = types.enumerated().map { index, type in
+                let spec = EventSpec(type: type, user: "ada")
+                var delivery = Delivery(name: "d\(index)", subject: .event(spec))
+                if index == 0 { change(&delivery) }
+                return .deliver(delivery)
+            }
+        }
+    }
+
+    @Test func `what fails with less leads, and the others keep their findings`() {
+        let cases = [
+            Self.failed("long", ["INITIAL_PURCHASE", "BILLING_ISSUE", "RENEWAL"]),
+            Self.failed("renewal", ["INITIAL_PURCHASE", "RENEWAL"]),
+            Self.failed("otherwise", ["INITIAL_PURCHASE", "RENEWAL"], "null"),
+            Self.failed("swapped", ["RENEWAL", "INITIAL_PURCHASE"]),
+            Self.failed("twice", ["INITIAL_PURCHASE", "RENEWAL"]) { $0.times = 2 },
+            Self.failed("same", ["INITIAL_PURCHASE", "RENEWAL"]),
+        ]
+        let report = ReportStory.report(cases)
+        let blocks = terminal.blocks(report)
+        #expect(blocks.count == 6)
+        let short = blocks.map { !$0.contains("  cause  ") }
+        #expect(short == [true, false, false, false, true, true])
+        for (block, isShort) in zip(blocks, short) {
+            #expect(block.contains("  expected  access is true\n"))
+            #expect(block.contains("  replay    assay verify --only "))
+            #expect(block.contains("  first     renewal, which fails alike with less") == isShort)
+        }
+        #expect(
+            terminal.summary(report).contains("first renewal: 3 more cases that contain it fail")
+        )
+    }
+
+    @Test func `what is disturbed leads only what is disturbed in the same way`() {
+        let cases = [
+            Self.failed("copies", ["RENEWAL"]) { $0.times = 2 },
+            Self.failed("calm", ["INITIAL_PURCHASE", "RENEWAL"]),
+            Self.failed("more", ["RENEWAL", "EXPIRATION"]) { $0.times = 2 },
+        ]
+        let blocks = terminal.blocks(ReportStory.report(cases))
+        #expect(blocks.map { $0.contains("  first     copies, which") } == [false, false, true])
+        #expect(!terminal.summary(ReportStory.report([])).contains("first "))
+    }
+
     @Test func `of many others the first are named and the rest counted`() {
         let cases = (0..<20).map { index in
             ReportStory.result(.notRun, "a/\(index)") { $0.note = "no login" }

@@ -132,6 +132,18 @@ package struct Delivery: Hashable, Codable, Sendable {
         }
     }
 
+    /// What it tells of, in its sender's word; of bytes that tell nothing, the bytes.
+    package var what: String {
+        switch subject {
+        case .event(let spec), .raw(.truncated(let spec, _)): spec.type
+        case .purchasely(let spec): spec.name
+        case .told(let type): type
+        case .body(let body): body["event"]?["type"]?.string ?? body.text
+        case .raw(.text(let text)): text
+        case .repeats(let name): "again \(name)"
+        }
+    }
+
     /// Whether it moves what somebody has to somebody else.
     package var isTransfer: Bool {
         guard case .event(let spec) = subject else { return false }
