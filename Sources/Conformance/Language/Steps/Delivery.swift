@@ -211,3 +211,14 @@ extension Syntax where Value == String {
         )
     }
 }
+
+extension Construct where Owner == Delivery {
+    /// What changes a body needs one: bytes that need not be JSON, and those that break off, have no
+    /// place that could be changed.
+    func changingBodies(_ keys: [String]) -> Construct {
+        keys.reduce(self) { construct, key in
+            construct.beside(key, ["event", "purchasely", "body", "told", "repeats"])
+                .exclusive(["cut-body-at", key])
+        }
+    }
+}

@@ -496,14 +496,3 @@ extension StepForm {
         extract: { if case .deliver(let delivery) = $0 { delivery } else { nil } }
     )
 }
-
-extension Construct where Owner == Delivery {
-    /// What changes a body needs one: bytes that need not be JSON, and those that break off, have no
-    /// place that could be changed.
-    fileprivate func changingBodies(_ keys: [String]) -> Construct {
-        keys.reduce(self) { construct, key in
-            construct.beside(key, ["event", "purchasely", "body", "told", "repeats"])
-                .exclusive(["cut-body-at", key])
-        }
-    }
-}
