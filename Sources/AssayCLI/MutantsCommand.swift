@@ -314,7 +314,8 @@ struct MutantsCommand: AsyncParsableCommand {
             if case .accounts(let defect) = mutant { appDefects = [defect] }
             var profile = ReferenceProfile.make(
                 defects: defects.map(\.rawValue),
-                style: defects.first?.style ?? .body
+                style: defects.first?.style ?? .body,
+                setsClock: contracts.contains { $0.allNeeds.contains(.clock) }
             )
             // The reference backend tries again within a second, and what never comes must be
             // waited for in every failing case.

@@ -4,7 +4,16 @@ internal import ReferenceBackend
 
 /// The profile of the reference backend, started from this very binary.
 enum ReferenceProfile {
-    static func make(defects: [String], style: ReferenceBackend.Style = .body) -> Profile {
+    /// - Parameters:
+    ///   - defects: How the backend deviates.
+    ///   - style: Where its state comes from.
+    ///   - setsClock: Whether its clock is set: what takes time is played one after the other then.
+    /// - Returns: What `assay.yaml` would say of it.
+    static func make(
+        defects: [String],
+        style: ReferenceBackend.Style = .body,
+        setsClock: Bool = false
+    ) -> Profile {
         var profile = Profile()
         let flags =
             defects.map { " --defect \($0)" }.joined()
@@ -41,6 +50,11 @@ enum ReferenceProfile {
             breaking: .request(Profile.Endpoint(method: "POST", path: "/test/fault")),
             healing: .request(Profile.Endpoint(method: "DELETE", path: "/test/fault"))
         )
+        if setsClock {
+            profile.clock = .request(
+                Profile.Endpoint(method: "POST", path: "/test/clock", body: ["ahead": "{{ahead}}"])
+            )
+        }
         switch style {
         // What comes from the event's own fields is neither read from REST nor compared with it.
         case .body: profile.unsupported.formUnion([.subscriberReads, .reconcile])

@@ -45,7 +45,7 @@ struct Authenticity: Sendable {
     ///
     /// The time is a stranger's: it may be so far away that the distance is no number.
     static func isYoung(_ seconds: Int64, ageMax: Int64) -> Bool {
-        let (age, isBeyond) = (Store.now() / 1000).subtractingReportingOverflow(seconds)
+        let (age, isBeyond) = (WallClock.now() / 1000).subtractingReportingOverflow(seconds)
         return !isBeyond && age.magnitude <= ageMax.magnitude
     }
 

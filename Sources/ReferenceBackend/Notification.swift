@@ -50,7 +50,7 @@ enum Notification {
             sql: "SELECT * FROM subscriptions WHERE userID = ? AND isSandbox = 0",
             arguments: [user.id]
         )
-        let hasAccess = all.contains { store.policies.entitlement.givesAccess($0, Store.now()) }
+        let hasAccess = all.contains { store.policies.entitlement.givesAccess($0, WallClock.now()) }
         return hasAccess == isCancelled
     }
 

@@ -74,7 +74,7 @@ final class Outbox: Sendable {
             key: policy.key(eventID),
             recipient: recipient,
             text: text,
-            dueAt: Store.now()
+            dueAt: WallClock.now()
         )
         try policy.keep(db, draft)
     }
@@ -132,7 +132,7 @@ final class Outbox: Sendable {
         // The list may be older than the end of an earlier attempt: look again, now that it is ours.
         guard await isWaiting(message.id) else { return }
         var message = message
-        var wait = dueAt - Store.now()
+        var wait = dueAt - WallClock.now()
         while !Task.isCancelled {
             if wait > 0 { try? await Task.sleep(for: .milliseconds(wait)) }
             let result = await policy.attempt(self, message, .seconds(2))
@@ -187,7 +187,7 @@ final class Outbox: Sendable {
         try? await store.pool.write { db in
             try db.execute(
                 sql: "UPDATE outbox SET attemptCount = ?, dueAt = ? WHERE id = ?",
-                arguments: [message.attemptCount, Store.now() + wait, message.id]
+                arguments: [message.attemptCount, WallClock.now() + wait, message.id]
             )
         }
     }

@@ -18,6 +18,7 @@ struct ProbeRoutes: Sendable {
         router.post("test/accounts") { request, _ in try await createAccount(request) }
         router.post("test/fault") { _, _ in try await fail(true) }
         router.delete("test/fault") { _, _ in try await fail(false) }
+        router.post("test/clock") { request, _ in try await setClock(request) }
         let view = store.policies.probes.view
         router.get("test/users/:id") { _, context in
             let id = JSON.pathID(context)
@@ -60,6 +61,18 @@ struct ProbeRoutes: Sendable {
         return JSON.response(.ok, ["failing": isBroken])
     }
 
+    private func setClock(_ request: Request) async throws -> Response {
+        struct Body: Decodable {
+            /// Seconds before the machine's clock.
+            var ahead: Double
+        }
+        guard let body: Body = try await JSON.decode(request) else {
+            return JSON.response(.badRequest, ["error": "invalid_clock"])
+        }
+        WallClock.set(ahead: body.ahead)
+        return JSON.response(.ok, ["now": WallClock.now()])
+    }
+
     private func createAccount(_ request: Request) async throws -> Response {
         struct Body: Decodable {
             var accountId: String
@@ -98,7 +111,7 @@ struct ProbeRoutes: Sendable {
     /// The best production subscription, one that gives access before one that ended last; what
     /// Purchasely granted counts as well.
     private func subscription(of id: String) async throws -> Response {
-        let now = Store.now()
+        let now = WallClock.now()
         let found = try await store.pool.read { db -> ([Subscription], [Grant])? in
             guard let userID = try store.user(db, known: id)?.id else { return nil }
             let subscriptions = try Subscription.fetchAll(

@@ -129,7 +129,7 @@ struct PurchaselyWebhook: Sendable {
         try db.execute(
             sql: "INSERT INTO events (id, type, receivedAt) VALUES (?, ?, ?) "
                 + "ON CONFLICT DO NOTHING",
-            arguments: ["purchasely/" + event.id, event.name, Store.now()]
+            arguments: ["purchasely/" + event.id, event.name, WallClock.now()]
         )
         return db.changesCount > 0
     }

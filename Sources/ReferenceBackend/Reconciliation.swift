@@ -73,7 +73,7 @@ struct Reconciliation: Sendable {
                     userID: userID,
                     productID: item.productID,
                     isSandbox: item.isSandbox,
-                    asOf: event?.timestamp ?? Store.now()
+                    asOf: event?.timestamp ?? WallClock.now()
                 )
             subscription.store = item.store
             subscription.expiresAt = item.expiresAt

@@ -70,7 +70,7 @@ struct Registration: Decodable, Sendable {
         if user.deviceID == registration.deviceId {
             user.platform = registration.platform ?? user.platform
         }
-        user.lastSeenAt = max(user.lastSeenAt, Store.now())
+        user.lastSeenAt = max(user.lastSeenAt, WallClock.now())
     }
 
     /// It goes to the first registration alone: a second device proves nothing by asking (S-24).

@@ -114,8 +114,6 @@ struct User: Codable, FetchableRecord, MutablePersistableRecord, Sendable {
 }
 
 extension Store {
-    static func now() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
-
     func user(_ db: Database, known id: String) throws -> User? {
         try User.fetchOne(
             db,
@@ -135,7 +133,7 @@ extension Store {
     func isValid(_ id: String) -> Bool { policies.identity.isValid(id) }
 
     func insert(_ db: Database, _ appUserID: String, source: String) throws -> User {
-        let now = Self.now()
+        let now = WallClock.now()
         var user = User(appUserID: appUserID, source: source, createdAt: now, lastSeenAt: now)
         try user.insert(db)
         if let id = user.id { try link(db, appUserID, to: id) }

@@ -138,7 +138,7 @@ struct TokenVerifier: Sendable {
 
     /// Whom the claims name; nil when one of them is not as it has to be.
     private func subject(of claims: Claims) -> String? {
-        let now = Date().timeIntervalSince1970
+        let now = WallClock.date.timeIntervalSince1970
         guard policy.isAudience(claims, project), policy.isIssuer(claims, project),
             !policy.hasExpired(claims, now), !policy.isOfTheFuture(claims, now)
         else { return nil }
@@ -191,7 +191,7 @@ struct TokenVerifier: Sendable {
     private struct Unavailable: Error {}
 
     private func key(_ id: String) async -> Swift.Result<_RSA.Signing.PublicKey?, Unavailable> {
-        let now = Date()
+        let now = WallClock.date
         let known = cache.withLockedValue { $0 }
         if now < known.validUntil, let key = known.keys[id] { return .success(key) }
         guard policy.mayRefetch(now, known) else { return .success(nil) }

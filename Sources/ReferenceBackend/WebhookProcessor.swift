@@ -34,7 +34,7 @@ struct WebhookProcessor: Sendable {
             try db.execute(
                 sql: "INSERT INTO events (id, type, receivedAt) VALUES (?, ?, ?) "
                     + "ON CONFLICT DO NOTHING",
-                arguments: [key, event.type, Store.now()]
+                arguments: [key, event.type, WallClock.now()]
             )
             return db.changesCount > 0
         }

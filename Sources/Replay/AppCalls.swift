@@ -120,7 +120,7 @@ extension Play {
         [
             "id": namespace.id(of: user),
             "device": namespace.installID(of: user), "platform": "ios", "source": "new",
-            "timestamp": world.now.description,
+            "timestamp": run.backendNow.description,
         ]
     }
 
@@ -176,7 +176,7 @@ extension Play {
     /// What a signed-in app of that user holds, when Firebase knows the user.
     private func token(of user: String) -> String? {
         seed(user)
-        return run.forge.text(TokenSpec(), user: namespace.id(of: user), at: world.now)
+        return run.forge.text(TokenSpec(), user: namespace.id(of: user), at: run.backendNow)
     }
 
     /// Sends a request that the contract writes out, and learns from its answer what later ones say.
@@ -265,7 +265,7 @@ extension Play {
             end = soon
         }
         values.namespace = namespace
-        values.clock = world.now
+        values.clock = run.backendNow
         for (name, value) in spec.claims.sorted(by: { $0.key < $1.key }) {
             spec.claims[name] = .some(value.map { values.fill($0) })
         }
@@ -279,7 +279,7 @@ extension Play {
                     "no key has been withdrawn; 'firebase: rotate-keys' twice does it"
                 )
         }
-        guard let token = forge.text(spec, user: user, at: world.now) else { return [] }
+        guard let token = forge.text(spec, user: user, at: run.backendNow) else { return [] }
         if let end { shownTokens[call.name] = (token, end) }
         return [HTTPMessage.Field("Authorization", "Bearer " + token)]
     }

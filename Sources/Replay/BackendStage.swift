@@ -40,7 +40,8 @@ package struct BackendStage: SuiteStage {
         return CalibratedStage(
             cases: CaseRunner(executor: executor, options: options, sight: sight, report: report),
             calibration: calibration,
-            obstacles: obstacles
+            obstacles: obstacles,
+            clockProof: ClockProof(executor: executor, name: options.nonce + "-t", sight: sight)
         )
     }
 
@@ -65,11 +66,17 @@ struct CalibratedStage: OpenStage {
     let cases: CaseRunner
     let calibration: Calibration
     let obstacles: [String]
+    let clockProof: ClockProof
 
     private var executor: RunExecutor { cases.executor }
 
     /// One case for each crash point of one that asks for crash points.
     func expanded(_ plan: CasePlan) async -> [CasePlan] {
+        let plans = await pointed(plan)
+        return executor.profile.clock == nil ? plans : plans.map(\.settingClock)
+    }
+
+    private func pointed(_ plan: CasePlan) async -> [CasePlan] {
         guard case .crashPoints(let faults) = plan.contract.search, !Task.isCancelled,
             let golden = await cases.twins(plan).first,
             // A golden run that failed knows only some of the calls; the case says so itself.
@@ -89,12 +96,19 @@ struct CalibratedStage: OpenStage {
             if plan.subject.wearsOut { return .last }
             let starvesOthers = isSerialised && plan.subject.hasHeldCopies
             let isAlone = plan.subject.needsSolitude || plan.subject.isBurst || starvesOthers
+            if plan.subject.clock != nil { return .ahead }
             return isAlone ? .alone : .together
         }
     }
 
     func result(of plan: CasePlan, number: Int, isAlone: Bool) async -> CaseResult? {
         guard isAlone else { return await cases.runShared(plan) }
+        if plan.subject.clock != nil, let doubt = await clockProof.doubt() {
+            guard plan.contract.allNeeds.contains(.clock) else {
+                return await cases.runAlone(plan.setting(clock: nil))
+            }
+            return CaseRunner.inconclusive(plan, clockProof.finding(doubt, of: plan.contract))
+        }
         let result = await cases.runAlone(plan)
         // Whoever lived before everybody was acted upon is nobody's twin any more.
         if plan.subject.touchesEverybody { cases.forgetTwins() }

@@ -7,6 +7,7 @@ internal import Providers
 extension Play {
     mutating func deliver(_ delivery: Delivery) async {
         now = now + delivery.delay
+        if await keepClock() == false { return }
         let body = body(of: delivery)
         if delivery.isDropped || trouble != nil { return }
         if case .repeats = delivery.subject {} else { bodies[delivery.name] = body }
@@ -28,11 +29,11 @@ extension Play {
     // MARK: The ladder
 
     private mutating func deliverAlongLadder(_ delivery: Delivery, _ body: [UInt8]) async {
-        let schedule: RetrySchedule =
-            delivery.provider == .purchasely ? .purchasely(takes404: false) : .revenueCat
+        let schedule = delivery.schedule
         for number in 1...schedule.attemptCountMax {
             guard let delay = schedule.delay(beforeAttempt: number) else { return }
             now = now + delay
+            if await keepClock() == false { return }
             if number == 1, let crash = delivery.crash {
                 let isOver = await deliver(delivery, body, crash)
                 if isOver || trouble != nil { return }
@@ -130,6 +131,13 @@ extension Play {
     }
 }
 
+extension Delivery {
+    /// When its sender tries again.
+    var schedule: RetrySchedule {
+        provider == .purchasely ? .purchasely(takes404: false) : .revenueCat
+    }
+}
+
 extension RunExecutor {
     /// Signed as the sender signs: anew for each attempt, so no two attempts carry one time.
     func request(
@@ -138,7 +146,7 @@ extension RunExecutor {
         attempt: Int = 1
     ) -> HTTPMessage.Request {
         // Real attempts are minutes apart; these are seconds apart, and none is in the future.
-        let now = world.now - .seconds(max(0, 10 - attempt))
+        let now = backendNow - .seconds(max(0, 10 - attempt))
         if delivery.provider == .purchasely {
             return purchaselySender.request(
                 body: body,

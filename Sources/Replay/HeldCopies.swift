@@ -88,7 +88,7 @@ extension RunExecutor {
         sender.request(
             method: webhookMethod,
             body: Array("{\"event\": null}".utf8),
-            at: world.now,
+            at: backendNow,
             authorization: .configured,
             signature: .configured
         )

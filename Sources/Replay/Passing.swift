@@ -11,7 +11,7 @@ extension Play {
             trouble = .disturbanceMissed("'\(delivery)' tells of no end")
             return
         }
-        let rest = end - world.now
+        let rest = end - run.backendNow
         guard rest > .zero else {
             trouble = .overTooSoon(
                 "'\(delivery)' and what came after it took \(-rest.milliseconds) ms longer than its "

@@ -85,6 +85,7 @@ struct Play: Sendable {
         // It must not stop the backend of whoever comes next.
         killer?.cancel()
         _ = await killer?.value
+        if let last = plan.clock?.last, trouble == nil { await keepClock(at: last) }
         waitBegan = clock.now
         await observePhones()
         guard plan.observes || plan.hasPlan, trouble == nil, !Task.isCancelled else {
@@ -128,6 +129,7 @@ struct Play: Sendable {
     /// Undoes what the plan did to the world that runs share.
     private mutating func tidyUp() async {
         if isStoreBroken { _ = await healStore() }
+        if plan.clock != nil { await keepClock(at: .zero) }
         world.heal(namespace: namespace.name)
         if plan.needsSolitude { world.heal(namespace: "") }
         guard let process = backend.process, process.timeZone != nil else { return }

@@ -84,6 +84,14 @@ package final class RunExecutor: Sendable {
 
     // MARK: Time
 
+    /// How far the backend's clock has been set ahead of this machine's, and in which of its lives.
+    let clockSetting = Locked<(ahead: Duration, life: Int)>((.zero, 0))
+
+    var clockAhead: Duration { clockSetting.withLock { $0.ahead } }
+
+    /// What the backend's clock shows: senders sign by it, and tokens are issued by it.
+    var backendNow: Instant { world.now + clockAhead }
+
     /// A limit that counts only time which this process had.
     func patience(_ limit: Duration) -> Patience { Patience(limit, heartbeat, clock) }
 
@@ -161,12 +169,17 @@ package final class RunExecutor: Sendable {
         guard let first = record.exchanges.first?.sequence, record.trouble == nil else {
             return record
         }
+        var missed: RunRecord.Trouble?
         if probes {
             var play = Play(record.plan, in: record.namespace.name, within: .seconds(60), of: self)
             play.namespace = record.namespace
+            if let last = record.plan.clock?.last { await play.keepClock(at: last) }
             await play.probe(record.plan.users)
+            if record.plan.clock != nil { await play.keepClock(at: .zero) }
+            missed = play.trouble
         }
         var later = record
+        if let trouble = missed { later.trouble = trouble }
         later.exchanges = exchanges(of: record.plan, record.namespace.name, from: first)
         later.ended = world.now
         if !world.journal.read({ $0.isComplete(since: first) }) { later.trouble = .journalGap }

@@ -93,7 +93,7 @@ struct Sentinel {
         let request = run.sender.request(
             method: run.webhookMethod,
             body: event.bytes,
-            at: world.now
+            at: run.backendNow
         )
         let sequence = world.journal.begin(
             play.exchange(.revenueCat, .sentinel, request)

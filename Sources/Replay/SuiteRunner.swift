@@ -103,7 +103,7 @@ package final class SuiteRunner: Sendable {
         for (index, plan) in plans.enumerated() {
             if let result = stage.obstacle(plan) { tally.finish(index, result) }
         }
-        let (first, together, alone, last) = await queue(plans, open)
+        let (first, together, alone, ahead, last) = await queue(plans, open)
         // After each of these, what is in the journal of those before is not of their own making.
         for index in first {
             await play([index], aloneOn: open, &tally)
@@ -111,9 +111,9 @@ package final class SuiteRunner: Sendable {
             await open.revise(&tally.results, among: [plans[index].contract.caseID])
         }
         let again = await play(together, on: open, &tally)
-        await play(alone + again, aloneOn: open, &tally)
+        await play(alone + again + ahead, aloneOn: open, &tally)
         if !Task.isCancelled {
-            let others = Set((together + alone).map { plans[$0].contract.caseID })
+            let others = Set((together + alone + ahead).map { plans[$0].contract.caseID })
             await open.revise(&tally.results, among: others)
         }
         for index in last {
@@ -140,7 +140,7 @@ package final class SuiteRunner: Sendable {
     private func queue(
         _ plans: [CasePlan],
         _ open: any OpenStage
-    ) async -> (first: [Int], together: [Int], alone: [Int], last: [Int]) {
+    ) async -> (first: [Int], together: [Int], alone: [Int], ahead: [Int], last: [Int]) {
         let playable = plans.indices.filter { stage.obstacle(plans[$0]) == nil }
         let turns = await open.turns(of: playable.map { plans[$0] })
         func places(_ turn: Turn) -> [Int] {
@@ -151,7 +151,9 @@ package final class SuiteRunner: Sendable {
         let (long, short) = (
             together.filter { plans[$0].takesLong }, together.filter { !plans[$0].takesLong }
         )
-        return (places(.first), long + short, places(.alone), places(.last))
+        return (
+            places(.first), long + short, places(.alone), places(.ahead), places(.last)
+        )
     }
 
     // MARK: Playing

@@ -53,6 +53,8 @@ package enum Turn: Hashable, Sendable {
     case together
     /// While nobody else plays.
     case alone
+    /// Alone, and after those: its backend has been in the future, and may remember it.
+    case ahead
     /// Alone, and after all others were judged for good: it may leave the backend in no state for
     /// them.
     case last

@@ -19,13 +19,13 @@ extension Play {
         var (accepted, refused) = (Int64(0), Self.skewMax)
         while refused - accepted > Self.precision, !Task.isCancelled {
             let middle = (accepted + refused) / 2
-            if await accepts(end: world.now.seconds - middle, call) {
+            if await accepts(end: run.backendNow.seconds - middle, call) {
                 accepted = middle
             } else {
                 refused = middle
             }
         }
-        return world.now.seconds - accepted + Self.precision
+        return run.backendNow.seconds - accepted + Self.precision
     }
 
     /// Waits until the backend refuses whoever comes with that end for the first time.
@@ -36,7 +36,7 @@ extension Play {
                 trouble =
                     trouble
                     ?? .disturbanceMissed(
-                        "a new token that ended at \(end) is still good at \(world.now.seconds)"
+                        "a new token that ended at \(end) is still good at \(run.backendNow.seconds)"
                     )
                 return
             }
@@ -52,7 +52,7 @@ extension Play {
         spec.claims = claims(endingAt: end)
         spec.claims["jti"] = .string("trial-\(trialCount)")
         let user = call.user.map { namespace.id(of: $0) } ?? ""
-        guard let token = run.forge.text(spec, user: user, at: world.now) else { return false }
+        guard let token = run.forge.text(spec, user: user, at: run.backendNow) else { return false }
         let (sequence, outcome) = await send(
             endpoint,
             values(of: call),
@@ -67,7 +67,7 @@ extension Play {
 
     /// What a token says of time that ends then; it was issued before it ended.
     func claims(endingAt end: Int64) -> [String: JSONValue?] {
-        let issued = min(world.now.seconds - 60, end - 1)
+        let issued = min(run.backendNow.seconds - 60, end - 1)
         return ["exp": .integer(end), "iat": .integer(issued), "auth_time": .integer(issued)]
     }
 }

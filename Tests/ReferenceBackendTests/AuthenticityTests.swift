@@ -14,7 +14,7 @@ struct AuthenticityTests {
         key: String = Self.key,
         age: Int64 = 0
     ) -> String {
-        let time = Store.now() / 1000 - age
+        let time = WallClock.now() / 1000 - age
         let code = Authenticity.code(of: Data("\(time).".utf8) + body, key: key)
         return "t=\(time),v1=\(code)"
     }
@@ -63,7 +63,7 @@ struct AuthenticityTests {
 
     @Test func `a time that was changed does not make an old signature young`() {
         let code = signed(age: 5000).split(separator: ",").last ?? ""
-        let header = "t=\(Store.now() / 1000),\(code)"
+        let header = "t=\(WallClock.now() / 1000),\(code)"
         #expect(!Authenticity.isSigned(header, body: Self.body, key: Self.key, ageMax: 300))
     }
 
@@ -141,7 +141,7 @@ struct AuthenticityTests {
     }
 
     @Test func `Purchasely signs its time and the bytes, without anything between`() {
-        let time = "\(Store.now() / 1000)"
+        let time = "\(WallClock.now() / 1000)"
         let code = Authenticity.code(of: Data(time.utf8) + Self.body, key: "secret")
         func isSigned(_ fields: [String: String], _ body: Data = Self.body) -> Bool {
             PurchaselyWebhook.isSigned(
@@ -159,7 +159,7 @@ struct AuthenticityTests {
         #expect(!isSigned(["X-PURCHASELY-TIMESTAMP": time, "X-PURCHASELY-SIGNATURE": code]))
         let dotted = Authenticity.code(of: Data("\(time).".utf8) + Self.body, key: "secret")
         #expect(!isSigned(good.merging(["X-PURCHASELY-REQUEST-SIGNATURE": dotted]) { $1 }))
-        let old = "\(Store.now() / 1000 - 5000)"
+        let old = "\(WallClock.now() / 1000 - 5000)"
         let oldCode = Authenticity.code(of: Data(old.utf8) + Self.body, key: "secret")
         #expect(
             !isSigned(["X-PURCHASELY-TIMESTAMP": old, "X-PURCHASELY-REQUEST-SIGNATURE": oldCode])

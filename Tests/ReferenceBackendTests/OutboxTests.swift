@@ -135,7 +135,7 @@ struct OutboxTests {
         let waiting = try await store.pool.read { db in try Outbox.waiting(db) }
         #expect(waiting.map(\.0.text) == ["t0", "t1", "t2"])
         #expect(waiting.map(\.0.key) == (0..<3).map { Outbox.key(for: "e\($0)") })
-        #expect(waiting.allSatisfy { $0.0.attemptCount == 0 && $0.1 <= Store.now() })
+        #expect(waiting.allSatisfy { $0.0.attemptCount == 0 && $0.1 <= WallClock.now() })
         try await store.pool.write { db in
             try db.execute(sql: "UPDATE outbox SET state = 'sent' WHERE text = 't1'")
         }

@@ -28,6 +28,7 @@ struct SuiteTests {
           RECONCILE
         app:
           access: {get: "/test/subscriptions/{{id}}", answer: {access: "{{access}}"}}
+        clock: {post: /test/clock, body: {ahead: "{{ahead}}"}}
         fault: {break: {post: /test/fault}, heal: {delete: /test/fault}}
         accounts:
           create:

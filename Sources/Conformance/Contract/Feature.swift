@@ -5,6 +5,7 @@ package enum Feature: String, Hashable, Codable, Sendable, CaseIterable {
     case signature
     case restart
     case fault
+    case clock
     case users
     case subscription
     case safetyNet = "safety-net"
@@ -37,6 +38,7 @@ extension Feature {
         case .signature: "It demands RevenueCat's HMAC signature."
         case .restart: "Assay started it and can stop it and start it again."
         case .fault: "Its store can be made to fail, and mended."
+        case .clock: "Its clock can be set."
         case .users: "A probe tells whether a user exists."
         case .subscription: "A probe tells the state of a subscription."
         case .safetyNet: "It creates users that only a webhook has named."
@@ -73,8 +75,8 @@ extension Feature {
         case .safetyNet, .aliases, .sandboxApart, .everyStore, .revocation, .realAccounts,
             .textIDs, .purchaselyPush:
             true
-        case .push, .authorization, .signature, .restart, .fault, .users, .subscription, .firebase,
-            .signedTokens, .accountApp, .deletion, .accessRoute, .purchasely,
+        case .push, .authorization, .signature, .restart, .fault, .clock, .users, .subscription,
+            .firebase, .signedTokens, .accountApp, .deletion, .accessRoute, .purchasely,
             .purchaselySignature, .register, .login, .subscriberReads, .reconcile:
             false
         }

@@ -188,6 +188,8 @@ package struct Profile: Hashable, Sendable {
     package var accountCreation: UserCreation?
     /// Nil: nobody but the backend itself can make its store fail.
     package var fault: Fault?
+    /// How the backend's clock is set; nil: it goes as the machine's does.
+    package var clock: UserCreation?
     /// The Firebase project whose tokens the protected route accepts.
     package var firebaseProject = "assay-project"
     /// Store product ids by the names that contracts use; a name without one stands for itself.
@@ -296,6 +298,8 @@ package struct Profile: Hashable, Sendable {
         case .fault where fault == nil:
             return "the profile does not say under 'fault: {break: …, heal: …}' how the store is "
                 + "made to fail"
+        case .clock where clock == nil:
+            return "the profile does not say under 'clock' how the backend's clock is set"
         case .deletion: return missing("delete-account")
         case .accessRoute where !app.declaresAccess:
             return

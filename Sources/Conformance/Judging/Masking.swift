@@ -8,8 +8,8 @@ package struct Masking: Sendable {
 
     private let whole: [String: String]
     private let parts: [Token]
-    private let began: Instant
-    private let ended: Instant
+    /// When the backend's clock may have been read.
+    private let moments: [ClosedRange<Instant>]
 
     /// Slack around the run for clocks that round to whole seconds.
     private static let slack: Duration = .seconds(2)
@@ -36,13 +36,16 @@ package struct Masking: Sendable {
             let spellings = [id] + (lower == id ? [] : [lower]) + (upper == id ? [] : [upper])
             return spellings.map { Token(bytes: Array($0.utf8), token: Array(token.utf8)) }
         }
-        began = record.began - Self.slack
-        ended = record.ended + Self.slack
+        let (began, ended) = (record.began - Self.slack, record.ended + Self.slack)
+        let aheads = Set([.zero] + (record.plan.clock ?? []))
+        moments = began > ended ? [] : aheads.map { began + $0...ended + $0 }
     }
 
     package func apply(_ value: JSONValue) -> JSONValue {
         value.mapLeaves { leaf in
-            if let moment = Self.instant(leaf), began...ended ~= moment { return Self.wallClock }
+            if let moment = Self.instant(leaf), moments.contains(where: { $0 ~= moment }) {
+                return Self.wallClock
+            }
             switch leaf {
             case .string(let text): return .string(replaceIDs(in: text))
             case .number(let number): return whole[number.description].map(JSONValue.string) ?? leaf

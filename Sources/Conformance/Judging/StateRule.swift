@@ -64,7 +64,7 @@ package struct StateRule: Rule {
         }
         let look = ReadingSurvey.look(at: reading.pointer, in: document)
         if case .value(let found) = look {
-            let now = evidence.subject.ended
+            let now = evidence.subject.lastLook
             return value(found, reading.meaning, field: field.name, at: now).map(compared)
                 ?? notUnderstood(found, user, field, reading)
         }
@@ -79,7 +79,7 @@ package struct StateRule: Rule {
         _ reading: Profile.Reading,
         in evidence: CaseEvidence
     ) -> JSONValue {
-        value(.null, reading.meaning, field: field.name, at: evidence.subject.ended) ?? .null
+        value(.null, reading.meaning, field: field.name, at: evidence.subject.lastLook) ?? .null
     }
 
     /// The doubt that the mapped place exists at all; nil where its absence may be believed.
@@ -215,7 +215,7 @@ package struct StateRule: Rule {
     }
 
     /// The value in the contract's terms; nil when it cannot be understood.
-    private static func value(
+    package static func value(
         _ found: JSONValue,
         _ meaning: Profile.Reading.Meaning,
         field: String,

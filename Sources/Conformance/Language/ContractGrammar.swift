@@ -219,6 +219,7 @@ extension Contract {
         }
         checkSearch(at: location, &reader)
         checkEnds(&reader)
+        if let needs = keys["needs"] { checkClock(at: needs.location, &reader) }
         checkExpectation(keys, &reader)
         reader.errors += reader.names.errors(strangers: strangers ?? [])
     }
@@ -248,6 +249,28 @@ extension Contract {
                 .conflict(
                     "what ends soon ends at another moment in a twin",
                     remedy: "State what is expected under 'state', without 'like'."
+                ),
+                at: location
+            )
+        }
+    }
+
+    private func checkClock(at location: SourceLocation, _ reader: inout NodeReader) {
+        guard needs.contains(.clock) else { return }
+        let plan = RunPlan(steps: given + steps, users: [], observes: false)
+        if plan.keepsMachineTime {
+            reader.fail(
+                .conflict(
+                    "a restart, a phone and an end that comes soon go by the machine's clock",
+                    remedy: "Leave them out, or leave 'clock' out of 'needs'."
+                ),
+                at: location
+            )
+        } else if !plan.takesTime {
+            reader.fail(
+                .conflict(
+                    "no time passes that the backend's clock could show",
+                    remedy: "Write 'at: +3d' in a delivery, or disturb one along the ladder."
                 ),
                 at: location
             )

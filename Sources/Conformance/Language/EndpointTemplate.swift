@@ -27,6 +27,22 @@ extension Profile.Endpoint {
         if idForm == .integer, let id = values["id"]??.integer {
             source.values["id"] = .integer(id)
         }
+        return request(from: source, target: target, fields: fields)
+    }
+
+    /// The request with its names replaced by values, each of which keeps its kind where it stands
+    /// alone.
+    package func request(from source: NamedValues) -> HTTPMessage.Request {
+        var source = source
+        return request(from: source, target: source.fill(target: path), fields: [])
+    }
+
+    private func request(
+        from source: NamedValues,
+        target: String,
+        fields: [HTTPMessage.Field]
+    ) -> HTTPMessage.Request {
+        var source = source
         let body = self.body.map { source.fill($0) }
         return HTTPMessage.Request(
             method,

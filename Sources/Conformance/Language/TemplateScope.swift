@@ -73,6 +73,8 @@ package struct TemplateScope: Hashable, Sendable {
         case creation
         /// Path, body or command that creates an account.
         case account
+        /// Path, body or command that sets the backend's clock.
+        case clock
         /// Path or command of a probe.
         case probe
         /// The path by which the app asks for access.
@@ -92,6 +94,7 @@ package struct TemplateScope: Hashable, Sendable {
                 case .endpoint: Call.valueNames + ["account"]
                 case .creation: ["id", "device", "platform", "source", "timestamp"]
                 case .account: ["account", "password"]
+                case .clock: ["now", "now-ms", "ahead"]
                 case .probe, .accessPath: ["id"]
                 case .accessAnswer: ["access", "product"]
                 case .none: []

@@ -2,7 +2,7 @@
 package struct CasePlan: Hashable, Codable, Sendable {
     package let contract: Contract
     package private(set) var subject: RunPlan
-    package let twin: RunPlan?
+    package private(set) var twin: RunPlan?
 
     package init(_ contract: Contract) {
         self.init(contract, steps: contract.steps)
@@ -33,6 +33,15 @@ package struct CasePlan: Hashable, Codable, Sendable {
             plan.givenCount = Twin.givenCount(of: contract, $0)
             return plan
         }
+    }
+
+    /// The case and its twin before a backend whose clock is set so far ahead: what differs because
+    /// time has passed differs in both.
+    package func setting(clock: [Duration]?) -> CasePlan {
+        var plan = self
+        plan.subject.clock = clock
+        plan.twin?.clock = clock
+        return plan
     }
 
     /// Whether it takes far longer than others by its nature: it stands for many runs, or waits for

@@ -15,6 +15,10 @@ package struct RunPlan: Hashable, Codable, Sendable {
     package var countsFetches = false
     /// How long after the run's beginning `soon` is; nil: as early as possible.
     package var soon: Duration?
+    /// How far the backend's clock may be ahead of the machine's while something happens.
+    ///
+    /// The least comes first; with the last it is looked at. Nil: nobody sets it.
+    package var clock: [Duration]?
     /// What `{{some.NAME}}` stands for, where the contract says so.
     package var values: [String: JSONValue] = [:]
 
@@ -51,6 +55,16 @@ package struct RunPlan: Hashable, Codable, Sendable {
     package var hasRestart: Bool {
         steps.contains(where: \.traits.restarts)
     }
+
+    /// Whether time passes between its deliveries by plan: what a backend itself refuses may come
+    /// again later as well.
+    package var takesTime: Bool {
+        deliveries.contains { $0.delay > .zero || $0.isAlongLadder && $0.disturbedCount > 0 }
+    }
+
+    /// Whether it goes by the machine's clock, so that the backend's has to show the same: a phone
+    /// and an end that comes soon do, and a process that is started anew begins with it.
+    package var keepsMachineTime: Bool { !phoneSteps.isEmpty || hasRestart || hasSoon }
 
     /// Whether copies are held back, which starves everybody else of a backend that takes one
     /// connection at a time.

@@ -71,6 +71,8 @@ package struct RunRecord: Hashable, Codable, Sendable {
     /// Real time from the first step to the last look.
     package var began: Instant
     package var ended: Instant
+    /// What the backend's clock showed at the last look.
+    package var lastLook: Instant { ended + (plan.clock?.last ?? .zero) }
     package var exchanges: [Exchange]
     package var settling: Settling
     package var trouble: Trouble?

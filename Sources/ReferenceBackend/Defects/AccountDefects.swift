@@ -82,7 +82,7 @@ extension Defect {
             $0.changeUpdate { user, registration in
                 let claimed = registration.timestamp.flatMap { try? Date($0, strategy: .iso8601) }
                 user.lastSeenAt =
-                    claimed.map { Int64($0.timeIntervalSince1970 * 1000) } ?? Store.now()
+                    claimed.map { Int64($0.timeIntervalSince1970 * 1000) } ?? WallClock.now()
             }
         },
         Defect(

@@ -42,6 +42,21 @@ extension Defect {
             }
             $0.outbox.key = Defect.ownKey
         },
+        Defect("dedupe-for-a-day", "event ids are forgotten after a day", breaks: "S-03") {
+            $0.delivery.perform = { steps in
+                let subscribers = try await steps.read()
+                return try await steps.store.pool.write { db in
+                    try db.execute(
+                        sql: "DELETE FROM events WHERE receivedAt < ?",
+                        arguments: [WallClock.now() - 86_400_000]
+                    )
+                    guard try steps.mark(db) else { return .duplicate }
+                    try steps.apply(db, subscribers)
+                    return .applied
+                }
+            }
+            $0.outbox.key = Defect.ownKey
+        },
         Defect(
             "dedupe-by-content",
             "the whole body, not the event id, tells duplicates",

@@ -222,7 +222,7 @@ extension Defect {
                 try db.execute(
                     sql: "INSERT INTO events (id, type, receivedAt) VALUES (?, '', ?) "
                         + "ON CONFLICT DO NOTHING",
-                    arguments: [id, Store.now()]
+                    arguments: [id, WallClock.now()]
                 )
             }
         }.value

@@ -40,7 +40,7 @@ extension Defect {
             breaks: "P-02"
         ) {
             $0.refusePurchasely(.unauthorized) { event, _ in
-                Store.now() - event.timestamp > 86_400_000
+                WallClock.now() - event.timestamp > 86_400_000
             }
         },
         Defect(
@@ -293,7 +293,7 @@ extension Defect {
         ) {
             let correct = $0.purchasely.isSigned
             $0.purchasely.isSigned = { signature, body, secret, ageMax in
-                let isAhead = (signature.time.flatMap(Int64.init) ?? 0) > Store.now() / 1000
+                let isAhead = (signature.time.flatMap(Int64.init) ?? 0) > WallClock.now() / 1000
                 return correct(signature, body, secret, isAhead ? .max : ageMax)
             }
         },

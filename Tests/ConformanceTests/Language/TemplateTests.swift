@@ -118,6 +118,7 @@ struct TemplateTests {
             (.endpoint, "{{id}}{{account}}{{proof}}", "{{uid}}"),
             (.creation, "{{id}}", "{{account}}"),
             (.account, "{{account}}{{password}}", "{{id}}"), (.probe, "{{id}}", "{{device}}"),
+            (.clock, "{{now}}{{now-ms}}{{ahead}}", "{{seconds}}"),
             (.accessPath, "{{id}}", "{{access}}"),
             (.accessAnswer, "{{access}}{{product}}", "{{id}}"),
             (.none, "/hook", "{{port}}"),

@@ -33,6 +33,16 @@ extension Profile {
                 + "backend is only met by luck.",
             fallback: "the backend has no such way"
         )
+        Field.optional(
+            "clock",
+            \.clock,
+            UserCreation.syntax("clock", .clock),
+            "How the backend's clock is set, which goes on from there: a request, or a command, "
+                + "with `{{now}}` (ISO 8601), `{{now-ms}}` (since 1970) or `{{ahead}}` (whole "
+                + "seconds before the machine's clock; 0 puts it back).",
+            fallback: "it goes as the machine's does, so that minutes and days between deliveries "
+                + "are told by their events alone"
+        )
         lookFields
         nameFields
         Field<Profile>.features

@@ -1,0 +1,33 @@
+internal import Conformance
+internal import FakeServers
+
+/// What the profile says how to do to the backend itself: a request, or a command.
+extension Play {
+    private static let limit: Duration = .seconds(30)
+
+    /// Does it; the text says why it did not take place.
+    func problem(
+        of act: Profile.UserCreation,
+        _ values: NamedValues,
+        _ name: String
+    ) async -> String? {
+        switch act {
+        case .register: return "it says nothing"
+        case .command(let words):
+            do {
+                let filled = try words.map { try values.filled($0) }
+                _ = try await CommandRunner.output(of: filled, within: Self.limit)
+                return nil
+            } catch {
+                return "\(error)"
+            }
+        case .request(let endpoint):
+            let request = endpoint.request(from: values)
+            let sequence = world.journal.begin(exchange(.assay, .appCall(name), request))
+            let outcome = await backend.client.send(request, within: Self.limit)
+            world.journal.complete(sequence, outcome)
+            guard case .answered(let response) = outcome else { return "no answer" }
+            return (200..<300).contains(response.status) ? nil : "answered \(response.status)"
+        }
+    }
+}

@@ -1,0 +1,227 @@
+import Conformance
+import FakeServers
+import Providers
+import Testing
+
+@testable import Replay
+
+/// A backend whose clock the profile can set: the days between two deliveries pass for it too.
+@Suite("The backend's clock")
+struct BackendClockTests {
+    private enum Kind: CaseIterable {
+        /// Keeps the marks of events for ever, and goes by its clock.
+        case correct
+        /// Keeps them for a day.
+        case forgetful
+        /// Answers whoever sets its clock, and leaves it as it is.
+        case deaf
+    }
+
+    /// What a backend remembers, and how far its clock is ahead.
+    private final class Memory: Sendable {
+        private struct State {
+            var ahead: Duration = .zero
+            var aheads: [Duration] = []
+            var seen: [String: Instant] = [:]
+            var ends: [String: Instant] = [:]
+        }
+
+        private let state = Locked(State())
+
+        /// Every setting of the clock, in order.
+        var aheads: [Duration] { state.withLock { $0.aheads } }
+        var ahead: Duration { state.withLock { $0.ahead } }
+
+        func set(_ ahead: Duration, takes: Bool) {
+            state.withLock { state in
+                state.aheads.append(ahead)
+                if takes { state.ahead = ahead }
+            }
+        }
+
+        /// Whether the event is new.
+        func mark(_ event: JSONValue, at now: Instant, keeping span: Duration?) -> Bool {
+            state.withLock { state in
+                let id = event["id"]?.string ?? ""
+                if let end = event["expiration_at_ms"]?.int64 {
+                    state.ends[event["app_user_id"]?.string ?? ""] = Instant(milliseconds: end)
+                }
+                if let known = state.seen[id], span.map({ now - known < $0 }) ?? true {
+                    return false
+                }
+                state.seen[id] = now
+                return true
+            }
+        }
+
+        func isOver(_ user: String, at now: Instant) -> Bool {
+            state.withLock { $0.ends[user].map { $0 <= now } ?? false }
+        }
+    }
+
+    private static func bench(_ kind: Kind, status: Int = 200) -> (Bench, Memory) {
+        let memory = Memory()
+        let bench = Bench {
+            $0.clock = .request(
+                Profile.Endpoint(method: "POST", path: "/clock", body: ["s": "{{ahead}}"])
+            )
+        }
+        bench.backend.answer = { backend, arrival in
+            let now = backend.clock.wall + memory.ahead
+            if arrival.request.path == "/clock" {
+                let seconds = (try? arrival.request.json())?["s"]?.int64 ?? -1
+                memory.set(.seconds(seconds), takes: kind != .deaf)
+                return .answered(HTTPMessage.Response(status))
+            }
+            if let event = arrival.event {
+                let span: Duration? = kind == .forgetful ? .seconds(86_400) : nil
+                let isNew = memory.mark(event, at: now, keeping: span)
+                return isNew ? nil : .answered(HTTPMessage.Response(200))
+            }
+            let user = String(arrival.request.path.dropFirst("/test/".count))
+            guard arrival.request.method == "GET", memory.isOver(user, at: now) else { return nil }
+            return .answered(
+                HTTPMessage.Response(200, json: ["access": false, "refunded": false])
+            )
+        }
+        return (bench, memory)
+    }
+
+    private static func again(
+        _ id: String,
+        after delay: Duration,
+        needs: [Feature] = [.clock],
+        _ more: [Step] = []
+    ) -> Contract {
+        var again = SimulatedContracts.again("a")
+        again.delay = delay
+        var contract = SimulatedContracts.contract(
+            id,
+            [SimulatedContracts.deliver("a")] + more + [.deliver(again)],
+            like: .once
+        )
+        contract.needs = needs
+        return contract
+    }
+
+    private static let days = again("days", after: .seconds(3 * 86_400))
+
+    @Test func `what comes days later finds a backend to which days have passed`() throws {
+        let (bench, memory) = Self.bench(.correct)
+        let outcome = try PlayedCases(bench: bench, contracts: [Self.days]).run()
+        #expect(outcome.verdicts == [.passed])
+        #expect(memory.aheads.contains(.seconds(3 * 86_400)))
+        #expect(memory.aheads.last == .zero, "whoever comes next has the machine's time")
+    }
+
+    @Test func `whoever forgets after a day is told`() throws {
+        let (bench, _) = Self.bench(.forgetful)
+        let outcome = try PlayedCases(bench: bench, contracts: [Self.days]).run()
+        #expect(outcome.verdicts == [.failed])
+        #expect(outcome["days"]?.findings.map(\.code) == [.effectExtra])
+    }
+
+    @Test func `a clock that does not move proves nothing`() throws {
+        let (bench, memory) = Self.bench(.deaf)
+        let short = Self.again("short", after: .seconds(300), needs: [])
+        let outcome = try PlayedCases(bench: bench, contracts: [Self.days, short]).run()
+        #expect(outcome.verdicts == [.inconclusive, .passed])
+        let text = try #require(outcome["days"]?.findings.first?.actual)
+        #expect(text.contains("either the clock does not move, or ends are not reached"))
+        // The proof asks once; the other case is played with the machine's time.
+        #expect(Set(memory.aheads) == [.zero, .seconds(3 * 3600)])
+    }
+
+    @Test func `a refusal is told with its answer`() throws {
+        let (bench, _) = Self.bench(.correct, status: 404)
+        let outcome = try PlayedCases(bench: bench, contracts: [Self.days]).run()
+        #expect(outcome.verdicts == [.inconclusive])
+        #expect(outcome["days"]?.findings.first?.actual.contains("answered 404") == true)
+    }
+
+    @Test func `whoever could not put it back tries again`() throws {
+        let (bench, memory) = Self.bench(.correct)
+        let usual = bench.backend.answer
+        let failing = Locked(true)
+        bench.backend.answer = { backend, arrival in
+            let isReset = (try? arrival.request.json())?["s"]?.int64 == 0
+            if arrival.request.path == "/clock", isReset, memory.aheads.count > 4,
+                failing.withLock({
+                    let was = $0; $0 = false; return was
+                })
+            {
+                return .answered(HTTPMessage.Response(503))
+            }
+            return await usual(backend, arrival)
+        }
+        let more = Self.again("more", after: .seconds(86_400))
+        let outcome = try PlayedCases(bench: bench, contracts: [Self.days, more]).run()
+        #expect(outcome.verdicts == [.passed, .passed])
+        #expect(memory.aheads.last == .zero)
+    }
+
+    @Test func `without access nothing shows that it moves`() throws {
+        let (bench, memory) = Self.bench(.correct)
+        var profile = bench.executor.profile
+        for index in profile.probes.indices { profile.probes[index].readings["access"] = nil }
+        let doubt = try Bench.without(bench, profile) { executor in
+            await ClockProof(executor: executor, name: "n-t", sight: Bench.sight).doubt()
+        }
+        #expect(doubt?.contains("no probe maps 'access'") == true)
+        #expect(memory.aheads.isEmpty)
+    }
+
+    @Test func `without a clock the profile says so`() throws {
+        let outcome = try PlayedCases(bench: Bench(), contracts: [Self.days]).run()
+        #expect(outcome.verdicts == [.notRun])
+        #expect(outcome["days"]?.note?.contains("'clock'") == true)
+    }
+
+    @Test func `it is set along the ladder, and for the twin as well`() throws {
+        let (bench, memory) = Self.bench(.correct)
+        var contract = SimulatedContracts.contract(
+            "ladder",
+            [
+                SimulatedContracts.deliver("a") {
+                    $0.isAlongLadder = true
+                    $0.answersLost = 2
+                }
+            ],
+            like: .undisturbed
+        )
+        contract.needs = [.clock]
+        let outcome = try PlayedCases(bench: bench, contracts: [contract]).run()
+        #expect(outcome.verdicts == [.passed])
+        let minutes = memory.aheads.map { $0.milliseconds / 60_000 }
+        // The proof, two twins that are looked at when the ladder is over, and the case.
+        #expect(minutes == [180, 0, 155, 0, 155, 0, 5, 15, 155, 0])
+    }
+
+    @Test func `who goes by the machine's clock keeps it`() {
+        let restarted = Self.again("a", after: .seconds(300), [.restart(Restart(signal: .kill))])
+        #expect(CasePlan(restarted).settingClock.subject.clock == nil)
+        let timeless = Self.again("b", after: .zero)
+        #expect(CasePlan(timeless).settingClock.subject.clock == nil)
+        let plan = CasePlan(Self.days).settingClock
+        #expect(plan.subject.clock == [.zero, .seconds(3 * 86_400)])
+        #expect(plan.twin?.clock == plan.subject.clock)
+    }
+}
+
+extension Bench {
+    /// Work before the same backend with another profile.
+    fileprivate static func without<Value: Sendable>(
+        _ bench: Bench,
+        _ profile: Profile,
+        _ work: @escaping @Sendable (RunExecutor) async -> Value
+    ) throws -> Value {
+        let executor = RunExecutor(
+            backend: bench.executor.backend,
+            world: bench.world,
+            profile: profile,
+            base: bench.executor.base,
+            clock: bench.clock
+        )
+        return try bench.run { _ in await work(executor) }
+    }
+}
