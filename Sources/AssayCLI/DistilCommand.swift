@@ -114,14 +114,12 @@ struct DistilCommand: AsyncParsableCommand {
                     contract = smaller
                     Terminal.error("\(contract.id): \(removed) parts removed\n")
                 }
-                let text = ContractWriter.text(contract, id: contract.id)
                 if print {
-                    Terminal.output(text)
+                    Terminal.output(ContractWriter.text(contract, id: contract.id))
                     continue
                 }
                 let result = try PendingContract.write(
                     contract,
-                    text,
                     folder: out,
                     isAccepted: accept
                 )
@@ -208,12 +206,14 @@ enum PendingContract {
     }
 
     /// Writes the contract where a review finds it, unless it says what the accepted one says.
+    ///
+    /// How long the accepted one is good for stays, unless this one says something else.
     static func write(
         _ contract: Contract,
-        _ text: String,
         folder: String,
         isAccepted: Bool
     ) throws -> Outcome {
+        var contract = contract
         let path = "\(folder)/\(contract.id).yaml"
         let pending = path + ".new"
         if let data = FileManager.default.contents(atPath: path),
@@ -221,11 +221,14 @@ enum PendingContract {
                 String(decoding: data, as: UTF8.self),
                 path: path,
                 id: contract.id
-            ), let old = read.first,
-            ContractDifference.sentences(from: old, to: contract).isEmpty
+            ), let old = read.first
         {
-            try? FileManager.default.removeItem(atPath: pending)
-            return .unchanged(path)
+            let age = contract.provenance?.ageMax ?? old.provenance?.ageMax
+            contract.provenance?.ageMax = age
+            if ContractChange.all(from: old, to: contract).isEmpty {
+                try? FileManager.default.removeItem(atPath: pending)
+                return .unchanged(path)
+            }
         }
         let target = isAccepted ? path : pending
         do {
@@ -233,6 +236,7 @@ enum PendingContract {
                 atPath: (target as NSString).deletingLastPathComponent,
                 withIntermediateDirectories: true
             )
+            let text = ContractWriter.text(contract, id: contract.id)
             try Data(text.utf8).write(to: URL(fileURLWithPath: target), options: .atomic)
         } catch {
             throw Failure(.usage, "cannot write '\(target)': \(error.localizedDescription)")

@@ -93,35 +93,22 @@ struct ReviewCommand: ParsableCommand {
             return false
         }
         guard FileManager.default.fileExists(atPath: accepted) else {
-            Terminal.output("  new: \(new.title)\n")
-            for step in new.steps { Terminal.output("    \(Self.line(step))\n") }
-            for effect in new.expectation.effects {
-                let whom = effect.user.map { " to \($0)" } ?? ""
-                let says = effect.says.map { "  \($0.text.prefix(60))" } ?? ""
-                Terminal.output("    \(effect.countMin) × \(effect.kind)\(whom)\(says)\n")
+            Terminal.output("  new\n\n")
+            let data = FileManager.default.contents(atPath: path) ?? Data()
+            for line in String(decoding: data, as: UTF8.self).exactLines {
+                Terminal.output("    \(line.printable)\n")
             }
+            Terminal.output("\n")
             return true
         }
         switch Self.read(accepted, id: id) {
         case .success(let old):
-            let sentences = ContractDifference.sentences(from: old, to: new)
-            for sentence in sentences.prefix(40) { Terminal.output("  \(sentence)\n") }
-            if sentences.count > 40 { Terminal.output("  … and \(sentences.count - 40) more\n") }
-            if sentences.isEmpty { Terminal.output("  only words and dates changed\n") }
+            let changes = ContractChange.all(from: old, to: new)
+            for line in ChangeText(style: style).lines(changes) { Terminal.output(line + "\n") }
+            if changes.isEmpty { Terminal.output("  only words and dates changed\n") }
         case .failure: Terminal.output("  the accepted contract cannot be read; this replaces it\n")
         }
         return true
-    }
-
-    private static func line(_ step: Step) -> String {
-        switch step {
-        case .request(let request):
-            "\(request.method) \(request.target)  \(request.answer.map { "\($0.status)" } ?? "")"
-        case .deliver(let delivery):
-            "\(delivery.provider) \(delivery.name)  "
-                + (delivery.answerPattern.map { "\($0.status)" } ?? "")
-        default: "\(step)"
-        }
     }
 
     private static func read(_ path: String, id: String) -> Result<Contract, ContractErrors> {

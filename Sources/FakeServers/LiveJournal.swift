@@ -5,6 +5,8 @@ internal import Synchronization
 package protocol JournalTap: Sendable {
     /// Called before the request goes on its way.
     func began(_ exchange: Exchange)
+    /// Called when a request has been sent that was on its way before all of it was known.
+    func sent(_ sequence: Int, _ fields: [HTTPMessage.Field], _ body: [UInt8])
     func completed(
         _ sequence: Int,
         _ outcome: Exchange.Outcome,
@@ -70,6 +72,12 @@ package final class LiveJournal: Sendable {
     private var tapped: (any JournalTap)? {
         guard hasTap.load(ordering: .acquiring) else { return nil }
         return tap.withLock { $0 }
+    }
+
+    /// Writes what was sent in full, of a request whose invocation was written before.
+    package func sent(_ sequence: Int, _ fields: [HTTPMessage.Field], _ body: [UInt8]) {
+        storage.withLock { $0.sent(sequence, fields, body) }
+        tapped?.sent(sequence, fields, body)
     }
 
     package func complete(

@@ -267,7 +267,7 @@ struct NeedsTests {
             .revocation, .realAccounts, .reconcile, .deletion, .register, .login, .signature,
             .accessRoute,
             // No endpoint, and not there either.
-            .fault,
+            .fault, .clock,
         ]
         #expect((profile.obstacle(to: feature) != nil) == needsEndpoint.contains(feature))
     }

@@ -14,6 +14,10 @@ struct LiveJournalTests {
             seen.withLock { $0.append("began \(exchange.sequence) \(exchange.request.path)") }
         }
 
+        func sent(_ sequence: Int, _ fields: [HTTPMessage.Field], _ body: [UInt8]) {
+            seen.withLock { $0.append("sent \(sequence) \(fields.count) \(body.count)") }
+        }
+
         func completed(
             _ sequence: Int,
             _ outcome: Exchange.Outcome,

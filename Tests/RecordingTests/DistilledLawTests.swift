@@ -182,7 +182,7 @@ struct DistilledLawTests {
         let read = try #require(
             try ContractParser.parse(text, path: "x.yaml", id: contract.id).get().first
         )
-        #expect(ContractDifference.sentences(from: contract, to: read).isEmpty)
+        #expect(ContractChange.all(from: contract, to: read).isEmpty)
         let (verdict, findings) = MadeUpSession.verdict(read, on: session.exchanges)
         #expect(verdict == .passed, "\(findings.map { "\($0.expected) — \($0.actual)" })")
     }

@@ -200,7 +200,7 @@ struct DistillerTests {
         let contract = try #require(distil(exchanges).first)
         let read = try ContractParser.parse(first, path: "x.yaml", id: "session/golden").get()
         let again = try #require(read.first)
-        #expect(ContractDifference.sentences(from: contract, to: again).isEmpty, "\(first)")
+        #expect(ContractChange.all(from: contract, to: again).isEmpty, "\(first)")
         #expect(again.values == contract.values)
         #expect(again.provenance?.recorded == contract.provenance?.recorded)
     }
@@ -212,11 +212,16 @@ struct DistillerTests {
             HTTPMessage.Response(202, json: ["received": true, "grace_period": 3])
         )
         let new = try #require(distil([changed, event(2, "RENEWAL", id: "E-2")]).first)
-        let sentences = ContractDifference.sentences(from: old, to: new)
-        #expect(sentences.contains("step 'renewal' is new"))
-        #expect(sentences.contains("answer to 'initial-purchase' status 200 → 202"))
-        #expect(sentences.contains("answer to 'initial-purchase' gained /grace_period (3)"))
-        #expect(ContractDifference.sentences(from: old, to: old).isEmpty)
+        let changes = ContractChange.all(from: old, to: new)
+        func change(_ place: [String], _ pointer: String? = nil) -> [ContractChange] {
+            changes.filter { $0.place == place && $0.pointer?.description == pointer }
+        }
+        let answer = ["steps", "deliver initial-purchase", "answer"]
+        #expect(change(["steps", "deliver renewal"]).map(\.old) == [nil])
+        #expect(change(answer + ["status"]).map(\.old) == ["200"])
+        #expect(change(answer + ["status"]).map(\.new) == ["202"])
+        #expect(change(answer + ["body"], "/grace_period").map(\.new) == ["3"])
+        #expect(ContractChange.all(from: old, to: old).isEmpty)
     }
 
     @Test func `messages to people are counted and quoted`() throws {

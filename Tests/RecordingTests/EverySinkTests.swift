@@ -100,7 +100,9 @@ struct EverySinkTests {
 
     // MARK: Files
 
-    @Test func `a recording`() throws {
+    /// As it is, and with the bodies of requests that were on their way before all of them was known.
+    @Test("a recording", arguments: [false, true])
+    func recording(isToldLater: Bool) throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/recording.ndjson"
         let profile = PlantedSecret.declared
@@ -116,7 +118,13 @@ struct EverySinkTests {
         for (number, planted) in PlantedSecret.all.enumerated() {
             var exchange = planted.exchange
             exchange.sequence = number
+            let (fields, body) = (exchange.request.fields, exchange.request.body)
+            if isToldLater {
+                exchange.request.fields.append(HTTPMessage.Field(":assay-later", "1"))
+                exchange.request.body = []
+            }
             writer.began(exchange)
+            if isToldLater { writer.sent(number, fields, body) }
             writer.completed(number, exchange.outcome, exchange.effects, namespace: nil, at: 1)
         }
         writer.close()
@@ -124,6 +132,8 @@ struct EverySinkTests {
         expectClean(text, "the recording")
         let (recording, notes) = try Recording.parse(Array(text.utf8))
         #expect(recording.exchanges.count == PlantedSecret.all.count, "\(notes)")
+        #expect(notes.isEmpty)
+        #expect(!text.contains(":assay"), "what is ours stays ours")
     }
 
     @Test func `a saved run`() throws {

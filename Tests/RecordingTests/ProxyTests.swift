@@ -184,6 +184,41 @@ struct ProxyTests {
         await stand.end()
     }
 
+    /// A caller that waits for leave, and one whose body is long, are on their way before all of it
+    /// is known; a body of another kind than JSON is what most of them send.
+    @Test(
+        "a body is written down whole, whenever it came",
+        arguments: [(10, "Expect: 100-continue\r\n"), (70_000, ""), (400_000, "")]
+    )
+    func whole(count: Int, field: String) async throws {
+        let backend = try RawBackend { _ in .init(Self.ok) }
+        let stand = try await Stand(backend)
+        let body = "{\"password\":\"" + String(repeating: "p", count: count) + "\"}"
+        _ = try await stand.send(
+            "POST /hook HTTP/1.1\r\nHost: x\r\n\(field)Content-Length: \(body.utf8.count)\r\n"
+                + "Content-Type: application/json\r\nConnection: close\r\n\r\n\(body)"
+        )
+        let exchange = try #require(try await stand.exchanges(1).first)
+        #expect(exchange.request.body == Array(body.utf8))
+        #expect(exchange.request[field: ":assay-later"] == nil)
+        #expect(exchange.response?.status == 200)
+        await stand.end()
+    }
+
+    @Test func `a long body beyond the bound is its length and its digest`() async throws {
+        let backend = try RawBackend { _ in .init(Self.ok) }
+        let stand = try await Stand(backend, bodyMax: 100_000)
+        let body = String(repeating: "z", count: 200_000)
+        _ = try await stand.send(
+            "POST /hook HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n"
+                + "Connection: close\r\n\r\n\(body)"
+        )
+        let request = try #require(try await stand.exchanges(1).first?.request)
+        #expect(request[field: ":assay-omitted"] == "200000 " + Digest.sha256(Array(body.utf8)))
+        #expect(request.body == [0])
+        await stand.end()
+    }
+
     // MARK: What goes wrong
 
     @Test func `a backend that hangs up hangs up on the caller too`() async throws {

@@ -56,6 +56,43 @@ struct RecordingFileTests {
         #expect(Array(again.utf8) == Self.bytes())
     }
 
+    // MARK: Bodies that are told later
+
+    /// A recording whose one request was on its way before its body was known.
+    private static func later(_ lines: [String]) throws -> (Recording, [String]) {
+        let begin = """
+            {"begin":0,"from":"app","to":"backend","at":"2026-11-20T08:00:00.000Z","us":1,\
+            "request":{"method":"POST","target":"/x","headers":[],"body":{"later":true}}}
+            """
+        let all = [header.json.text, begin] + lines
+        return try Recording.parse(Array((all.joined(separator: "\n") + "\n").utf8))
+    }
+
+    private static let sent = "{\"sent\":0,\"body\":{\"json\":{\"a\":1}}}"
+    private static let end =
+        "{\"end\":0,\"us\":2,\"answer\":{\"status\":200,\"headers\":[],\"body\":null}}"
+    private static let closed = "{\"closed\":1}"
+
+    @Test("a body has a line of its own", arguments: [[sent, end, closed], [end, sent, closed]])
+    func told(lines: [String]) throws {
+        let (recording, notes) = try Self.later(lines)
+        #expect(recording.exchanges.map(\.request.body) == [Array("{\"a\":1}".utf8)])
+        #expect(notes.isEmpty)
+    }
+
+    @Test func `an answer before the end of the body is noted`() throws {
+        let (recording, notes) = try Self.later([Self.end, Self.closed])
+        #expect(recording.exchanges.map(\.request.body) == [[]])
+        #expect(notes == ["1 request was answered before all of its body was sent"])
+    }
+
+    @Test("a body nobody waits for is an error", arguments: [[sent, sent], ["{\"sent\":7}"]])
+    func stray(lines: [String]) {
+        #expect(throws: RecordingError.self) { try Self.later(lines) }
+    }
+
+    // MARK: Files that are cut or changed
+
     /// Wherever a kill cuts the file, what stood there in full lines is read, and the rest is named.
     @Test func `cut anywhere, it is read to its last full line or refused with a line`() throws {
         let whole = Self.bytes()

@@ -49,6 +49,19 @@ package struct Journal: Sendable {
         return sequence
     }
 
+    /// Writes what was sent, once all of it has been; one that belongs to a forgotten entry is dropped
+    /// with it.
+    package mutating func sent(
+        _ sequence: Int,
+        _ fields: [HTTPMessage.Field],
+        _ body: [UInt8]
+    ) {
+        change(sequence) { exchange in
+            exchange.request.fields = fields
+            exchange.request.body = body
+        }
+    }
+
     /// Writes a completion; one that belongs to a forgotten entry is dropped with it.
     package mutating func complete(
         _ sequence: Int,
@@ -57,13 +70,19 @@ package struct Journal: Sendable {
         namespace: String? = nil,
         at completed: Int64
     ) {
+        change(sequence) { exchange in
+            exchange.outcome = outcome
+            exchange.completed = completed
+            exchange.effects = effects
+            if let namespace { exchange.namespace = namespace }
+        }
+    }
+
+    private mutating func change(_ sequence: Int, _ change: (inout Exchange) -> Void) {
         guard sequence >= first, sequence < nextSequence else { return }
         let index = head + sequence - first
         var exchange = entries[index].exchange
-        exchange.outcome = outcome
-        exchange.completed = completed
-        exchange.effects = effects
-        if let namespace { exchange.namespace = namespace }
+        change(&exchange)
         byteCount -= entries[index].byteCount
         entries[index] = PackedExchange(exchange)
         byteCount += entries[index].byteCount

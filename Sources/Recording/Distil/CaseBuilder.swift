@@ -59,14 +59,6 @@ extension Distiller {
                     steps.append(delivery(exchange, &deliveries))
                 }
             }
-            let named = steps.flatMap { step -> [String] in
-                switch step {
-                case .request(let request): request.users
-                case .deliver(let delivery): delivery.users
-                default: []
-                }
-            }
-            let user = named.first
             var expectation = Expectation(answers: .statuses([200]))
             expectation.effects = effects(calls)
             let day = recording.header.began.description.prefix(10)
@@ -74,7 +66,7 @@ extension Distiller {
             var contract = Contract(
                 id: options.id + suffix,
                 variant: "",
-                title: title(exchanges, user),
+                title: "",
                 clause: "G-01",
                 level: .must,
                 source: options.source,
@@ -90,18 +82,8 @@ extension Distiller {
                 location: place
             )
             contract.values = namer.values
+            contract.title = contract.goldenTitle
             return contract
-        }
-
-        private func title(_ exchanges: [Exchange], _ user: String?) -> String {
-            let events = exchanges.filter { $0.from != .app }.count
-            let calls = exchanges.count - events
-            let parts = [
-                calls == 0 ? nil : calls == 1 ? "a request" : "\(calls) requests",
-                events == 0 ? nil : events == 1 ? "an event" : "\(events) events",
-            ].compactMap { $0 }.joined(separator: " and ")
-            let whom = user.map { " of \($0)" } ?? ""
-            return (parts + whom + " end as they were recorded").capitalisedFirst
         }
 
         /// The earliest time that an event carries, else the first exchange.
@@ -353,8 +335,4 @@ extension Distiller {
             return found
         }
     }
-}
-
-extension String {
-    fileprivate var capitalisedFirst: String { prefix(1).uppercased() + dropFirst() }
 }

@@ -52,6 +52,8 @@ package struct Recording: Hashable, Sendable {
         private var header: RecordingHeader?
         private var open: [Int: Exchange] = [:]
         private var done: [Exchange] = []
+        /// Exchanges whose body has not been told yet.
+        private var unsent: Set<Int> = []
         private var notes: [String] = []
         private var isClosed = false
 
@@ -93,12 +95,14 @@ package struct Recording: Hashable, Sendable {
             }
             if let sequence = value["begin"]?.int64 {
                 try begin(sequence, value, number)
+            } else if let sequence = value["sent"]?.int64 {
+                try send(Int(clamping: sequence), value, number)
             } else if let sequence = value["end"]?.int64 {
                 try end(sequence, value, number)
             } else if let count = value["closed"]?.int64 {
                 close(count)
             } else if value["note"]?.string == nil {
-                throw fail(number, "the line is neither begin, end, note nor closed")
+                throw fail(number, "the line is neither begin, sent, end, note nor closed")
             }
         }
 
@@ -114,6 +118,23 @@ package struct Recording: Hashable, Sendable {
             )
             guard open.updateValue(exchange, forKey: exchange.sequence) == nil else {
                 throw fail(number, "exchange \(sequence) begins twice")
+            }
+            if RecordingLine.isLater(value["request"]?["body"]) { unsent.insert(exchange.sequence) }
+        }
+
+        private mutating func send(
+            _ sequence: Int,
+            _ value: JSONValue,
+            _ number: Int
+        ) throws(RecordingError) {
+            guard unsent.remove(sequence) != nil else {
+                throw fail(number, "exchange \(sequence) has sent its body already, or never began")
+            }
+            let body = try RecordingLine.bytes(value["body"], number)
+            if open[sequence] != nil {
+                open[sequence]?.request.body = body
+            } else if let index = done.lastIndex(where: { $0.sequence == sequence }) {
+                done[index].request.body = body
             }
         }
 
@@ -144,6 +165,14 @@ package struct Recording: Hashable, Sendable {
             if !isClosed { notes.append("the recorder did not close it") }
             if !open.isEmpty {
                 notes.append("\(open.count) exchanges have no answer and are left out")
+            }
+            let cut = done.count { unsent.contains($0.sequence) }
+            if cut > 0 {
+                notes.append(
+                    cut == 1
+                        ? "1 request was answered before all of its body was sent"
+                        : "\(cut) requests were answered before all of their bodies was sent"
+                )
             }
             let exchanges = done.sorted { $0.sequence < $1.sequence }
             let recording = Recording(header: header, exchanges: exchanges, isClosed: isClosed)

@@ -1,17 +1,21 @@
 internal import Conformance
 internal import Providers
 
-/// One line of a recording: an invocation, or a completion that names it.
+/// One line of a recording: an invocation, what it sent where that was known later, or a completion.
 enum RecordingLine {
     /// A body as lines hold it.
     enum Body {
         case none
+        /// Known when all of it was sent: a line of its own tells it.
+        case later
         /// JSON on one line; the digest is that of the original, where that was spelled otherwise.
         case json([UInt8], digest: String?)
         case bytes([UInt8])
         /// Too long, or in an encoding that cannot be looked into.
         case omitted(count: Int, digest: String)
     }
+
+    private static let laterKey = "later"
 
     // MARK: Writing
 
@@ -32,6 +36,11 @@ enum RecordingLine {
             "headers": headers(exchange.request.fields),
         ]
         return joined(head, "request", joined(request, "body", value(body)))
+    }
+
+    /// What an invocation sent whose own line could not say it.
+    static func sent(_ sequence: Int, body: Body) -> [UInt8] {
+        joined(["sent": .integer(Int64(sequence))], "body", value(body))
     }
 
     static func completed(
@@ -89,6 +98,7 @@ enum RecordingLine {
     private static func value(_ body: Body) -> [UInt8] {
         switch body {
         case .none: return Array("null".utf8)
+        case .later: return JSONValue.object([laterKey: true]).bytes
         case .json(let bytes, let digest):
             guard let digest else { return Array("{\"json\":".utf8) + bytes + [UInt8(ascii: "}")] }
             return joined(["digest": .string(digest)], "json", bytes)
@@ -223,7 +233,10 @@ enum RecordingLine {
         return fields
     }
 
-    private static func bytes(_ value: JSONValue?, _ line: Int) throws(RecordingError) -> [UInt8] {
+    /// Whether a body is told by a line of its own.
+    static func isLater(_ body: JSONValue?) -> Bool { body?[laterKey] == true }
+
+    static func bytes(_ value: JSONValue?, _ line: Int) throws(RecordingError) -> [UInt8] {
         guard let value, !value.isNull else { return [] }
         if let json = value["json"] { return json.bytes }
         if let text = value["text"]?.string { return Array(text.utf8) }
@@ -238,10 +251,10 @@ enum RecordingLine {
             }
             return bytes
         }
-        if value["omitted"] != nil { return [] }
+        if value["omitted"] != nil || isLater(value) { return [] }
         throw RecordingError(
             line: line,
-            problem: "a body is neither json, text, base64 nor omitted",
+            problem: "a body is neither json, text, base64, later nor omitted",
             remedy: .restore
         )
     }

@@ -31,6 +31,8 @@ package final class RecordingWriter: JournalTap {
     private let redactor: Redactor
     private let bodyMax: Int
     private let progress = Locked(Progress())
+    /// Exchanges whose request's body is told later.
+    private let unsent = Locked<Set<Int>>([])
     /// Whether an exchange belongs into the recording.
     private let isWanted: @Sendable (Exchange) -> Bool
 
@@ -76,9 +78,17 @@ package final class RecordingWriter: JournalTap {
         copy.request.target = redactor.target(exchange.request.target)
         copy.request.fields = fields(exchange.request.fields)
         let body = self.body(exchange.request.body, exchange.request.fields)
+        if case .later = body { unsent.withLock { _ = $0.insert(exchange.sequence) } }
         let line = redactor.line(bytes: RecordingLine.began(copy, body: body))
         progress.withLock { $0.countByParty[exchange.from, default: 0] += 1 }
         write(line)
+    }
+
+    package func sent(_ sequence: Int, _ fields: [HTTPMessage.Field], _ body: [UInt8]) {
+        let wasBegun = unsent.withLock { $0.remove(sequence) != nil }
+        guard wasBegun else { return }
+        let line = RecordingLine.sent(sequence, body: self.body(body, fields))
+        write(redactor.line(bytes: line))
     }
 
     package func completed(
@@ -119,10 +129,12 @@ package final class RecordingWriter: JournalTap {
     }
 
     private func fields(_ fields: [HTTPMessage.Field]) -> [HTTPMessage.Field] {
-        redactor.fields(fields.filter { $0.name != CapturedBody.omittedField })
+        let own = [CapturedBody.omittedField, CapturedBody.laterField.name]
+        return redactor.fields(fields.filter { !own.contains($0.name) })
     }
 
     private func body(_ bytes: [UInt8], _ fields: [HTTPMessage.Field]) -> RecordingLine.Body {
+        if fields.contains(CapturedBody.laterField) { return .later }
         guard !bytes.isEmpty else { return .none }
         // The capture says so itself when a body was longer than it keeps.
         if let omitted = fields.value(of: CapturedBody.omittedField) {

@@ -6,6 +6,8 @@ internal import Providers
 struct CapturedBody {
     /// How a message says that its body was not kept: `<bytes> <digest>`; never on the wire.
     static let omittedField = ":assay-omitted"
+    /// How an invocation says that its body is told later; never on the wire.
+    static let laterField = HTTPMessage.Field(":assay-later", "1")
 
     private let max: Int
     private var kept: [UInt8] = []

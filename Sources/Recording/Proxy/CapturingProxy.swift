@@ -156,6 +156,8 @@ private final class CallerHandler: ChannelInboundHandler {
         var responseHead: HTTPResponseHead?
         /// The number in the journal, once it is written there.
         var sequence: Int?
+        /// The invocation was written before its body was complete.
+        var isToldLater = false
         /// What has not been sent on yet: a short body is complete before its request is written.
         var held: [HTTPClientRequestPart] = []
         var isRequestComplete = false
@@ -208,6 +210,7 @@ private final class CallerHandler: ChannelInboundHandler {
         case .end(let trailers):
             underway?.isRequestComplete = true
             send(.end(trailers))
+            tellBody()
             begin()
         }
     }
@@ -244,12 +247,26 @@ private final class CallerHandler: ChannelInboundHandler {
         context.fireChannelReadComplete()
     }
 
+    /// Writes the body of an invocation that stands there without it.
+    private func tellBody() {
+        guard let underway, underway.isToldLater, let sequence = underway.sequence else { return }
+        let (fields, body) = underway.request.result(Self.fields(underway.head.headers))
+        context.journal.sent(sequence, fields, body)
+    }
+
+    private static func fields(_ headers: HTTPHeaders) -> [HTTPMessage.Field] {
+        headers.map { HTTPMessage.Field($0.name, $0.value) }
+    }
+
     /// Writes the invocation, and then lets go what was held.
     private func begin() {
         guard var current = underway, current.sequence == nil else { return }
-        let (fields, body) = current.request.result(
-            current.head.headers.map { HTTPMessage.Field($0.name, $0.value) }
-        )
+        var (fields, body) = current.request.result(Self.fields(current.head.headers))
+        if !current.isRequestComplete {
+            // Part of a body is none: nobody could look into it.
+            current.isToldLater = true
+            (fields, body) = (Self.fields(current.head.headers) + [CapturedBody.laterField], [])
+        }
         let request = HTTPMessage.Request(
             current.head.method.rawValue,
             current.head.uri,
@@ -363,9 +380,7 @@ private final class CallerHandler: ChannelInboundHandler {
 
     private func complete(_ done: Underway, _ head: HTTPResponseHead) {
         guard let sequence = done.sequence else { return }
-        let (fields, body) = done.response.result(
-            head.headers.map { HTTPMessage.Field($0.name, $0.value) }
-        )
+        let (fields, body) = done.response.result(Self.fields(head.headers))
         context.journal.complete(
             sequence,
             .answered(

@@ -1,0 +1,100 @@
+package import Conformance
+
+/// What changed in a contract, for somebody who has to say whether it was meant.
+///
+/// Nothing is cut: two values that differ at their end differ.
+package struct ChangeText {
+    private static let width = 100
+    /// Where values begin.
+    private static let indent = 9
+
+    private let style: TerminalStyle
+
+    package init(style: TerminalStyle) {
+        self.style = style
+    }
+
+    /// The changes, under the step or effect that each lies in.
+    package func lines(_ changes: [ContractChange]) -> [String] {
+        var lines: [String] = []
+        var context: [String] = []
+        for change in changes {
+            let (head, rest) = (Array(change.place.prefix(2)), change.place.dropFirst(2))
+            if head != context {
+                lines.append("  " + style.bold(head.joined(separator: " · ").printable))
+            }
+            context = head
+            let pointer = change.pointer.map { "\($0)" } ?? ""
+            let place = (rest + [pointer]).filter { !$0.isEmpty }.joined(separator: " ")
+            lines += told(change, at: place.printable)
+        }
+        return lines
+    }
+
+    private func told(_ change: ContractChange, at place: String) -> [String] {
+        let head = place.isEmpty ? [] : ["    " + place]
+        if change.isMove {
+            return ["    moved: \(change.old ?? "") of its list → \(change.new ?? "")"]
+        }
+        switch (change.old, change.new) {
+        case (let old?, let new?):
+            let (from, to) = Self.changed(old.printableLines, new.printableLines)
+            return head + rows("was", old, nil, style.red)
+                + rows("now", new, (from, to), style.green)
+        case (let old?, nil): return head + rows("gone", old, nil, style.red)
+        case (nil, let new?): return head + rows("new", new, nil, style.green)
+        case (nil, nil): return head
+        }
+    }
+
+    /// Where the second text differs from the first, in characters.
+    private static func changed(_ old: String, _ new: String) -> (from: Int, to: Int) {
+        let (left, right) = (Array(old), Array(new))
+        let start = zip(left, right).prefix { $0 == $1 }.count
+        let tail = zip(left.dropFirst(start).reversed(), right.dropFirst(start).reversed())
+            .prefix { $0 == $1 }.count
+        return (start, right.count - tail)
+    }
+
+    /// A whole value, in as many rows as it takes; marks stand below what is new in it.
+    private func rows(
+        _ word: String,
+        _ value: String,
+        _ changed: (from: Int, to: Int)?,
+        _ colour: (String) -> String
+    ) -> [String] {
+        let space = String(repeating: " ", count: Self.indent)
+        var lines: [String] = []
+        var offset = 0
+        for line in value.printableLines.split(separator: "\n", omittingEmptySubsequences: false) {
+            var rest = line[...]
+            repeat {
+                let row = rest.prefix(Self.width - Self.indent)
+                rest = rest.dropFirst(row.count)
+                let start = "    " + (lines.isEmpty ? word : "")
+                lines.append(
+                    start + String(repeating: " ", count: Self.indent - start.count)
+                        + colour(String(row))
+                )
+                if let changed, let marks = Self.marks(changed, offset, row.count) {
+                    lines.append(space + marks)
+                }
+                offset += row.count
+            } while !rest.isEmpty
+            // The line break counts as well.
+            offset += 1
+        }
+        return lines
+    }
+
+    /// Marks below the part of a row that changed; nil where none of it did, and where all of it did.
+    private static func marks(
+        _ changed: (from: Int, to: Int),
+        _ offset: Int,
+        _ count: Int
+    ) -> String? {
+        let (from, to) = (max(0, changed.from - offset), min(count, changed.to - offset))
+        guard from < to, to - from < count else { return nil }
+        return String(repeating: " ", count: from) + String(repeating: "^", count: to - from)
+    }
+}

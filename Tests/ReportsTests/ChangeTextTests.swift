@@ -1,0 +1,77 @@
+import Conformance
+import Reports
+import Testing
+
+/// What somebody reads who has to say whether a change was meant.
+@Suite("A change, in full")
+struct ChangeTextTests {
+    private static let place = SourceLocation(path: "r", line: 1, column: 1)
+
+    private static func contract(_ values: [String: JSONValue], status: Int = 200) -> Contract {
+        var request = AppRequest(name: "hello", method: "GET", target: "/")
+        request.answer = AnswerPattern(status: status, location: place)
+        var contract = Contract(
+            id: "s",
+            variant: "",
+            title: "A session",
+            clause: "G-01",
+            level: .must,
+            source: "r",
+            needs: [],
+            given: [],
+            steps: [.request(request)],
+            expectation: Conformance.Expectation(answers: .statuses([200])),
+            location: place
+        )
+        contract.values = values
+        return contract
+    }
+
+    private static func lines(
+        _ old: [String: JSONValue],
+        _ new: [String: JSONValue],
+        status: Int = 200,
+        isColoured: Bool = false
+    ) -> [String] {
+        let changes = ContractChange.all(from: contract(old), to: contract(new, status: status))
+        return ChangeText(style: TerminalStyle(isColoured: isColoured)).lines(changes)
+    }
+
+    @Test func `both are shown, with marks below what is new`() {
+        #expect(
+            Self.lines(["a": "Hello Ada."], ["a": "Hello Ada!"], status: 201) == [
+                "  values · a", "    was  \"Hello Ada.\"", "    now  \"Hello Ada!\"",
+                "                   ^", "  steps · request hello", "    answer",
+                "    was  200", "    now  201", "           ^",
+            ]
+        )
+    }
+
+    @Test func `what is new and what is gone stands by itself`() {
+        #expect(
+            Self.lines(["a": 1], ["b": 2]) == [
+                "  values · a", "    gone 1", "  values · b", "    new  2",
+            ]
+        )
+    }
+
+    @Test("no end of a long value is lost, and no line is too long", arguments: [90, 91, 400])
+    func long(count: Int) {
+        let text = String(repeating: "x", count: count)
+        let lines = Self.lines(["a": .string(text + ".")], ["a": .string(text + "!")])
+        #expect(lines.allSatisfy { $0.count <= 100 })
+        let said = lines.dropFirst().filter { !$0.contains("^") }.map { $0.dropFirst(9) }.joined()
+        #expect(said == "\"\(text).\"\"\(text)!\"")
+        #expect(lines.last?.last == "^", "the mark stands below the end")
+    }
+
+    @Test func `nothing that a backend said moves the cursor`() {
+        let lines = Self.lines(["a": "x"], ["a": "\u{1b}[2J"])
+        #expect(!lines.joined().contains("\u{1b}"))
+    }
+
+    @Test func `colours come only where they were asked for`() {
+        #expect(!Self.lines(["a": 1], ["a": 2]).joined().contains("\u{1b}["))
+        #expect(Self.lines(["a": 1], ["a": 2], isColoured: true).joined().contains("\u{1b}[32m2"))
+    }
+}
