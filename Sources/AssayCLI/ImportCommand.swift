@@ -78,13 +78,24 @@ struct ImportCommand: AsyncParsableCommand {
             result = try Importer.exchanges(
                 bytes,
                 format: chosen,
-                Importer.Context(webhooks: webhooks, now: now)
+                Importer.Context(webhooks: webhooks, now: now) { [file] path in
+                    Self.contents(of: path, beside: file)
+                }
             )
         } catch {
             throw Failure(.unparsable, "\(file): \(error)")
         }
         for note in result.notes { Terminal.error("\(file): \(note)\n") }
         try write(try await answered(result.exchanges), profile, now)
+    }
+
+    /// What a command sends from a file: where it was run, or beside the file that it stands in.
+    private static func contents(of path: String, beside file: String) -> [UInt8]? {
+        let folder = (file as NSString).deletingLastPathComponent
+        let places = [path, (folder as NSString).appendingPathComponent(path)]
+        return places.lazy.compactMap { FileManager.default.contents(atPath: $0) }.first.map(
+            Array.init
+        )
     }
 
     /// Sends what has no answer to the target.

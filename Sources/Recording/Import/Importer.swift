@@ -22,10 +22,17 @@ package enum Importer {
         package var webhooks: [Exchange.Party: String]
         /// Stands for the moment of exchanges that have none.
         package var now: Instant
+        /// The bytes of a file that the imported one names; nil when there is none.
+        package var files: @Sendable (_ path: String) -> [UInt8]?
 
-        package init(webhooks: [Exchange.Party: String], now: Instant) {
+        package init(
+            webhooks: [Exchange.Party: String],
+            now: Instant,
+            files: @escaping @Sendable (_ path: String) -> [UInt8]? = { _ in nil }
+        ) {
             self.webhooks = webhooks
             self.now = now
+            self.files = files
         }
     }
 

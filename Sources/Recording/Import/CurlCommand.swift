@@ -1,0 +1,446 @@
+internal import Conformance
+internal import Providers
+
+/// What one `curl` command asks for: its requests, or why they cannot be known.
+///
+/// A flag that nobody knows is an error: it could make another request of it.
+struct CurlCommand {
+    /// Why a command is not imported, and what to do about it.
+    struct Problem: Error, Hashable {
+        let text: String
+        let remedy: String
+
+        init(_ text: String, _ remedy: String = "Complete the command.") {
+            self.text = text
+            self.remedy = remedy
+        }
+    }
+
+    /// The bytes of a file that a command names; nil when there is none.
+    typealias Files = @Sendable (_ path: String) -> [UInt8]?
+
+    private let files: Files
+    private var words: ArraySlice<String>
+    private(set) var requests: [HTTPMessage.Request] = []
+
+    // What the flags have said of the request so far.
+    private var method: String?
+    private var urls: [String] = []
+    private var fields: [HTTPMessage.Field] = []
+    /// Headers that are to be left out.
+    private var removed: Set<String> = []
+    private var data: [UInt8]?
+    private var isJSON = false
+    private var form: [[UInt8]] = []
+    private var query: [String] = []
+    private var target: String?
+    private var upload: (name: String, bytes: [UInt8])?
+    private var (isQuery, isHead, hasLiteralURLs) = (false, false, false)
+
+    /// - Parameters:
+    ///   - words: What follows `curl`.
+    ///   - files: Reads the files that it names.
+    /// - Throws: When it is no request that anybody could know.
+    init(_ words: [String], files: @escaping Files) throws(Problem) {
+        self.words = words[...]
+        self.files = files
+        while let word = self.words.popFirst() { try take(word) }
+        try finish()
+    }
+
+    // MARK: Flags
+
+    private enum Flag {
+        /// It says nothing of the request, and has a value.
+        case ignored
+        /// It says nothing of the request.
+        case alone
+        /// What it asks for is no one request; the text says why.
+        case refused(String)
+        case method, header, data, rawData, binaryData, encodedData, json, form, literalForm, user
+        case literalURLs, bearer, cookie, query, head, url, urlQuery, upload, agent, referer, range,
+            target, next
+    }
+
+    private static let short: [Character: Flag] = {
+        var flags: [Character: Flag] = [
+            "X": .method, "H": .header, "d": .data, "F": .form, "u": .user, "b": .cookie,
+            "G": .query, "I": .head, "T": .upload, "A": .agent, "e": .referer, "r": .range,
+            "g": .literalURLs, ":": .next, "C": .refused("depends on an earlier answer"),
+            "K": .refused("is read from a file"),
+            "n": .refused("takes its password from a file"),
+            "z": .refused("depends on a date"), "Q": .refused("is no HTTP"),
+        ]
+        for letter in "ocDmwxUEyYPt" { flags[letter] = .ignored }
+        for letter in "sSkviLfqN#012346aBjJlMOpRZ" { flags[letter] = .alone }
+        return flags
+    }()
+
+    private static let long: [String: Flag] = {
+        var flags: [String: Flag] = [
+            "request": .method, "header": .header, "data": .data, "data-ascii": .data,
+            "data-raw": .rawData, "data-binary": .binaryData, "data-urlencode": .encodedData,
+            "json": .json, "form": .form, "form-string": .literalForm, "user": .user,
+            "oauth2-bearer": .bearer, "cookie": .cookie, "get": .query, "head": .head, "url": .url,
+            "url-query": .urlQuery, "upload-file": .upload, "user-agent": .agent,
+            "referer": .referer, "range": .range, "request-target": .target, "next": .next,
+            "globoff": .literalURLs,
+            "config": .refused("is read from a file"),
+            "netrc": .refused("takes its password from a file"),
+            "netrc-file": .refused("takes its password from a file"),
+            "netrc-optional": .refused("takes its password from a file"),
+            "variable": .refused("has variables"), "expand-url": .refused("has variables"),
+            "time-cond": .refused("depends on a date"),
+            "etag-compare": .refused("depends on an earlier answer"),
+            "continue-at": .refused("depends on an earlier answer"),
+        ]
+        let several = ["digest", "ntlm", "negotiate", "anyauth", "aws-sigv4", "proxy-anyauth"]
+        for name in several { flags[name] = .refused("takes several requests, or signs each anew") }
+        let ignored = [
+            "output", "output-dir", "max-time", "connect-timeout", "write-out", "retry",
+            "retry-delay", "retry-max-time", "max-redirs", "proxy", "proxy-user", "cacert",
+            "capath",
+            "cert", "cert-type", "key", "key-type", "pass", "ciphers", "tls13-ciphers", "curves",
+            "resolve", "connect-to", "interface", "cookie-jar", "dump-header", "limit-rate",
+            "speed-limit", "speed-time", "stderr", "trace", "trace-ascii", "keepalive-time",
+            "dns-servers", "unix-socket", "abstract-unix-socket", "max-filesize", "tls-max",
+            "noproxy", "local-port", "expect100-timeout", "parallel-max", "rate",
+            "happy-eyeballs-timeout-ms", "create-file-mode", "etag-save", "proxy-header",
+            "proto", "proto-default", "proto-redir", "socks4", "socks4a", "socks5",
+            "socks5-hostname", "doh-url", "pinnedpubkey", "service-name",
+        ]
+        for name in ignored { flags[name] = .ignored }
+        let alone = [
+            "silent", "show-error", "insecure", "verbose", "include", "show-headers", "location",
+            "location-trusted", "fail", "fail-with-body", "fail-early", "disable",
+            "no-buffer", "progress-bar", "no-progress-meter", "basic", "compressed",
+            "compressed-ssh", "http0.9", "http1.0", "http1.1", "http2", "http2-prior-knowledge",
+            "http3", "http3-only", "ipv4", "ipv6", "tlsv1", "tlsv1.0", "tlsv1.1", "tlsv1.2",
+            "tlsv1.3", "ssl", "ssl-reqd", "ssl-no-revoke", "ssl-allow-beast", "sslv2", "sslv3",
+            "tcp-nodelay", "tcp-fastopen", "keepalive", "parallel", "parallel-immediate",
+            "path-as-is", "post301", "post302", "post303", "raw", "remote-name",
+            "remote-name-all", "remote-header-name", "remote-time", "create-dirs", "clobber",
+            "junk-session-cookies", "list-only", "manual", "trace-time", "trace-ids",
+            "styled-output",
+            "suppress-connect-headers", "tr-encoding", "xattr", "retry-all-errors",
+            "retry-connrefused", "alpn", "npn", "sessionid", "cert-status", "ca-native",
+            "proxytunnel",
+            "skip-existing", "remove-on-error", "haproxy-protocol", "disallow-username-in-url",
+        ]
+        for name in alone { flags[name] = .alone }
+        return flags
+    }()
+
+    private mutating func take(_ word: String) throws(Problem) {
+        guard word.hasPrefix("-"), word != "-" else {
+            urls.append(word)
+            return
+        }
+        if word.hasPrefix("--") {
+            let name = String(word.dropFirst(2))
+            // What says nothing of the request says nothing when it is taken back.
+            if name.hasPrefix("no-"), case .alone? = Self.long[String(name.dropFirst(3))] { return }
+            guard let flag = Self.long[name] else { throw unknown(word) }
+            return try take(flag, word, attached: nil)
+        }
+        // `-sSXPOST` is three flags, and what is left is the last one's value.
+        var letters = word.dropFirst()
+        while let letter = letters.popFirst() {
+            guard let flag = Self.short[letter] else { throw unknown("-\(letter)") }
+            let attached = letters.isEmpty ? nil : String(letters)
+            if Self.takesValue(flag) {
+                return try take(flag, "-\(letter)", attached: attached)
+            }
+            try take(flag, "-\(letter)", attached: nil)
+        }
+    }
+
+    private func unknown(_ word: String) -> Problem {
+        Problem(
+            "nobody knows here what '\(word)' does to the request",
+            "Leave it out if it changes nothing, or write the request without it."
+        )
+    }
+
+    private static func takesValue(_ flag: Flag) -> Bool {
+        switch flag {
+        case .alone, .refused, .query, .head, .next, .literalURLs: false
+        case .ignored, .method, .header, .data, .rawData, .binaryData, .encodedData, .json, .form,
+            .literalForm, .user, .bearer, .cookie, .url, .urlQuery, .upload, .agent, .referer,
+            .range, .target:
+            true
+        }
+    }
+
+    private mutating func take(
+        _ flag: Flag,
+        _ word: String,
+        attached: String?
+    ) throws(Problem) {
+        var value = ""
+        if Self.takesValue(flag) {
+            guard let text = attached ?? words.popFirst() else {
+                throw Problem("'\(word)' has no value")
+            }
+            value = text
+        }
+        switch flag {
+        case .alone, .ignored: break
+        case .refused(let reason):
+            throw Problem(
+                "with '\(word)' a request \(reason)",
+                "Write the request as it was sent, with its headers."
+            )
+        case .method: method = value
+        case .header: try header(value)
+        case .data: try add(value, "&", readsFiles: true, keepsLines: false)
+        case .rawData: add(Array(value.utf8), "&")
+        case .binaryData: try add(value, "&", readsFiles: true, keepsLines: true)
+        case .encodedData: add(Array(try encoded(value).utf8), "&")
+        case .json:
+            isJSON = true
+            try add(value, "", readsFiles: true, keepsLines: true)
+        case .form: form.append(try part(value))
+        case .literalForm: form.append(try part(value, isLiteral: true))
+        case .user:
+            guard value.contains(":") else {
+                throw Problem(
+                    "'\(word) \(value)' asks for a password",
+                    "Write it as NAME:PASSWORD."
+                )
+            }
+            set("authorization", "Basic " + Base64.text(Array(value.utf8)))
+        case .bearer: set("authorization", "Bearer " + value)
+        case .cookie:
+            guard value.contains("=") else {
+                throw Problem(
+                    "the cookies are in the file '\(value)'",
+                    "Write them as -b 'NAME=VALUE; NAME=VALUE'."
+                )
+            }
+            let before = fields.first { $0.name == "cookie" }.map { $0.value + ";" } ?? ""
+            set("cookie", before + value)
+        case .literalURLs: hasLiteralURLs = true
+        case .query: isQuery = true
+        case .head: isHead = true
+        case .url: urls.append(value)
+        case .urlQuery:
+            query.append(value.hasPrefix("+") ? String(value.dropFirst()) : try encoded(value))
+        case .upload: upload = (value, try file(value, word))
+        case .agent: set("user-agent", value)
+        case .referer: set("referer", value.replacing(";auto", with: ""))
+        case .range: set("range", "bytes=" + value)
+        case .target: target = value
+        case .next: try finish()
+        }
+    }
+
+    private mutating func set(_ name: String, _ value: String) {
+        fields.removeAll { $0.name == name }
+        fields.append(HTTPMessage.Field(name, value))
+    }
+
+    /// `Name: value`, `Name;` for an empty one, and `Name:` for none of that name.
+    private mutating func header(_ text: String) throws(Problem) {
+        if text.hasPrefix("@") {
+            throw Problem(
+                "the headers are in the file '\(text.dropFirst())'",
+                "Write each with -H."
+            )
+        }
+        if let (name, value) = text.cut(at: ":"), !name.isEmpty {
+            let trimmed = value.drop(while: \.isWhitespace)
+            if trimmed.isEmpty {
+                removed.insert(name.lowercased())
+            } else {
+                fields.append(HTTPMessage.Field(name, String(trimmed)))
+            }
+        } else if text.hasSuffix(";"), text.count > 1 {
+            fields.append(HTTPMessage.Field(String(text.dropLast()), ""))
+        } else {
+            throw Problem("'\(text)' is no header", "Write it as -H 'NAME: VALUE'.")
+        }
+    }
+
+    // MARK: Bodies
+
+    private func file(_ path: String, _ flag: String) throws(Problem) -> [UInt8] {
+        guard path != "-", path != "." else {
+            throw Problem("'\(flag)' reads what was typed", "Write it out, with --data-raw.")
+        }
+        guard let bytes = files(path) else {
+            throw Problem("there is no file '\(path)'", "Put it beside the file with the commands.")
+        }
+        return bytes
+    }
+
+    private mutating func add(_ bytes: [UInt8], _ separator: String) {
+        data = data.map { $0 + Array(separator.utf8) + bytes } ?? bytes
+    }
+
+    private mutating func add(
+        _ value: String,
+        _ separator: String,
+        readsFiles: Bool,
+        keepsLines: Bool
+    ) throws(Problem) {
+        guard readsFiles, value.hasPrefix("@") else { return add(Array(value.utf8), separator) }
+        var bytes = try file(String(value.dropFirst()), "@-")
+        // Of a file `-d` sends neither line breaks nor zeros.
+        if !keepsLines { bytes.removeAll { [0, 10, 13].contains($0) } }
+        add(bytes, separator)
+    }
+
+    /// `content`, `=content`, `name=content`, `@file` or `name@file`, the content encoded.
+    private func encoded(_ value: String) throws(Problem) -> String {
+        guard let mark = value.firstIndex(where: { $0 == "=" || $0 == "@" }) else {
+            return Self.escaped(Array(value.utf8))
+        }
+        let (name, rest) = (value[..<mark], String(value[value.index(after: mark)...]))
+        let bytes = value[mark] == "@" ? try file(rest, "@-") : Array(rest.utf8)
+        return (name.isEmpty ? "" : name + "=") + Self.escaped(bytes)
+    }
+
+    private static func escaped(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789ABCDEF")
+        return bytes.map { byte in
+            if byte == UInt8(ascii: " ") { return "+" }
+            let scalar = Unicode.Scalar(byte)
+            let isPlain =
+                byte < 128
+                && (scalar.properties.isAlphabetic || (48...57).contains(byte)
+                    || "-._~".unicodeScalars.contains(scalar))
+            return isPlain ? String(scalar) : "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+        }.joined()
+    }
+
+    /// One part of a form: `name=value`, `name=@file`, `name=<file`, with `;type=` and `;filename=`.
+    private func part(_ text: String, isLiteral: Bool = false) throws(Problem) -> [UInt8] {
+        guard let (name, rest) = text.cut(at: "="), !name.isEmpty else {
+            throw Problem("'\(text)' is no part of a form", "Write it as -F 'NAME=VALUE'.")
+        }
+        var value = String(rest)
+        var (type, filename): (String?, String?) = (nil, nil)
+        if !isLiteral {
+            let pieces =
+                Self.isQuoted(value)
+                ? [value[...]] : value.split(separator: ";", omittingEmptySubsequences: false)
+            value = pieces.first.map(String.init) ?? ""
+            for piece in pieces.dropFirst() {
+                if piece.hasPrefix("type=") {
+                    type = String(piece.dropFirst(5))
+                } else if piece.hasPrefix("filename=") {
+                    filename = piece.dropFirst(9).filter { $0 != "\"" }
+                } else if type != nil, piece.contains("=") {
+                    type = (type ?? "") + ";" + piece
+                }
+                // It leaves out what else stands there; what is quoted is no part of this.
+            }
+        }
+        var bytes = Array(value.utf8)
+        if !isLiteral, let sign = value.first, sign == "@" || sign == "<" {
+            let path = String(value.dropFirst())
+            bytes = try file(path, "-F")
+            if sign == "@" {
+                filename = filename ?? path.split(separator: "/").last.map(String.init)
+                type = type ?? Self.mediaType(of: filename ?? path)
+            }
+        }
+        if !isLiteral, Self.isQuoted(value) {
+            bytes = Array(value.dropFirst().dropLast().utf8)
+        }
+        var head = "Content-Disposition: form-data; name=\"\(name)\""
+        if let filename { head += "; filename=\"\(filename)\"" }
+        if let type { head += "\r\nContent-Type: \(type)" }
+        return Array((head + "\r\n\r\n").utf8) + bytes
+    }
+
+    private static func isQuoted(_ value: String) -> Bool {
+        value.count > 1 && value.hasPrefix("\"") && value.hasSuffix("\"")
+    }
+
+    /// What it takes a file for, by the end of its name.
+    private static func mediaType(of name: String) -> String {
+        let types = [
+            ".gif": "image/gif", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png",
+            ".svg": "image/svg+xml", ".txt": "text/plain", ".htm": "text/html",
+            ".html": "text/html", ".pdf": "application/pdf", ".xml": "application/xml",
+        ]
+        let lower = name.lowercased()
+        return types.first { lower.hasSuffix($0.key) }?.value ?? "application/octet-stream"
+    }
+
+    // MARK: Requests
+
+    private static let boundary = "------------------------assayimportedform"
+
+    /// Everything that was said so far is one request for each URL.
+    private mutating func finish() throws(Problem) {
+        guard !urls.isEmpty else { throw Problem("the command has no URL") }
+        guard form.isEmpty || data == nil else {
+            throw Problem("it has a form and data as well", "Leave -F or -d out.")
+        }
+        for url in urls { requests.append(try request(url)) }
+        (method, urls, fields, removed, data, isJSON) = (nil, [], [], [], nil, false)
+        (form, query, target, upload) = ([], [], nil, nil)
+        (isQuery, isHead, hasLiteralURLs) = (false, false, false)
+    }
+
+    private func request(_ url: String) throws(Problem) -> HTTPMessage.Request {
+        // The address of a host may stand in brackets.
+        let rest = url.contains("://[") ? url.replacing("://[", with: "") : url
+        guard hasLiteralURLs || !rest.contains(where: { "{[".contains($0) }) else {
+            throw Problem(
+                "curl itself makes several requests of '\(url)'",
+                "Write them one by one; with -g brackets and braces stand for themselves."
+            )
+        }
+        guard var path = ImportReader.target(url.contains("://") ? url : "http://" + url) else {
+            throw Problem("'\(url)' is no URL")
+        }
+        var (body, fields) = (data ?? [], self.fields)
+        var verb = data == nil ? "GET" : "POST"
+        var type = "application/x-www-form-urlencoded"
+        if isJSON {
+            type = "application/json"
+            if fields.value(of: "accept") == nil {
+                fields.append(HTTPMessage.Field("accept", "application/json"))
+            }
+        }
+        var asked = query
+        if isQuery, let data {
+            asked.append(String(decoding: data, as: UTF8.self))
+            (body, verb) = ([], "GET")
+        }
+        if !asked.isEmpty {
+            path += (path.contains("?") ? "&" : "?") + asked.joined(separator: "&")
+        }
+        if !form.isEmpty {
+            verb = "POST"
+            type = "multipart/form-data; boundary=" + Self.boundary
+            body = form.flatMap { Array("--\(Self.boundary)\r\n".utf8) + $0 + [13, 10] }
+            body += Array("--\(Self.boundary)--\r\n".utf8)
+        }
+        if let upload {
+            (verb, body) = ("PUT", upload.bytes)
+            if path.hasSuffix("/") {
+                path += upload.name.split(separator: "/").last.map(String.init) ?? ""
+            }
+        }
+        if isHead { verb = "HEAD" }
+        verb = method ?? verb
+        guard ImportReader.isMethod(verb) else {
+            throw Problem("'\(verb)' is no method", "Write it in capitals: -X POST.")
+        }
+        let isNamed = fields.value(of: "content-type") != nil || removed.contains("content-type")
+        if !isNamed, upload == nil, !form.isEmpty || !body.isEmpty || data != nil && !isQuery {
+            fields.append(HTTPMessage.Field("content-type", type))
+        }
+        return HTTPMessage.Request(
+            verb,
+            target ?? path,
+            fields: fields.filter { !removed.contains($0.name.lowercased()) },
+            body: body
+        )
+    }
+}

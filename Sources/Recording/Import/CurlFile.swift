@@ -1,0 +1,30 @@
+internal import Conformance
+
+/// `curl` command lines, as people type them and browsers copy them.
+extension ImportReader {
+    mutating func curl(_ bytes: [UInt8]) throws(RecordingError) {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw fail(1, "the file is not UTF-8 text", "Save the commands as UTF-8.")
+        }
+        for command in try ShellWords.commands(text) {
+            var words = command.words[...]
+            if words.first == "$" { words.removeFirst() }
+            guard let program = words.popFirst(), ["curl", "curl.exe"].contains(program) else {
+                throw fail(
+                    command.line,
+                    "this is no curl command",
+                    "Begin each command with 'curl', and put a URL with & in quotes; comments begin "
+                        + "with #."
+                )
+            }
+            let requests: [HTTPMessage.Request]
+            do throws(CurlCommand.Problem) {
+                requests = try CurlCommand(Array(words), files: context.files).requests
+            } catch {
+                throw fail(command.line, error.text, error.remedy)
+            }
+            for request in requests { add(request, nil, at: nil) }
+        }
+        if exchanges.isEmpty { throw fail(1, "there is no curl command", "Name another file.") }
+    }
+}
