@@ -118,8 +118,10 @@ struct DoctorCommand: AsyncParsableCommand {
                 case .bad: style.red("bad ")
                 }
             let topic = line.topic + String(repeating: " ", count: max(1, 15 - line.topic.count))
-            Terminal.output("\(mark) \(topic)\(line.text)\n")
-            if let hint = line.hint { Terminal.output("                    \(hint)\n") }
+            let space = String(repeating: " ", count: 20)
+            let text = line.text.printable.wrapped(80)
+            Terminal.output("\(mark) \(topic)\(text.joined(separator: "\n" + space))\n")
+            for row in line.hint?.wrapped(80) ?? [] { Terminal.output("\(space)\(row)\n") }
         }
         let provable = clauses.filter { $0.reason == nil }.map(\.clause)
         Terminal.output("\ncan be proven, \(provable.count) of \(clauses.count) clauses\n")

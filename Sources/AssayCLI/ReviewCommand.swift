@@ -96,9 +96,8 @@ struct ReviewCommand: ParsableCommand {
             Terminal.output("  new\n\n")
             let data = FileManager.default.contents(atPath: path) ?? Data()
             for line in String(decoding: data, as: UTF8.self).exactLines {
-                Terminal.output("    \(line.printable)\n")
+                Terminal.output(line.isEmpty ? "\n" : "    \(line.printable)\n")
             }
-            Terminal.output("\n")
             return true
         }
         switch Self.read(accepted, id: id) {

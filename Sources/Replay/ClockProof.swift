@@ -11,6 +11,10 @@ struct ClockProof: Sendable {
         case known(String?)
     }
 
+    /// What to do about a doubt.
+    static let remedy =
+        "Set the whole process's clock under 'clock' in assay.yaml, and map 'access' to what the "
+        + "backend itself says."
     private static let end: Duration = .seconds(2 * 3600)
     private static let later: Duration = .seconds(3 * 3600)
 
@@ -81,8 +85,7 @@ struct ClockProof: Sendable {
             .unobservable,
             expected: "the backend's clock can be seen to move",
             actual: doubt,
-            remedy: "Set the whole process's clock under 'clock' in assay.yaml, and map 'access' "
-                + "to what the backend itself says.",
+            remedy: Self.remedy,
             location: contract.location
         )
     }

@@ -50,6 +50,7 @@ package struct Examination: Sendable {
         await webhook(executor, name)
         await purchase(executor, name)
         let profile = executor.profile
+        if profile.clock != nil { await clock(executor, name) }
         for feature in [Feature.purchasely, .firebase, .login, .register, .reconcile, .restart] {
             if let text = profile.obstacle(to: feature) {
                 add(.doubtful, feature.rawValue, "not examined: \(text)")
@@ -82,6 +83,16 @@ package struct Examination: Sendable {
             )
         }
         readings(profile)
+    }
+
+    /// Whether the backend's clock moves by what the profile says.
+    private mutating func clock(_ executor: RunExecutor, _ name: String) async {
+        let proof = ClockProof(executor: executor, name: name + "-k", sight: sight)
+        if let doubt = await proof.doubt() {
+            add(.doubtful, "clock", doubt, ClockProof.remedy)
+        } else {
+            add(.good, "clock", "it moves: what has ended by it gives no access any more")
+        }
     }
 
     /// Mapped places that no answer about a plain purchase had.

@@ -171,6 +171,16 @@ struct BackendClockTests {
         #expect(memory.aheads.isEmpty)
     }
 
+    @Test("an examination tells whether it moves", arguments: [Kind.correct, .deaf])
+    private func examined(kind: Kind) throws {
+        let (bench, memory) = Self.bench(kind)
+        let found = try bench.run { await Examination.examine($0.executor, name: "d") }
+        let line = try #require(found.lines.first { $0.topic == "clock" })
+        #expect(line.state == (kind == .correct ? .good : .doubtful))
+        #expect((line.hint == nil) == (kind == .correct))
+        #expect(memory.aheads.last == .zero)
+    }
+
     @Test func `without a clock the profile says so`() throws {
         let outcome = try PlayedCases(bench: Bench(), contracts: [Self.days]).run()
         #expect(outcome.verdicts == [.notRun])
