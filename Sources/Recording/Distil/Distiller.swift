@@ -76,6 +76,9 @@ package enum Distiller {
             }
             return builder.contract(group.exchanges, calls: own)
         }
+        if !contracts.isEmpty, !recording.hasMessages {
+            notes.append("the backend sent no push in this session, so none is looked for")
+        }
         return (contracts, notes)
     }
 
@@ -114,6 +117,7 @@ package enum Distiller {
             options: Options(id: contract.id, source: contract.source)
         )
         builder.base = record.base
+        builder.hearsSilence = !contract.expectation.effects.isEmpty
         builder.session = (record.began - .seconds(3))...(record.ended + .seconds(3))
         let inbound = exchanges.filter { $0.to == .backend && $0.response != nil }
         let calls = exchanges.filter { $0.from == .backend }
