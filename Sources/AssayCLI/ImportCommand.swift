@@ -35,6 +35,12 @@ struct ImportCommand: AsyncParsableCommand {
     @Option(name: .long, help: Setting.importProfile.help)
     var profile: String?
 
+    @Option(
+        name: .long,
+        help: "A host of the backend in an archive (default: that of most requests)."
+    )
+    var host: [String] = []
+
     @Option(name: .long, help: "The backend that answers requests without an answer.")
     var target: String?
 
@@ -78,7 +84,7 @@ struct ImportCommand: AsyncParsableCommand {
             result = try Importer.exchanges(
                 bytes,
                 format: chosen,
-                Importer.Context(webhooks: webhooks, now: now) { [file] path in
+                Importer.Context(webhooks: webhooks, now: now, hosts: host) { [file] path in
                     Self.contents(of: path, beside: file)
                 }
             )

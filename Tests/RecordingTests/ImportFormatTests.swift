@@ -201,6 +201,68 @@ struct ImportFormatTests {
         #expect(bare.map(\.at) == [Self.now, Self.now + .milliseconds(1)])
     }
 
+    // MARK: What a browser's archive holds beside
+
+    private static func entry(
+        _ url: String,
+        method: String = "GET",
+        _ more: String = "",
+        content: String = ""
+    ) -> String {
+        "{\"request\":{\"method\":\"\(method)\",\"url\":\"\(url)\"},"
+            + "\"response\":{\"status\":200,\"content\":{\(content)}}\(more)}"
+    }
+
+    private func read(_ entries: [String], hosts: [String] = []) throws -> ([String], [String]) {
+        var context = Self.context
+        context.hosts = hosts
+        let text = har(entries.joined(separator: ","))
+        let found = try Importer.exchanges(Array(text.utf8), format: .har, context)
+        return (found.exchanges.map(\.request.target), found.notes)
+    }
+
+    private static let browser = [
+        entry("https://api.shop.example/a"), entry("https://api.shop.example/b", method: "POST"),
+        entry("https://tracker.example/t"),
+        entry("https://api.shop.example/logo", ",\"_resourceType\":\"image\""),
+        entry("https://api.shop.example/app", content: "\"mimeType\":\"text/javascript\""),
+        entry("wss://api.shop.example/live", ",\"_webSocketMessages\":[]"), entry("/c"),
+    ]
+
+    @Test func `pictures, sockets and the hosts of others are left out, and told`() throws {
+        let (targets, notes) = try read(Self.browser)
+        #expect(targets == ["/a", "/b", "/c"])
+        #expect(
+            notes == [
+                "2 requests are left out: for files, such as pictures",
+                "the WebSocket wss://api.shop.example/live is left out: only requests are imported",
+                "1 request is left out: to tracker.example, not api.shop.example; --host says "
+                    + "otherwise",
+            ]
+        )
+    }
+
+    @Test func `whoever names the hosts gets these`() throws {
+        let hosts = ["Tracker.example", "api.shop.example"]
+        #expect(try read(Self.browser, hosts: hosts).0 == ["/a", "/b", "/t", "/c"])
+        #expect(try read(Self.browser, hosts: ["tracker.example"]).0 == ["/t", "/c"])
+    }
+
+    @Test func `a form that holds its parameters alone is sent as it was`() throws {
+        func entry(_ type: String) -> String {
+            "{\"request\":{\"method\":\"POST\",\"url\":\"/a\",\"postData\":{\"mimeType\":\"\(type)\","
+                + "\"params\":[{\"name\":\"a\",\"value\":\"1%202\"},{\"name\":\"b\"}]}},"
+                + "\"response\":{\"status\":200}}"
+        }
+        let form = "application/x-www-form-urlencoded; charset=utf-8"
+        let request = try read(har(entry(form)), .har).exchanges.first?.request
+        #expect(request?.body == Array("a=1%202&b".utf8))
+        let error = #expect(throws: RecordingError.self) {
+            try read(har(entry("multipart/form-data")), .har)
+        }
+        #expect(error?.problem.contains("/log/entries/0/request/postData") == true)
+    }
+
     private static let targets: [(String, String?)] = [
         ("https://x.example", "/"), ("https://x.example/", "/"),
         ("https://x.example/a?b#c", "/a?b"),

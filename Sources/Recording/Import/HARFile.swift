@@ -8,18 +8,19 @@ extension ImportReader {
         guard let entries = file["log"]?["entries"]?.array else {
             throw fail(1, "there is no /log/entries", export)
         }
-        for (index, entry) in entries.enumerated() {
+        let choice = HARChoice(entries, hosts: context.hosts)
+        notes += choice.notes
+        for (index, entry) in entries.enumerated() where !choice.leftOut.contains(index) {
             let place = "/log/entries/\(index)"
             guard let request = entry["request"], let method = request["method"]?.string,
                 Self.isMethod(method), let url = request["url"]?.string,
                 let target = Self.target(url)
             else { throw fail(1, "\(place)/request has no method or no URL", export) }
-            let body = request["postData"]?["text"]?.string ?? ""
             let message = HTTPMessage.Request(
                 method,
                 target,
                 fields: try fields(request["headers"], place + "/request/headers"),
-                body: Array(body.utf8)
+                body: Array(try body(request["postData"], place + "/request/postData").utf8)
             )
             let started = entry["startedDateTime"]?.string.flatMap { Instant(iso8601: $0) }
             let milliseconds: Double =
@@ -54,6 +55,29 @@ extension ImportReader {
         }
     }
 
+    /// The text that was sent; of a form some tools hold the parameters alone.
+    private func body(_ data: JSONValue?, _ place: String) throws(RecordingError) -> String {
+        if let text = data?["text"]?.string, !text.isEmpty { return text }
+        guard let parameters = data?["params"]?.array, !parameters.isEmpty else { return "" }
+        let type = data?["mimeType"]?.string?.lowercased() ?? ""
+        guard type.isEmpty || type.hasPrefix("application/x-www-form-urlencoded") else {
+            throw fail(
+                1,
+                "\(place) holds the parts of a '\(type.prefix(40))', and not how they were sent",
+                "Export the session with the bodies as text."
+            )
+        }
+        var pairs: [String] = []
+        for parameter in parameters {
+            guard let name = parameter["name"]?.string else {
+                throw fail(1, "\(place)/params holds something without a name", "Export again.")
+            }
+            // They stand there as they were sent, encoded.
+            pairs.append(name + (parameter["value"]?.string.map { "=" + $0 } ?? ""))
+        }
+        return pairs.joined(separator: "&")
+    }
+
     private func fields(
         _ value: JSONValue?,
         _ place: String
@@ -67,5 +91,80 @@ extension ImportReader {
             if !name.hasPrefix(":") { fields.append(HTTPMessage.Field(name, text)) }
         }
         return fields
+    }
+}
+
+/// Which entries of an archive are between an app and its backend, and what is said of the others.
+///
+/// A browser's archive holds the page's pictures, the hosts of others and its sockets as well.
+struct HARChoice {
+    private(set) var leftOut: Set<Int> = []
+    private(set) var notes: [String] = []
+
+    private static let kinds: Set = [
+        "image", "stylesheet", "script", "font", "media", "manifest", "texttrack",
+    ]
+    private static let media = ["image/", "font/", "video/", "audio/", "text/css"]
+
+    /// - Parameters:
+    ///   - entries: All of them.
+    ///   - hosts: The backend's; none: the one that most of them go to.
+    init(_ entries: [JSONValue], hosts: [String]) {
+        var (files, sockets): ([Int], [Int]) = ([], [])
+        var found: [(host: String, places: [Int])] = []
+        for (index, entry) in entries.enumerated() {
+            if Self.isSocket(entry) {
+                sockets.append(index)
+            } else if Self.isFile(entry) {
+                files.append(index)
+            } else if let host = Self.host(entry["request"]?["url"]?.string ?? "") {
+                if let place = found.firstIndex(where: { $0.host == host }) {
+                    found[place].places.append(index)
+                } else {
+                    found.append((host, [index]))
+                }
+            }
+        }
+        leftOut = Set(files + sockets)
+        let most = found.map(\.places.count).max()
+        let own =
+            hosts.isEmpty
+            ? found.first { $0.places.count == most }.map { [$0.host] } ?? []
+            : hosts.map { $0.lowercased() }
+        let foreign = found.filter { !own.contains($0.host) }
+        for host in foreign { leftOut.formUnion(host.places) }
+        if !files.isEmpty { notes.append(Self.left(files.count, "for files, such as pictures")) }
+        for socket in sockets {
+            let url = entries[socket]["request"]?["url"]?.string ?? ""
+            notes.append("the WebSocket \(url.prefix(80)) is left out: only requests are imported")
+        }
+        for (host, places) in foreign {
+            let own = own.joined(separator: ", ")
+            notes.append(Self.left(places.count, "to \(host), not \(own); --host says otherwise"))
+        }
+    }
+
+    private static func left(_ count: Int, _ text: String) -> String {
+        (count == 1 ? "1 request is" : "\(count) requests are") + " left out: " + text
+    }
+
+    private static func isSocket(_ entry: JSONValue) -> Bool {
+        let url = entry["request"]?["url"]?.string ?? ""
+        return entry["_resourceType"]?.string == "websocket" || entry["_webSocketMessages"] != nil
+            || url.hasPrefix("ws://") || url.hasPrefix("wss://")
+    }
+
+    private static func isFile(_ entry: JSONValue) -> Bool {
+        guard entry["request"]?["method"]?.string == "GET" else { return false }
+        if let kind = entry["_resourceType"]?.string { return kinds.contains(kind) }
+        let type = entry["response"]?["content"]?["mimeType"]?.string?.lowercased() ?? ""
+        return media.contains { type.hasPrefix($0) } || type.contains("javascript")
+    }
+
+    /// A URL's host with its port; nil for a path alone.
+    private static func host(_ url: String) -> String? {
+        guard let scheme = url.firstRange(of: "://") else { return nil }
+        let authority = url[scheme.upperBound...].prefix { !"/?#".contains($0) }
+        return authority.split(separator: "@").last.map { $0.lowercased() }
     }
 }

@@ -22,16 +22,20 @@ package enum Importer {
         package var webhooks: [Exchange.Party: String]
         /// Stands for the moment of exchanges that have none.
         package var now: Instant
+        /// The backend's hosts, where an archive holds those of others too; none: that of most.
+        package var hosts: [String]
         /// The bytes of a file that the imported one names; nil when there is none.
         package var files: @Sendable (_ path: String) -> [UInt8]?
 
         package init(
             webhooks: [Exchange.Party: String],
             now: Instant,
+            hosts: [String] = [],
             files: @escaping @Sendable (_ path: String) -> [UInt8]? = { _ in nil }
         ) {
             self.webhooks = webhooks
             self.now = now
+            self.hosts = hosts
             self.files = files
         }
     }
