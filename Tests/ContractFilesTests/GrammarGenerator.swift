@@ -265,6 +265,23 @@ struct GrammarGenerator {
         entries.removeAll { ["variants", "orders", "vary"].contains($0.key) }
         if !has("recorded", entries) { entries.removeAll { $0.key == "max-age" } }
         settleEnds(&entries)
+        settleClock(&entries)
+    }
+
+    /// A clock is set where time passes between plain deliveries.
+    private func settleClock(_ entries: inout [Entry]) {
+        let steps = entries.first { $0.key == "steps" }?.value.sequence ?? []
+        let plain = steps.allSatisfy { step in
+            step["register"] != nil
+                || step["deliver"] != nil
+                    && !["expires", "grace"].contains { step["event"]?[$0]?.scalar == "soon" }
+        }
+        let passes = steps.contains { ($0["at"]?.scalar ?? "0s") != "0s" }
+        guard !(plain && passes), let needs = entries.first(where: { $0.key == "needs" }),
+            let names = needs.value.sequence
+        else { return }
+        let others = names.filter { $0.scalar != "clock" }
+        set("needs", LocatedNode(.sequence(others), Self.place), in: &entries)
     }
 
     /// Nothing ends soon beside a twin, and only what ends soon is waited for.
