@@ -125,7 +125,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ConformanceTests",
-            dependencies: ["Conformance", "Providers"],
+            dependencies: ["Conformance", "Providers", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -141,7 +141,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ReportsTests",
-            dependencies: ["Conformance", "Reports"],
+            dependencies: ["Conformance", "Reports", "TestSupport"],
             resources: [.copy("Golden")],
             swiftSettings: strict
         ),

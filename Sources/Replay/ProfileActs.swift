@@ -6,8 +6,19 @@ extension Play {
     private static let limit: Duration = .seconds(30)
 
     /// Does it; the text says why it did not take place.
+    ///
+    /// What was begun is carried out though the run is interrupted: a store that stays broken or a
+    /// clock that stays ahead is left behind in a backend that goes on.
     func problem(
         of act: Profile.UserCreation,
+        _ values: NamedValues,
+        _ name: String
+    ) async -> String? {
+        await clock.task { await carriedOut(act, values, name) }.value
+    }
+
+    private func carriedOut(
+        _ act: Profile.UserCreation,
         _ values: NamedValues,
         _ name: String
     ) async -> String? {

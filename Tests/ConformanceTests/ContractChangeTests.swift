@@ -1,70 +1,25 @@
 import Conformance
+import TestSupport
 import Testing
 
 /// What two versions of a contract say differently: all of it, and whole.
 @Suite("Contracts, changed")
 struct ContractChangeTests {
-    private static let place = SourceLocation(path: "r", line: 1, column: 1)
-
-    private static func request(
-        _ name: String,
-        _ change: (inout AppRequest) -> Void = { _ in }
-    ) -> Step {
-        var request = AppRequest(name: name, method: "GET", target: "/" + name)
-        var pattern = AnswerPattern(status: 200, location: place)
-        pattern.body = .json(["a": 1, "b": ["c": 2]])
-        request.answer = pattern
-        change(&request)
-        return .request(request)
-    }
-
-    private static func event(
-        _ name: String,
-        _ subject: Delivery.Subject = .body(["event": ["type": "RENEWAL"]])
-    ) -> Step {
-        .deliver(Delivery(name: name, subject: subject))
-    }
+    private static let place = SmallContracts.place
 
     private static func contract(
         _ steps: [Step],
         effects: [EffectExpectation] = [],
         _ change: (inout Contract) -> Void = { _ in }
     ) -> Contract {
-        var expectation = Conformance.Expectation(answers: .statuses([200]))
-        expectation.effects = effects
-        var contract = Contract(
-            id: "s",
-            variant: "",
-            title: "A session",
-            clause: "G-01",
-            level: .must,
-            source: "r",
-            needs: [],
-            given: [],
-            steps: steps,
-            expectation: expectation,
-            location: place
-        )
-        contract.provenance = Provenance(
-            recorded: Instant(milliseconds: 0),
-            ageMax: nil,
-            location: place
-        )
-        change(&contract)
-        return contract
-    }
-
-    private static func effect(_ count: Int, says: JSONValue? = nil) -> EffectExpectation {
-        var effect = EffectExpectation(
-            kind: "onesignal.notification",
-            user: "ada",
-            countMin: count,
-            countMax: count,
-            hasSteadyKey: false,
-            location: place
-        )
-        effect.says = says
-        return effect
+        SmallContracts.contract(steps, effects: effects) { contract in
+            contract.provenance = Provenance(
+                recorded: Instant(milliseconds: 0),
+                ageMax: nil,
+                location: place
+            )
+            change(&contract)
+        }
     }
 
     /// `place pointer: old → new`.
@@ -79,90 +34,109 @@ struct ContractChangeTests {
     private static let long = String(repeating: "x", count: 200)
 
     private static let changes: [(String, Contract, Contract, [String])] = [
-        ("nothing", contract([request("a")]), contract([request("a")]), []),
         (
-            "words and dates", contract([request("a")]),
-            contract([request("a")]) {
+            "nothing", contract([SmallContracts.request("a")]),
+            contract([SmallContracts.request("a")]), []
+        ),
+        (
+            "words and dates", contract([SmallContracts.request("a")]),
+            contract([SmallContracts.request("a")]) {
                 $0.title = "Another"
                 $0.source = "elsewhere"
                 $0.provenance?.recorded = Instant(milliseconds: 86_400_000)
             }, []
         ),
         (
-            "how long it is good for", contract([request("a")]),
-            contract([request("a")]) { $0.provenance?.ageMax = .seconds(86_400) },
+            "how long it is good for", contract([SmallContracts.request("a")]),
+            contract([SmallContracts.request("a")]) { $0.provenance?.ageMax = .seconds(86_400) },
             ["max-age: nothing → 1d"]
         ),
         (
-            "a step less", contract([event("a"), event("b")]), contract([event("b")]),
+            "a step less", contract([SmallContracts.event("a"), SmallContracts.event("b")]),
+            contract([SmallContracts.event("b")]),
             ["steps › deliver a: {deliver: a, body: {\"event\":{\"type\":\"RENEWAL\"}}} → nothing"]
         ),
         (
-            "another order", contract([event("a"), event("b")]),
-            contract([event("b"), event("a")]), ["steps › deliver a: 1. → 2. (moved)"]
+            "another order", contract([SmallContracts.event("a"), SmallContracts.event("b")]),
+            contract([SmallContracts.event("b"), SmallContracts.event("a")]),
+            ["steps › deliver a: 1. → 2. (moved)"]
         ),
         (
-            "another target", contract([request("a")]),
-            contract([request("a") { $0.target = "/z" }]),
+            "another target", contract([SmallContracts.request("a")]),
+            contract([SmallContracts.request("a") { $0.target = "/z" }]),
             ["steps › request a › send: GET /a → GET /z"]
         ),
         (
-            "a header", contract([request("a")]),
-            contract([request("a") { $0.fields = [.init("x", "1")] }]),
+            "a header", contract([SmallContracts.request("a")]),
+            contract([SmallContracts.request("a") { $0.fields = [.init("x", "1")] }]),
             ["steps › request a › headers: nothing → {x: \"1\"}"]
         ),
         (
-            "another text", contract([request("a") { $0.body = .text("t") }]),
-            contract([request("a") { $0.body = .text("u") }]),
+            "another text", contract([SmallContracts.request("a") { $0.body = .text("t") }]),
+            contract([SmallContracts.request("a") { $0.body = .text("u") }]),
             ["steps › request a › text: \"t\" → \"u\""]
         ),
         (
-            "members of a body", contract([request("a") { $0.body = .json(["k": 1]) }]),
-            contract([request("a") { $0.body = .json(["k": 2, "l": true]) }]),
+            "members of a body",
+            contract([SmallContracts.request("a") { $0.body = .json(["k": 1]) }]),
+            contract([SmallContracts.request("a") { $0.body = .json(["k": 2, "l": true]) }]),
             [
                 "steps › request a › body /k: 1 → 2",
                 "steps › request a › body /l: nothing → true",
             ]
         ),
         (
-            "another status", contract([request("a")]),
-            contract([request("a") { $0.answer?.status = 404 }]),
+            "another status", contract([SmallContracts.request("a")]),
+            contract([SmallContracts.request("a") { $0.answer?.status = 404 }]),
             ["steps › request a › answer › status: 200 → 404"]
         ),
         (
-            "an answer of another kind", contract([request("a")]),
-            contract([request("a") { $0.answer?.body = .json([]) }]),
+            "an answer of another kind", contract([SmallContracts.request("a")]),
+            contract([SmallContracts.request("a") { $0.answer?.body = .json([]) }]),
             ["steps › request a › answer › body: {\"a\":1,\"b\":{\"c\":2}} → []"]
         ),
         (
-            "an event's body", contract([event("e")]),
-            contract([event("e", .body(["event": ["type": "EXPIRATION"]]))]),
+            "an event's body", contract([SmallContracts.event("e")]),
+            contract([SmallContracts.event("e", .body(["event": ["type": "EXPIRATION"]]))]),
             ["steps › deliver e › body /event/type: \"RENEWAL\" → \"EXPIRATION\""]
         ),
         (
-            "another kind of event", contract([event("e")]), contract([event("e", .repeats("d"))]),
+            "another kind of event", contract([SmallContracts.event("e")]),
+            contract([SmallContracts.event("e", .repeats("d"))]),
             [
                 "steps › deliver e › body: {\"event\":{\"type\":\"RENEWAL\"}} → nothing",
                 "steps › deliver e › repeats: nothing → d",
             ]
         ),
         (
-            "a message more", contract([], effects: [effect(1)]),
-            contract([], effects: [effect(2)]),
+            "a message more", contract([], effects: [SmallContracts.effect(1)]),
+            contract([], effects: [SmallContracts.effect(2)]),
             ["expect › effects › onesignal notification › count: 1 → 2"]
         ),
         (
             "the end of a message",
-            contract([], effects: [effect(1, says: ["en": .string(long + ".")])]),
-            contract([], effects: [effect(1, says: ["en": .string(long + "!")])]),
+            contract([], effects: [SmallContracts.effect(1, says: ["en": .string(long + ".")])]),
+            contract([], effects: [SmallContracts.effect(1, says: ["en": .string(long + "!")])]),
             [
                 "expect › effects › onesignal notification › says /en: \"\(long).\" → \"\(long)!\""
             ]
         ),
         (
             "the second of two that bear one name",
-            contract([], effects: [effect(1, says: ["en": "a"]), effect(1, says: ["en": "b"])]),
-            contract([], effects: [effect(1, says: ["en": "a"]), effect(1, says: ["en": "c"])]),
+            contract(
+                [],
+                effects: [
+                    SmallContracts.effect(1, says: ["en": "a"]),
+                    SmallContracts.effect(1, says: ["en": "b"]),
+                ]
+            ),
+            contract(
+                [],
+                effects: [
+                    SmallContracts.effect(1, says: ["en": "a"]),
+                    SmallContracts.effect(1, says: ["en": "c"]),
+                ]
+            ),
             ["expect › effects › onesignal notification › says /en: \"b\" → \"c\""]
         ),
         (

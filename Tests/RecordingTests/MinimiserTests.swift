@@ -1,75 +1,26 @@
 import Conformance
 import Recording
+import TestSupport
 import Testing
 
 /// What a golden contract does not need to say.
 @Suite("Golden contracts, made smaller")
 struct MinimiserTests {
-    private static let place = SourceLocation(path: "r", line: 1, column: 1)
-
-    private static func request(
-        _ name: String,
-        _ change: (inout AppRequest) -> Void = { _ in }
-    ) -> Step {
-        var request = AppRequest(name: name, method: "GET", target: "/" + name)
-        var pattern = AnswerPattern(status: 200, location: place)
-        pattern.body = .json(["a": 1, "b": ["c": 2]])
-        request.answer = pattern
-        change(&request)
-        return .request(request)
-    }
-
-    private static func event(
-        _ name: String,
-        _ subject: Delivery.Subject = .body(["event": ["type": "RENEWAL"]])
-    ) -> Step {
-        .deliver(Delivery(name: name, subject: subject))
-    }
-
     private static func contract(
         _ steps: [Step],
         effects: [EffectExpectation] = [],
         values: [String: JSONValue] = [:]
     ) -> Contract {
-        var expectation = Conformance.Expectation(answers: .statuses([200]))
-        expectation.effects = effects
-        var contract = Contract(
-            id: "s",
-            variant: "",
-            title: "A session",
-            clause: "G-01",
-            level: .must,
-            source: "r",
-            needs: [],
-            given: [],
-            steps: steps,
-            expectation: expectation,
-            location: place
-        )
-        contract.values = values
-        return contract
-    }
-
-    private static func effect(_ count: Int, says: JSONValue? = nil) -> EffectExpectation {
-        var effect = EffectExpectation(
-            kind: "onesignal.notification",
-            user: "ada",
-            countMin: count,
-            countMax: count,
-            hasSteadyKey: false,
-            location: place
-        )
-        effect.says = says
-        return effect
+        SmallContracts.contract(steps, effects: effects) { $0.values = values }
     }
 
     private static let whole = contract(
         [
-            request("a"),
-            request("b") { $0.answer?.fields = [.init("location", "/x")] },
-            event("e"), event("again", .repeats("e")),
+            SmallContracts.request("a"),
+            SmallContracts.request("b") { $0.answer?.fields = [.init("location", "/x")] },
+            SmallContracts.event("e"), SmallContracts.event("again", .repeats("e")),
         ],
-        effects: [effect(1), effect(0)],
+        effects: [SmallContracts.effect(1), SmallContracts.effect(0)],
         values: ["unused": 1]
     )
 
@@ -113,7 +64,9 @@ struct MinimiserTests {
                 if case .deliver(let delivery) = step { delivery.name == "again" } else { false }
             }
         }
-        #expect(left.steps == [Self.event("e"), Self.event("again", .repeats("e"))])
+        #expect(
+            left.steps == [SmallContracts.event("e"), SmallContracts.event("again", .repeats("e"))]
+        )
     }
 
     @Test func `a contract only gets smaller on the way, and each candidate is asked for once`()

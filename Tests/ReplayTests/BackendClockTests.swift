@@ -160,6 +160,18 @@ struct BackendClockTests {
         #expect(memory.aheads.last == .zero)
     }
 
+    @Test func `an interrupted run puts it back`() throws {
+        let (bench, memory) = Self.bench(.correct)
+        let cases = PlayedCases(
+            bench: bench,
+            contracts: [Self.days],
+            interruptedAt: { _ in memory.ahead == .seconds(3 * 86_400) }
+        )
+        #expect(try cases.run().verdicts == [.notRun])
+        #expect(memory.aheads.contains(.seconds(3 * 86_400)))
+        #expect(memory.ahead == .zero, "a backend that goes on has the machine's time")
+    }
+
     @Test func `without access nothing shows that it moves`() throws {
         let (bench, memory) = Self.bench(.correct)
         var profile = bench.executor.profile

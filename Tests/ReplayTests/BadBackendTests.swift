@@ -75,13 +75,14 @@ struct BadBackendTests {
         let folder: TemporaryFolder
     }
 
+    /// The limit holds what never answers; whoever answers is waited for, however busy the machine.
     private func verify(_ mode: String, _ arguments: [String]) async throws -> Outcome {
         let folder = try TemporaryFolder()
         let script = try folder.write(Self.server, to: "server.py")
         let result = try await Program.run(
             [
                 "verify", "--start", "exec python3 '\(script)' \(mode) {{port}} '{{data}}'",
-                "--report", "json=r.json", "--max-time", "20s",
+                "--report", "json=r.json", "--max-time", mode == "hangs" ? "20s" : "10m",
             ] + arguments,
             folder: folder.path
         )
@@ -121,7 +122,8 @@ struct BadBackendTests {
         #expect(outcome.verdicts.count > 1)
         // Ten megabytes with a 200 are an acknowledgement; everything else is none.
         let green = outcome.verdicts.filter { $0.value == "passed" }.keys.sorted()
-        #expect(green == (mode == "floods" ? ["revenuecat/smoke/first-purchase"] : []))
+        let expected = mode == "floods" ? ["revenuecat/smoke/first-purchase"] : []
+        #expect(green == expected, "\(outcome.verdicts) \(outcome.codes)")
     }
 
     @Test func `children in sessions of their own end with the run`() async throws {

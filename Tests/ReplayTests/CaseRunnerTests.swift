@@ -13,6 +13,8 @@ struct PlayedCases: Sendable {
     var keepsEvidence = false
     var looksFirst = false
     var tellsRaces = true
+    /// The arrival at which the run is interrupted; the backend answers it as it would.
+    var interruptedAt: (@Sendable (PlayedBackend.Arrival) -> Bool)?
 
     struct Outcome: Sendable {
         let results: [CaseResult]
@@ -46,7 +48,16 @@ struct PlayedCases: Sendable {
             log.withLock { $0.append(text) }
         }
         let contracts = contracts
-        let results = try bench.run { _ in await runner.run(contracts) }
+        let isDue = interruptedAt
+        let results = try bench.run { bench in
+            let work = bench.clock.task { await runner.run(contracts) }
+            let usual = bench.backend.answer
+            bench.backend.answer = { backend, arrival in
+                if isDue?(arrival) == true { work.cancel() }
+                return await usual(backend, arrival)
+            }
+            return await work.value
+        }
         return Outcome(results: results, events: log.withLock { $0 })
     }
 }

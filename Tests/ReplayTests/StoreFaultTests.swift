@@ -115,6 +115,19 @@ struct StoreFaultTests {
         #expect(result.findings.map(\.code) == [.disturbanceMissed])
     }
 
+    @Test func `an interrupted run heals it`() throws {
+        let bench = Self.bench(.correct)
+        let cases = PlayedCases(
+            bench: bench,
+            contracts: [Self.contract(1)],
+            // The breaking itself, and so everything after it.
+            interruptedAt: { $0.request.path == "/fault" }
+        )
+        #expect(try cases.run().verdicts == [.notRun])
+        let ways = bench.backend.arrivals.filter { $0.request.path == "/fault" }
+        #expect(ways.map(\.request.method) == ["POST", "DELETE"])
+    }
+
     @Test func `a hook that fails is told, and the store is healed all the same`() throws {
         let bench = Self.bench(.correct, hook: 404)
         let result = try Self.result(bench)

@@ -1,30 +1,16 @@
 import Conformance
 import Reports
+import TestSupport
 import Testing
 
 /// What somebody reads who has to say whether a change was meant.
 @Suite("A change, in full")
 struct ChangeTextTests {
-    private static let place = SourceLocation(path: "r", line: 1, column: 1)
-
     private static func contract(_ values: [String: JSONValue], status: Int = 200) -> Contract {
-        var request = AppRequest(name: "hello", method: "GET", target: "/")
-        request.answer = AnswerPattern(status: status, location: place)
-        var contract = Contract(
-            id: "s",
-            variant: "",
-            title: "A session",
-            clause: "G-01",
-            level: .must,
-            source: "r",
-            needs: [],
-            given: [],
-            steps: [.request(request)],
-            expectation: Conformance.Expectation(answers: .statuses([200])),
-            location: place
-        )
-        contract.values = values
-        return contract
+        let request = SmallContracts.request("hello") {
+            $0.answer = AnswerPattern(status: status, location: SmallContracts.place)
+        }
+        return SmallContracts.contract([request]) { $0.values = values }
     }
 
     private static func lines(

@@ -175,6 +175,8 @@ final class PlayedBackend: Transport, BackendProgram, @unchecked Sendable {
             if request.path != "/ready" { refusedCount += 1 }
             return .failed(.refused, "the connection was refused")
         }
+        // As a client does: whoever is cancelled already sends nothing.
+        guard !Task.isCancelled else { return .failed(.closed, "cancelled") }
         let arrival = Arrival(
             request: request,
             lane: lane,
