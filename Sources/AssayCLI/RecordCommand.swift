@@ -204,7 +204,15 @@ struct RecordCommand: AsyncParsableCommand {
                     key: key,
                     secrets: Array(profile.secrets.values),
                     names: profile.allSecretNames
-                )
+                ),
+                proof: { exchange in
+                    let party = exchange.from
+                    guard exchange.to == .backend,
+                        let provider = Services.providers.first(where: { $0.party == party })
+                    else { return nil }
+                    let target = Self.webhook(of: provider.party, at: "", profile)
+                    return provider.proof(exchange.request, target, SuiteRun.now())
+                }
             )
         } catch {
             throw Failure(.usage, error.description)
@@ -237,20 +245,29 @@ struct RecordCommand: AsyncParsableCommand {
         )
     }
 
-    /// The fakes' webhooks go straight to the backend; the journal has them from the courier.
-    private func connect(_ world: FakeWorld, to base: String, _ profile: Profile) {
-        func secret(_ role: String, _ party: Exchange.Party) -> Secret? {
+    /// A provider's webhook, with the secrets that the profile has for it.
+    private static func webhook(
+        of party: Exchange.Party,
+        at url: String,
+        _ profile: Profile
+    ) -> WebhookTarget {
+        func secret(_ role: String) -> Secret? {
             party.secret(role).flatMap { profile.secrets[$0] }
         }
+        return WebhookTarget(
+            url: url,
+            authorization: secret("authorization"),
+            signing: secret("signing")
+        )
+    }
+
+    /// The fakes' webhooks go straight to the backend; the journal has them from the courier.
+    private func connect(_ world: FakeWorld, to base: String, _ profile: Profile) {
         world.edit("") { services, _ in
             for provider in services.table.entries {
                 let place = provider.webhookEndpoint.flatMap { profile.endpoints[$0] }
                 guard let place else { continue }
-                let target = WebhookTarget(
-                    url: base + place.path,
-                    authorization: secret("authorization", provider.party),
-                    signing: secret("signing", provider.party)
-                )
+                let target = Self.webhook(of: provider.party, at: base + place.path, profile)
                 provider.connect(&services, target)
             }
             // An app that has an API key only signs in to the project that the backend trusts.

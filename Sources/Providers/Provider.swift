@@ -83,6 +83,19 @@ package protocol Provider: Hashable, Codable, Sendable {
 
     // MARK: Webhooks
 
+    /// What proves the sender of a delivery: what `attempt` puts in, recognised.
+    ///
+    /// - Parameters:
+    ///   - request: A delivery that reached a backend.
+    ///   - target: With the secrets that the backend knows; what is not given is not examined.
+    ///   - now: When it was sent, by the sender's real clock.
+    /// - Returns: What there is to say about it; nothing where it sends no events.
+    static func proof(
+        of request: HTTPMessage.Request,
+        for target: WebhookTarget,
+        at now: Instant
+    ) -> SenderProof
+
     /// Sends its events there from now on.
     mutating func connect(_ target: WebhookTarget)
 
@@ -125,6 +138,11 @@ extension Provider {
     package static var controls: [ProviderControl] { [] }
     package static var moreSwitches: [SwitchGroup] { [] }
     package static var webhookEndpoint: String? { nil }
+    package static func proof(
+        of _: HTTPMessage.Request,
+        for _: WebhookTarget,
+        at _: Instant
+    ) -> SenderProof { SenderProof() }
     package var confided: [(name: String, secret: Secret)] { [] }
 
     package static func caller(of _: HTTPMessage.Request) -> Exchange.Party { .backend }

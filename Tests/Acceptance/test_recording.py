@@ -2,6 +2,7 @@
 
 import glob
 import hashlib
+import hmac
 import http.client
 import json
 import os
@@ -275,6 +276,83 @@ class WholeRound(unittest.TestCase):
         (broken / "recording.ndjson").write_text('{"assay":"recording","format":9}\n')
         out = assay(self.folder, "distil", "broken", expect=3)
         self.assertIn("line 1", out)
+
+
+class Refusals(unittest.TestCase):
+    """What a backend refused is refused again: the golden is green on the backend that was recorded."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="assay-refusals-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.write("")
+
+    def write(self, mode):
+        pathlib.Path(self.folder, "assay.yaml").write_text(f"""
+assay: 1
+start:
+  command: exec '{sys.executable}' '{HERE}/guard.py' {{{{port}}}} {mode}
+  ready: GET /healthz
+endpoints: {{revenuecat-webhook: POST /hooks/rc}}
+secrets: {{revenuecat-authorization: Bearer guard-7, revenuecat-signing: guard-signing}}
+""")
+
+    def deliver(self, recorder, number, user="user-17", authorization="Bearer guard-7", age=0,
+                key="guard-signing"):
+        event = {"id": f"event-{number}", "type": "RENEWAL", "app_user_id": user,
+                 "product_id": "monthly", "event_timestamp_ms": int(time.time() * 1000)}
+        body = json.dumps({"api_version": "1.0", "event": event}).encode()
+        headers = {"Content-Type": "application/json"}
+        if authorization:
+            headers["Authorization"] = authorization
+        if key:
+            moment = int(time.time()) - age
+            code = hmac.new(key.encode(), f"{moment}.".encode() + body, hashlib.sha256).hexdigest()
+            headers["X-RevenueCat-Webhook-Signature"] = f"t={moment},v1={code}"
+        answer = requests.post(
+            recorder.proxy + "/hooks/rc", data=body, headers=headers, timeout=20)
+        return answer.status_code
+
+    def test_they_are_refused_for_the_same_reason(self):
+        recorder = Recorder(self.folder, "recordings/guard/refused")
+        try:
+            statuses = [
+                self.deliver(recorder, 1),
+                self.deliver(recorder, 2, authorization="Bearer another"),
+                self.deliver(recorder, 3, authorization=None),
+                self.deliver(recorder, 4, key=None),
+                self.deliver(recorder, 5, age=3600),
+                self.deliver(recorder, 6, key="another"),
+                self.deliver(recorder, 7, user="undefined"),
+            ]
+            seen = requests.get(recorder.proxy + "/status/user-17", timeout=20).status_code
+        finally:
+            self.assertEqual(recorder.stop(), 0)
+        self.assertEqual(statuses, [200, 401, 401, 400, 400, 400, 422])
+        self.assertEqual(seen, 200)
+        text = pathlib.Path(self.folder, "recordings/guard/refused/recording.ndjson").read_text()
+        for secret in ("guard-7", "guard-signing", "Bearer another"):
+            self.assertNotIn(secret, text)
+        assay(self.folder, "distil", "--accept", "recordings/guard/refused")
+        golden = pathlib.Path(self.folder, "recordings/guard/refused/golden.yaml").read_text()
+        for part in ("authorization: wrong", "authorization: missing", "signature: missing",
+                     "signature: stale", "signature: wrong-key", '"app_user_id": "undefined"'):
+            self.assertIn(part, golden)
+        for seed in ("1", "2"):
+            assay(self.folder, "verify", "--seed", seed, "recordings")
+
+    def test_who_is_refused_from_now_on_keeps_the_name(self):
+        recorder = Recorder(self.folder, "recordings/guard/once")
+        try:
+            self.assertEqual(self.deliver(recorder, 1), 200)
+        finally:
+            self.assertEqual(recorder.stop(), 0)
+        assay(self.folder, "distil", "--accept", "recordings/guard/once")
+        assay(self.folder, "verify", "recordings")
+        self.write("closed")
+        assay(self.folder, "verify", "recordings", "--update", expect=1)
+        assay(self.folder, "review", "--accept-all")
+        for seed in ("1", "2"):
+            assay(self.folder, "verify", "--seed", seed, "recordings")
 
 
 class Proxy(unittest.TestCase):

@@ -113,7 +113,8 @@ struct EverySinkTests {
                 key: Array("key".utf8),
                 secrets: Array(profile.secrets.values),
                 names: profile.allSecretNames
-            )
+            ),
+            proof: { _ in SenderProof(authorization: .wrong, signature: .stale) }
         )
         for (number, planted) in PlantedSecret.all.enumerated() {
             var exchange = planted.exchange
@@ -134,6 +135,7 @@ struct EverySinkTests {
         #expect(recording.exchanges.count == PlantedSecret.all.count, "\(notes)")
         #expect(notes.isEmpty)
         #expect(!text.contains(":assay"), "what is ours stays ours")
+        #expect(recording.exchanges.allSatisfy { $0.proof?.signature == .stale })
     }
 
     @Test func `a saved run`() throws {

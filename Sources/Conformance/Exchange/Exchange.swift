@@ -101,6 +101,8 @@ package struct Exchange: Hashable, Codable, Sendable {
     /// What the called provider was asked for, in no provider's own words; nil when it was asked
     /// for nothing that a rule looks at.
     package var call: ProviderCall?
+    /// What a recorded delivery carried to prove its sender; nil when nobody looked.
+    package var proof: SenderProof?
 
     package init(
         from: Party,

@@ -94,6 +94,15 @@ extension PurchaselyState: Provider {
         return WebhookAttempt(url: webhook.url) { sender.request(body, path: $0, at: now) }
     }
 
+    package static func proof(
+        of request: HTTPMessage.Request,
+        for target: WebhookTarget,
+        at now: Instant
+    ) -> SenderProof {
+        PurchaselySender(method: request.method, path: request.path, secret: target.signing)
+            .proof(of: request, at: now)
+    }
+
     package func schedule(of _: WebhookDelivery) -> RetrySchedule {
         .purchasely(takes404: settings.takes404)
     }

@@ -139,6 +139,18 @@ extension RevenueCatState: Provider {
         }
     }
 
+    package static func proof(
+        of request: HTTPMessage.Request,
+        for target: WebhookTarget,
+        at now: Instant
+    ) -> SenderProof {
+        WebhookSender(
+            path: request.path,
+            authorization: target.authorization,
+            signingKey: target.signing
+        ).proof(of: request, at: now)
+    }
+
     package func schedule(of delivery: WebhookDelivery) -> RetrySchedule {
         delivery.type == "TEST" ? .test : .revenueCat
     }

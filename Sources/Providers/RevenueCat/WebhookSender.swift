@@ -35,7 +35,8 @@ package struct WebhookSender: Sendable {
         return HTTPMessage.Request(method, path, fields: fields, body: body)
     }
 
-    private func authorizationValue(_ use: Delivery.Authorization) -> String? {
+    /// What stands in `Authorization`; nil: there is no such header.
+    func authorizationValue(_ use: Delivery.Authorization) -> String? {
         guard let configured = authorization?.exposed else { return nil }
         let words = configured.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
         let scheme = words.count == 2 ? words[0] + " " : ""

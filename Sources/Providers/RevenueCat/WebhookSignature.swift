@@ -20,5 +20,19 @@ package struct WebhookSignature: Hashable, Sendable, CustomStringConvertible {
         code = mac.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
+    /// Reads a header; nil when it is none.
+    package init?(_ text: String) {
+        var parts: [Substring: Substring] = [:]
+        for part in text.split(separator: ",") {
+            guard let equals = part.firstIndex(of: "=") else { return nil }
+            parts[part[..<equals]] = part[part.index(after: equals)...]
+        }
+        guard let time = parts["t"].flatMap({ Int64($0) }), let code = parts["v1"] else {
+            return nil
+        }
+        timestamp = time
+        self.code = String(code)
+    }
+
     package var description: String { "t=\(timestamp),v1=\(code)" }
 }

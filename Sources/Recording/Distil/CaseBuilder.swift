@@ -27,14 +27,24 @@ extension Distiller {
         /// Whether a message that nobody sent says anything: where no message was sent at all, the
         /// backend may send none by design, and nobody could see that one is missing.
         var hearsSilence: Bool
+        /// Why deliveries of the session were refused.
+        private let refusals: Refusals
+        /// What the refusals need of a backend, so that it refuses again.
+        private var needs: Set<Feature> = []
         /// Tells the contracts of one session apart.
         var suffix = ""
 
-        init(users: SessionUsers, recording: Recording, options: Options) {
+        init(
+            users: SessionUsers,
+            recording: Recording,
+            refusals: Refusals,
+            options: Options
+        ) {
             self.users = users
             self.recording = recording
             self.options = options
             hearsSilence = recording.hasMessages
+            self.refusals = refusals
             let began = recording.header.began
             let microseconds = recording.exchanges.map { $0.completed ?? $0.invoked }.max() ?? 0
             session = (began - .seconds(3))...(began + .microseconds(microseconds) + .seconds(3))
@@ -65,6 +75,7 @@ extension Distiller {
             }
             var expectation = Expectation(answers: .statuses([200]))
             expectation.effects = effects(calls)
+            if expectation.effects.contains(where: { $0.countMin > 0 }) { needs.insert(.push) }
             let day = recording.header.began.description.prefix(10)
             let place = SourceLocation(path: options.source, line: 1, column: 1)
             var contract = Contract(
@@ -74,7 +85,7 @@ extension Distiller {
                 clause: "G-01",
                 level: .must,
                 source: options.source,
-                needs: expectation.effects.contains { $0.countMin > 0 } ? [.push] : [],
+                needs: Feature.allCases.filter(needs.contains),
                 given: trouble(calls).map { [.provider($0)] } ?? [],
                 steps: steps,
                 expectation: expectation,
@@ -232,13 +243,25 @@ extension Distiller {
                 delivery = Delivery(name: name, subject: .raw(.text(text)))
             }
             delivery.provider = exchange.from
-            if exchange.from == .revenueCat, exchange.request[field: "authorization"] == nil {
-                delivery.authorization = .missing
-            }
+            present(exchange, &delivery)
             let pattern = pattern(exchange, [])
             delivery.answerPattern = pattern
             delivery.answers = .statuses([pattern.status])
             return .deliver(delivery)
+        }
+
+        /// Sends it with the credentials that it came with.
+        private mutating func present(_ exchange: Exchange, _ delivery: inout Delivery) {
+            guard
+                case .credentials(let authorization, let signature) = refusals.reading(of: exchange)
+            else {
+                if exchange.from == .revenueCat, exchange.request[field: "authorization"] == nil {
+                    delivery.authorization = .missing
+                }
+                return
+            }
+            (delivery.authorization, delivery.signature) = (authorization, signature)
+            needs.formUnion(delivery.credentialNeeds)
         }
 
         /// The body of an event; its own id belongs to the delivery.

@@ -34,10 +34,19 @@ package enum Distiller {
         var groups: [(key: String, exchanges: [Exchange])] = []
         var places: [String: Int] = [:]
         var nobody: [Exchange] = []
+        let refusals = Refusals(recording.exchanges)
         for exchange in inbound {
             guard exchange.response != nil else {
                 notes.append(
                     "\(exchange.request.method) \(exchange.request.path) had no answer and is left out"
+                )
+                continue
+            }
+            if exchange.from != .app, refusals.reading(of: exchange) == .unknown {
+                notes.append(
+                    "\(exchange.request.method) \(exchange.request.path) was refused (401) and left "
+                        + "out: its credentials are those that 'secrets' of the profile says, or "
+                        + "nobody said them"
                 )
                 continue
             }
@@ -67,6 +76,7 @@ package enum Distiller {
             var builder = CaseBuilder(
                 users: users.narrowed(to: group.exchanges + own),
                 recording: recording,
+                refusals: refusals,
                 options: options
             )
             if !isOnly {
@@ -110,10 +120,11 @@ package enum Distiller {
         }.map(redactor.exchange)
         let header = RecordingHeader(version: "", began: record.base, target: "")
         let recording = Recording(header: header, exchanges: exchanges)
-        let users = SessionUsers(exchanges)
+        let users = SessionUsers(exchanges, knowsRefused: true)
         var builder = CaseBuilder(
             users: users,
             recording: recording,
+            refusals: Refusals(exchanges),
             options: Options(id: contract.id, source: contract.source)
         )
         builder.base = record.base

@@ -23,8 +23,14 @@ struct SessionUsers {
     private var parents: [String: String] = [:]
     private var userCount = 0
 
-    init(_ exchanges: [Exchange]) {
-        for exchange in exchanges { learnIDs(from: exchange) }
+    /// - Parameters:
+    ///   - exchanges: The session.
+    ///   - knowsRefused: Whether an id that was only ever refused is somebody. In a recording it is
+    ///     nobody: it is refused again under the same id only. The ids of a run are all its own.
+    init(_ exchanges: [Exchange], knowsRefused: Bool = false) {
+        for exchange in exchanges where knowsRefused || !exchange.isRefused {
+            learnIDs(from: exchange)
+        }
         for exchange in exchanges { learnTokens(from: exchange) }
         for exchange in exchanges {
             let keys = linkKeys(of: exchange)

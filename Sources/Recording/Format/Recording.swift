@@ -131,10 +131,13 @@ package struct Recording: Hashable, Sendable {
                 throw fail(number, "exchange \(sequence) has sent its body already, or never began")
             }
             let body = try RecordingLine.bytes(value["body"], number)
+            let proof = try RecordingLine.proof(value, number)
             if open[sequence] != nil {
                 open[sequence]?.request.body = body
+                open[sequence]?.proof = proof
             } else if let index = done.lastIndex(where: { $0.sequence == sequence }) {
                 done[index].request.body = body
+                done[index].proof = proof
             }
         }
 

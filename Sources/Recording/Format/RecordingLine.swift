@@ -30,6 +30,7 @@ enum RecordingLine {
             head["delivery"] = .string(name)
             head["attempt"] = .integer(Int64(attempt))
         }
+        if let proof = exchange.proof { head["sender"] = json(proof) }
         let request: JSONObject = [
             "method": .string(exchange.request.method),
             "target": .string(exchange.request.target),
@@ -39,8 +40,17 @@ enum RecordingLine {
     }
 
     /// What an invocation sent whose own line could not say it.
-    static func sent(_ sequence: Int, body: Body) -> [UInt8] {
-        joined(["sent": .integer(Int64(sequence))], "body", value(body))
+    static func sent(_ sequence: Int, body: Body, proof: SenderProof?) -> [UInt8] {
+        var head: JSONObject = ["sent": .integer(Int64(sequence))]
+        if let proof { head["sender"] = json(proof) }
+        return joined(head, "body", value(body))
+    }
+
+    private static func json(_ proof: SenderProof) -> JSONValue {
+        var value = JSONObject()
+        if let use = proof.authorization { value["authorization"] = .string(use.rawValue) }
+        if let use = proof.signature { value["signature"] = .string(use.rawValue) }
+        return .object(value)
     }
 
     static func completed(
@@ -151,7 +161,7 @@ enum RecordingLine {
             value["delivery"]?.string.map { name in
                 .delivery(name: name, attempt: Int(clamping: value["attempt"]?.int64 ?? 1))
             } ?? .call
-        return Exchange(
+        var exchange = Exchange(
             from: try party("from"),
             to: try party("to"),
             namespace: "",
@@ -166,6 +176,8 @@ enum RecordingLine {
             sequence: sequence,
             invoked: invoked
         )
+        exchange.proof = try proof(value, line)
+        return exchange
     }
 
     static func complete(
@@ -212,6 +224,27 @@ enum RecordingLine {
                 idempotencyKey: effect["key"]?.string
             )
         }
+    }
+
+    /// What proved the sender, where the line says so.
+    static func proof(_ value: JSONValue, _ line: Int) throws(RecordingError) -> SenderProof? {
+        guard let sender = value["sender"] else { return nil }
+        func use<Use: RawRepresentable<String>>(_ key: String) throws(RecordingError) -> Use? {
+            guard let word = sender[key] else { return nil }
+            guard let use = word.string.flatMap(Use.init(rawValue:)) else {
+                throw RecordingError(
+                    line: line,
+                    problem:
+                        "the sender's '\(key)' is \(word.text), which this assay does not know",
+                    remedy: .restore
+                )
+            }
+            return use
+        }
+        return SenderProof(
+            authorization: try use("authorization"),
+            signature: try use("signature")
+        )
     }
 
     private static func fields(

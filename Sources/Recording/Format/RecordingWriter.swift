@@ -32,25 +32,30 @@ package final class RecordingWriter: JournalTap {
     private let bodyMax: Int
     private let progress = Locked(Progress())
     /// Exchanges whose request's body is told later.
-    private let unsent = Locked<Set<Int>>([])
+    private let unsent = Locked<[Int: Exchange]>([:])
     /// Whether an exchange belongs into the recording.
     private let isWanted: @Sendable (Exchange) -> Bool
+    /// Tells what proved the sender of a request, from the request as it was sent.
+    private let prove: @Sendable (Exchange) -> SenderProof?
 
     /// - Parameters:
     ///   - path: A file that does not exist yet; its folders are made.
     ///   - header: The first line.
     ///   - redactor: Takes the secrets out of every line.
     ///   - isWanted: Whether an exchange belongs into the recording.
+    ///   - proof: What proved the sender of a complete request; nil when nobody can tell.
     /// - Throws: When it exists, or cannot be written.
     package init(
         path: String,
         header: RecordingHeader,
         redactor: Redactor,
-        isWanted: @escaping @Sendable (Exchange) -> Bool = { _ in true }
+        isWanted: @escaping @Sendable (Exchange) -> Bool = { _ in true },
+        proof: @escaping @Sendable (Exchange) -> SenderProof? = { _ in nil }
     ) throws(OpenError) {
         self.path = path
         self.redactor = redactor
         self.isWanted = isWanted
+        prove = proof
         bodyMax = header.bodyMax
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
         try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -78,16 +83,24 @@ package final class RecordingWriter: JournalTap {
         copy.request.target = redactor.target(exchange.request.target)
         copy.request.fields = fields(exchange.request.fields)
         let body = self.body(exchange.request.body, exchange.request.fields)
-        if case .later = body { unsent.withLock { _ = $0.insert(exchange.sequence) } }
+        if case .later = body {
+            unsent.withLock { $0[exchange.sequence] = exchange }
+        } else {
+            copy.proof = proof(of: exchange)
+        }
         let line = redactor.line(bytes: RecordingLine.began(copy, body: body))
         progress.withLock { $0.countByParty[exchange.from, default: 0] += 1 }
         write(line)
     }
 
     package func sent(_ sequence: Int, _ fields: [HTTPMessage.Field], _ body: [UInt8]) {
-        let wasBegun = unsent.withLock { $0.remove(sequence) != nil }
-        guard wasBegun else { return }
-        let line = RecordingLine.sent(sequence, body: self.body(body, fields))
+        guard var exchange = unsent.withLock({ $0.removeValue(forKey: sequence) }) else { return }
+        (exchange.request.fields, exchange.request.body) = (fields, body)
+        let line = RecordingLine.sent(
+            sequence,
+            body: self.body(body, fields),
+            proof: proof(of: exchange)
+        )
         write(redactor.line(bytes: line))
     }
 
@@ -126,6 +139,14 @@ package final class RecordingWriter: JournalTap {
     /// Something that a reader should know; it is no exchange.
     package func note(_ text: String) {
         write(redactor.line(["note": .string(redactor.text(text))]))
+    }
+
+    private func proof(of exchange: Exchange) -> SenderProof? {
+        guard var proof = prove(exchange) else { return nil }
+        // What was not kept cannot be looked into.
+        let isKept = exchange.request[field: CapturedBody.omittedField] == nil
+        if !isKept, proof.signature != .missing { proof.signature = nil }
+        return proof.isEmpty ? nil : proof
     }
 
     private func fields(_ fields: [HTTPMessage.Field]) -> [HTTPMessage.Field] {

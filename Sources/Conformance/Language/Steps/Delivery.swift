@@ -179,6 +179,13 @@ extension Delivery {
         return traits
     }
 
+    /// What a backend has to look at, so that it refuses these credentials.
+    package var credentialNeeds: [Feature] {
+        let signature: Feature = provider == .purchasely ? .purchaselySignature : .signature
+        return (authorization == .configured ? [] : [.authorization])
+            + (self.signature == .configured ? [] : [signature])
+    }
+
     /// It arrives at the first attempt, at once.
     private var calm: Delivery {
         var delivery = self

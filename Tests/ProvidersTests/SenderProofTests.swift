@@ -1,0 +1,80 @@
+import Conformance
+import Providers
+import Testing
+
+/// What a recorder recognises is what a sender can send: each is the other's inverse.
+@Suite("Proof of the sender")
+struct SenderProofTests {
+    private static let now = Instant(milliseconds: 1_790_000_000_000)
+    private static let body = Array(#"{"event": {"id": "1"}}"#.utf8)
+
+    @Test("every authorization is recognised", arguments: Delivery.Authorization.allCases)
+    func authorization(use: Delivery.Authorization) {
+        for configured in ["Bearer Abc-12", "Token xyZ"] {
+            let sender = WebhookSender(
+                path: "/",
+                authorization: Secret(configured),
+                signingKey: nil
+            )
+            let request = sender.request(body: Self.body, at: Self.now, authorization: use)
+            let proof = sender.proof(of: request, at: Self.now)
+            #expect(proof == SenderProof(authorization: use), "\(configured)")
+        }
+    }
+
+    /// A signature of another key, of another body and of another time look alike.
+    private static func told(_ use: Delivery.Signature) -> Delivery.Signature {
+        [.otherBody, .refreshed].contains(use) ? .wrongKey : use
+    }
+
+    @Test("every signature of RevenueCat is recognised", arguments: Delivery.Signature.allCases)
+    func signature(use: Delivery.Signature) {
+        let sender = WebhookSender(path: "/", authorization: nil, signingKey: Secret("whsec"))
+        let request = sender.request(body: Self.body, at: Self.now, signature: use)
+        let proof = sender.proof(of: request, at: Self.now)
+        // It has no header of old.
+        let told = use == .deprecatedOnly ? .missing : Self.told(use)
+        #expect(proof == SenderProof(signature: told))
+    }
+
+    @Test("every signature of Purchasely is recognised", arguments: Delivery.Signature.allCases)
+    func purchasely(use: Delivery.Signature) {
+        var sender = PurchaselySender(method: "POST", path: "/", secret: Secret("shared"))
+        for sendsDeprecated in [false, true] {
+            sender.sendsDeprecated = sendsDeprecated
+            let request = sender.request(body: Self.body, at: Self.now, signature: use)
+            let proof = sender.proof(of: request, at: Self.now)
+            #expect(proof == SenderProof(signature: Self.told(use)))
+        }
+    }
+
+    @Test(
+        "whatever stands in a signature is read",
+        arguments: [
+            "", ",", "=", "t", "t=", "t=1", "v1=ab", "t=,v1=", "t=x,v1=ab", "t=1,v1=ab",
+            "t=9223372036854775807,v1=ab", "t=-9223372036854775808,v1=ab", "t=1,t=2,v1=ab",
+        ]
+    )
+    func hostile(text: String) {
+        let sender = WebhookSender(path: "/", authorization: nil, signingKey: Secret("whsec"))
+        var request = sender.request(body: Self.body, at: Self.now, signature: .missing)
+        request.fields.append(HTTPMessage.Field(WebhookSignature.fieldName, text))
+        let use = sender.proof(of: request, at: Self.now).signature
+        #expect(use == .malformed || use == .wrongKey)
+    }
+
+    @Test("age is told by the sender's clock", arguments: [-3600, -301, -300, 0, 300, 301, 3600])
+    func age(seconds: Int64) {
+        let sender = WebhookSender(path: "/", authorization: nil, signingKey: Secret("whsec"))
+        let request = sender.request(body: Self.body, at: Self.now - .seconds(seconds))
+        let expected: Delivery.Signature =
+            seconds > 300 ? .stale : seconds < -300 ? .ahead : .configured
+        #expect(sender.proof(of: request, at: Self.now).signature == expected)
+    }
+
+    @Test func `what no secret was given for is not examined`() {
+        let sender = WebhookSender(path: "/", authorization: nil, signingKey: nil)
+        let request = sender.request(body: Self.body, at: Self.now)
+        #expect(sender.proof(of: request, at: Self.now).isEmpty)
+    }
+}
