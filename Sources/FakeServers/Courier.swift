@@ -130,9 +130,12 @@ package final class Courier: Sendable {
         }
     }
 
+    /// Delivers once: due on the virtual clock, signed with real time, which is what the backend
+    /// holds the signature's age against.
     private func attempt(_ delivery: WebhookDelivery, _ namespace: String) async {
+        let wall = world.now
         let prepared = world.read(namespace) { services, now in
-            (services.attempt(at: delivery, now: now), services.schedule(of: delivery), now)
+            (services.attempt(at: delivery, now: wall), services.schedule(of: delivery), now)
         }
         guard let (target, schedule, now) = prepared else { return }
         guard let target else {

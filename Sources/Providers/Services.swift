@@ -150,7 +150,7 @@ package struct Services: Hashable, Codable, Sendable {
         ([queue.nextDue] + table.entries.map { $0.nextMoment(self) }).compactMap { $0 }.min()
     }
 
-    /// Where one attempt goes and what it says; nil when the webhook is gone.
+    /// Where one attempt goes and what it says, signed with real time; nil when the webhook is gone.
     package func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt? {
         table[delivery.provider]?.attempt(self, delivery, now)
     }

@@ -181,6 +181,38 @@ struct CourierTests {
         #expect(receiver.types == ["TEST"])
     }
 
+    @Test func `a signature is as old as the delivery really is, however far the clock moved`()
+        async throws
+    {
+        let key = Secret("whsec_courier")
+        let world = world()
+        world.edit("") { services, _ in
+            services.revenueCat.webhooks[0].signingKey = key
+            services.purchasely.webhook?.secret = key
+            services.purchasely.settings.events = ["ACTIVATE"]
+        }
+        let receiver = Receiver(standard: 500, clock: clock(world))
+        try await with(world, receiver) { courier in
+            _ = await courier.advance("", to: Self.start + .seconds(40 * 86_400))
+            buy(world)
+            world.edit("") { services, now in
+                try? services.purchasely.carryOut(.purchase, ["user": "bob"], at: now)
+            }
+            _ = await courier.advance("", to: nil)
+        }
+        #expect(receiver.requests.count == 6 + 26)
+        #expect(Set(receiver.types) == ["INITIAL_PURCHASE", "ACTIVATE"])
+        for request in receiver.requests {
+            let sender =
+                request.path == "/hook"
+                ? WebhookSender(path: "/hook", authorization: nil, signingKey: key)
+                    .proof(of: request, at: Self.start)
+                : PurchaselySender(method: "POST", path: request.path, secret: key)
+                    .proof(of: request, at: Self.start)
+            #expect(sender.signature == .configured, "\(request.fields)")
+        }
+    }
+
     @Test func `a resend keeps the event and is dispatched at once`() async throws {
         let world = world()
         let receiver = Receiver(clock: clock(world))

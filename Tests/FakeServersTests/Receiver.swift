@@ -3,7 +3,9 @@ import FakeServers
 
 /// A receiver without a network: answers what it is told to, and remembers what came.
 final class Receiver: Messenger {
-    private let state: Locked<(statuses: [Int], seen: [(type: String, at: Instant, body: [UInt8])])>
+    private typealias Seen = (type: String, at: Instant, request: HTTPMessage.Request)
+
+    private let state: Locked<(statuses: [Int], seen: [Seen])>
     private let clock: @Sendable () -> Instant
     private let standard: Int
 
@@ -24,7 +26,7 @@ final class Receiver: Messenger {
         let type = body?["event"]?["type"]?.string ?? body?["event_name"]?.string ?? ""
         let now = clock()
         let status = state.withLock { state in
-            state.seen.append((type, now, request.body))
+            state.seen.append((type, now, request))
             return state.statuses.isEmpty ? standard : state.statuses.removeFirst()
         }
         return .answered(HTTPMessage.Response(status))
@@ -32,5 +34,6 @@ final class Receiver: Messenger {
 
     var types: [String] { state.withLock { $0.seen.map(\.type) } }
     var times: [Instant] { state.withLock { $0.seen.map(\.at) } }
-    var bodies: [[UInt8]] { state.withLock { $0.seen.map(\.body) } }
+    var requests: [HTTPMessage.Request] { state.withLock { $0.seen.map(\.request) } }
+    var bodies: [[UInt8]] { requests.map(\.body) }
 }
