@@ -13,7 +13,13 @@ struct DistilCommand: AsyncParsableCommand {
             matcher, the rest stays as it was recorded. A contract that is new or has changed \
             is written as NAME.yaml.new, for 'assay review'; an unchanged one is left alone.
 
-            Example:  assay distil recordings/shop/purchase
+            With a backend (--start, --profile or --target; the one that was recorded) each \
+            draft is played on it, alone, side by side and after another start. What differs by \
+            itself is masked, and told; a golden that is not green on its own backend is not \
+            written, and the exit code is 1.
+
+            Example:  assay distil recordings/shop/purchase --start 'node server.js'
+                      assay distil recordings/shop/purchase
                       assay review recordings
                       assay verify recordings --start 'node server.js'
                       assay distil X --minimise --start CMD --against BROKEN_CMD
@@ -66,8 +72,9 @@ struct DistilCommand: AsyncParsableCommand {
             throw Failure(.usage, "--id names one contract, and there are several recordings")
         }
         let minimiser = try await openMinimiser()
+        let noise = try openNoise()
         do {
-            try await distil(age, minimiser)
+            try await distil(age, noise, minimiser)
         } catch {
             await minimiser?.close()
             throw error
@@ -94,8 +101,61 @@ struct DistilCommand: AsyncParsableCommand {
         return try await MinimiseRun(profile, others: against)
     }
 
-    private func distil(_ age: Duration?, _ minimiser: MinimiseRun?) async throws {
+    /// How drafts are played; nil when the command names no backend.
+    ///
+    /// A profile that merely lies here starts nothing: distilling is for other machines as well.
+    private func openNoise() throws -> NoiseRun? {
+        guard !target.replayWords.isEmpty else { return nil }
+        let profile = try target.resolved()
+        return NoiseRun(
+            profile: profile,
+            addresses: try target.addresses(for: profile),
+            interruption: Interruption()
+        )
+    }
+
+    /// The drafts as the backend lets them stand; those that it contradicts are told and left out.
+    private func played(
+        _ drafts: [Contract],
+        _ noise: NoiseRun,
+        _ path: String
+    ) async throws -> [Contract] {
+        let outcomes = try await noise.outcomes(of: drafts) { Terminal.error($0) }
+        var kept: [Contract] = []
+        for outcome in outcomes {
+            let id = outcome.contract.id
+            if !outcome.masks.isEmpty {
+                let count = outcome.masks.count
+                let places =
+                    count == 1
+                    ? "a place differs by itself" : "\(count) places differ by themselves"
+                Terminal.error("\(id): \(places)\n")
+                for line in outcome.maskLines { Terminal.error(line + "\n") }
+            }
+            if let reason = outcome.reason {
+                Terminal.error("\(id): not played, so nothing was learnt: \(reason)\n")
+            }
+            guard outcome.contradictions.isEmpty else {
+                var text = "\(id): not written, as it is red on its own backend\n"
+                for line in outcome.contradictions.prefix(10) { text += "  \(line)\n" }
+                if outcome.contradictions.count > 10 {
+                    text += "  … and \(outcome.contradictions.count - 10) more\n"
+                }
+                Terminal.error(text)
+                continue
+            }
+            kept.append(outcome.contract)
+        }
+        return kept
+    }
+
+    private func distil(
+        _ age: Duration?,
+        _ noise: NoiseRun?,
+        _ minimiser: MinimiseRun?
+    ) async throws {
         var count = 0
+        var refused = 0
         for path in recordings {
             let recording = try RecordingFile.read(path)
             let name = try contractID(path)
@@ -104,10 +164,13 @@ struct DistilCommand: AsyncParsableCommand {
                 source: RecordingFile.folder(path),
                 ageMax: age
             )
-            let (contracts, notes) = Distiller.contracts(recording, options)
+            let (drafts, notes) = Distiller.contracts(recording, options)
             for note in notes { Terminal.error("\(path): \(note)\n") }
+            count += drafts.count
+            var contracts = drafts
+            if let noise { contracts = try await played(drafts, noise, path) }
+            refused += drafts.count - contracts.count
             for whole in contracts {
-                count += 1
                 var contract = whole
                 if let minimiser {
                     let (smaller, removed) = try await minimiser.minimised(whole)
@@ -130,6 +193,14 @@ struct DistilCommand: AsyncParsableCommand {
             throw Failure(
                 .nothingSelected,
                 "nothing in the recording goes to the backend, so there is no contract"
+            )
+        }
+        guard refused == 0 else {
+            throw Failure(
+                .failures,
+                "\(refused) of \(count) goldens would be red on the backend they were recorded from. "
+                    + "A session that began with people a fresh backend does not know is recorded "
+                    + "again with 'assay record --start'; '--print' without a backend shows the draft"
             )
         }
     }

@@ -16,8 +16,6 @@ struct MinimiseRun: Sendable {
     /// - Throws: When one of them does not get ready.
     init(_ profile: Profile, others: [String]) async throws {
         folder = NSTemporaryDirectory() + "assay-" + SuiteRun.nonce()
-        let now = SuiteRun.now()
-        let base = Instant(milliseconds: (now.milliseconds / 1000 - 3600) * 1000)
         var profiles = [profile]
         for command in others {
             var other = profile
@@ -26,24 +24,13 @@ struct MinimiseRun: Sendable {
         }
         var opened: [ReplaySession] = []
         for (index, profile) in profiles.enumerated() {
-            let own = "\(folder)/\(index)"
-            try FileManager.default.createDirectory(
-                atPath: own + "/data",
-                withIntermediateDirectories: true
-            )
-            do throws(ReplaySession.OpenError) {
+            do {
                 opened.append(
-                    try await ReplaySession(
-                        profile: profile,
-                        addresses: [:],
-                        folder: own,
-                        base: base
-                    )
+                    try await ReplaySession.opened(profile, folder: "\(folder)/\(index)")
                 )
             } catch {
                 for session in opened { await session.close() }
-                let status: ExitStatus = error.kind == .configuration ? .usage : .unreachable
-                throw Failure(status, error.description)
+                throw error
             }
         }
         sessions = opened

@@ -294,6 +294,11 @@ struct RecordCommand: AsyncParsableCommand {
         Terminal.error("ready; send the app's requests to the proxy; Ctrl-C ends it\n")
     }
 
+    /// The profile that lies here, said aloud: distilling starts no backend that nobody named.
+    private var defaultProfile: [String] {
+        FileManager.default.fileExists(atPath: "assay.yaml") ? ["--profile", "assay.yaml"] : []
+    }
+
     // MARK: Progress
 
     private static func follow(_ writer: RecordingWriter) async {
@@ -327,7 +332,9 @@ struct RecordCommand: AsyncParsableCommand {
         Terminal.error((isLive ? "\r\u{1b}[K" : "") + Self.text(state) + "\n")
         if let failure = state.failure { throw Failure(.usage, failure) }
         let folder = (writer.path as NSString).deletingLastPathComponent
-        Terminal.error("Next:  \(Terminal.next(["distil", folder]))\n")
+        // The backend that was recorded teaches what differs by itself.
+        let backend = target.replayWords.isEmpty ? defaultProfile : target.replayWords
+        Terminal.error("Next:  \(Terminal.next(["distil", folder] + backend))\n")
     }
 
     /// `2026-11-21-101502`.

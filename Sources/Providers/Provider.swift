@@ -101,8 +101,8 @@ package protocol Provider: Hashable, Codable, Sendable {
 
     /// Where an attempt goes and what it says; nil when the webhook is gone.
     ///
-    /// - Parameter now: The real time, which a signature is dated with: a receiver holds it against its
-    ///   own clock, however far the virtual one was moved.
+    /// `now` is real time, which a signature is dated with: a receiver holds it against its own clock,
+    /// however far the virtual one was moved.
     func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt?
 
     /// When an event is delivered again.

@@ -58,6 +58,9 @@ package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringCon
         seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
     }
 
+    /// The year in UTC.
+    package var year: Int { Int(civil.year) }
+
     /// Year, month and day from a day count, by the usual arithmetic on 400-year eras.
     private var civil: (year: Int64, month: Int64, day: Int64) {
         let shifted = daysSinceEpoch + 719_468

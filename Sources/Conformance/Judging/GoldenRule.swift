@@ -85,6 +85,62 @@ package struct GoldenRule: Rule {
         )
     }
 
+    /// One place where a run is not what a golden contract says.
+    package struct Difference: Hashable, Sendable {
+        package enum Owner: Hashable, Sendable {
+            /// The answer to the step of that name.
+            case answer(String)
+            /// What the message at that position of the contract says.
+            case message(Int)
+        }
+
+        package let owner: Owner
+        package let expected: String
+        /// Nil when there is nothing at that place.
+        package let actual: String?
+        /// Nil when it is not one place: another status, no answer, another number of messages.
+        package let mismatch: TemplateValues.Mismatch?
+
+        init(_ owner: Owner, expected: String, actual: String?) {
+            (self.owner, self.expected, self.actual) = (owner, expected, actual)
+            mismatch = nil
+        }
+
+        init(_ owner: Owner, _ mismatch: TemplateValues.Mismatch) {
+            (self.owner, self.mismatch) = (owner, mismatch)
+            (expected, actual) = (mismatch.expected, mismatch.actual)
+        }
+    }
+
+    /// Every place where a run is not what its golden contract says, the messages held against
+    /// those that come closest.
+    package static func differences(in evidence: CaseEvidence) -> [Difference] {
+        let seen = walk(evidence.subject)
+        var found = seen.steps.flatMap { step -> [Difference] in
+            let owner = Difference.Owner.answer(step.name)
+            let status = step.exchange?.response?.status
+            guard status == step.pattern.status else {
+                let actual = status.map { "\($0)" } ?? "no answer"
+                return [Difference(owner, expected: "\(step.pattern.status)", actual: actual)]
+            }
+            return step.mismatches.map { Difference(owner, $0) }
+        }
+        for (index, effect) in evidence.expectation.effects.enumerated() {
+            guard let judged = held(effect, seen.values, in: evidence.subject) else { continue }
+            let matching = judged.count { $0.mismatches.isEmpty }
+            guard matching < effect.countMin || matching > effect.countMax ?? .max else { continue }
+            let closest = judged.map(\.mismatches).filter { !$0.isEmpty }
+                .min { $0.count < $1.count }
+            if let closest, matching < effect.countMin {
+                found += closest.map { Difference(.message(index), $0) }
+            } else {
+                let (wanted, told) = ("\(effect.countMin) messages", "\(matching) of them")
+                found.append(Difference(.message(index), expected: wanted, actual: told))
+            }
+        }
+        return found
+    }
+
     /// Goes through the steps as the runner did, filling and learning in the same order.
     private static func walk(
         _ record: RunRecord
@@ -132,15 +188,17 @@ package struct GoldenRule: Rule {
 
     // MARK: Effects
 
-    private static func effect(
+    private typealias Held = (mismatches: [TemplateValues.Mismatch], exchange: Exchange)
+
+    /// Every message of that kind, held against what one should say; nil where nothing is said.
+    private static func held(
         _ expected: EffectExpectation,
         _ values: TemplateValues,
         in record: RunRecord
-    ) -> Finding? {
+    ) -> [Held]? {
         guard let says = expected.says else { return nil }
         let id = expected.user.map(record.namespace.id(of:))
-        let candidates = record.effects.filter { $0.effect.kind == expected.kind }
-        let judged = candidates.map { effect, exchange in
+        return record.effects.filter { $0.effect.kind == expected.kind }.map { effect, exchange in
             var values = values
             var mismatches = values.match(says, effect.content)
             if let id, !effect.recipients.contains(id) {
@@ -154,7 +212,17 @@ package struct GoldenRule: Rule {
                     at: 0
                 )
             }
-            return (mismatches: mismatches, exchange: exchange)
+            return (mismatches, exchange)
+        }
+    }
+
+    private static func effect(
+        _ expected: EffectExpectation,
+        _ values: TemplateValues,
+        in record: RunRecord
+    ) -> Finding? {
+        guard let says = expected.says, let judged = held(expected, values, in: record) else {
+            return nil
         }
         let matching = judged.filter(\.mismatches.isEmpty)
         let max = expected.countMax ?? .max
@@ -163,9 +231,9 @@ package struct GoldenRule: Rule {
             .effectContent,
             expected: "\(expected.countMin) \(expected.kind)"
                 + (expected.user.map { " to \($0)" } ?? "") + " that says \(says.text.prefix(200))",
-            actual: "\(matching.count) of \(candidates.count)",
+            actual: "\(matching.count) of \(judged.count)",
             location: expected.location,
-            evidence: candidates.map(\.exchange.sequence),
+            evidence: judged.map(\.exchange.sequence),
             isFinal: matching.count > expected.countMin
         )
         let closest = judged.filter { !$0.mismatches.isEmpty }

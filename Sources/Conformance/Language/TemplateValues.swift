@@ -33,6 +33,18 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         package let expected: String
         /// Nil when there is nothing at that place.
         package let actual: String?
+        /// The place as the pattern writes it, with names in its members.
+        package var written = JSONPointer()
+        /// What there was, secrets and all; nil when there is nothing.
+        package var found: JSONValue?
+        /// What the names in the pattern's text stand for.
+        package var names: [String: String] = [:]
+
+        package init(pointer: JSONPointer, expected: String, actual: String?) {
+            self.pointer = pointer
+            self.expected = expected
+            self.actual = actual
+        }
     }
 
     /// The users whose ids the texts ask for, in order of appearance.
@@ -129,12 +141,16 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         var found: [Mismatch] = []
         for field in pattern.fields {
             let actual = response[field: field.name]
-            found += match(.string(field.value), .string(actual ?? "")).map {
-                Mismatch(
-                    pointer: JSONPointer(tokens: ["headers", field.name]),
-                    expected: $0.expected,
+            found += match(.string(field.value), .string(actual ?? "")).map { inner in
+                let place = JSONPointer(tokens: ["headers", field.name])
+                var mismatch = Mismatch(
+                    pointer: place,
+                    expected: inner.expected,
                     actual: actual.map { JSONValue.string($0).text }
                 )
+                (mismatch.written, mismatch.names) = (place, inner.names)
+                mismatch.found = actual.map(JSONValue.string)
+                return mismatch
             }
         }
         switch pattern.body {
@@ -164,62 +180,75 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         _ actual: JSONValue,
         at pointer: JSONPointer = JSONPointer()
     ) -> [Mismatch] {
+        match(pattern, actual, at: pointer, written: pointer)
+    }
+
+    private mutating func match(
+        _ pattern: JSONValue,
+        _ actual: JSONValue,
+        at pointer: JSONPointer,
+        written: JSONPointer
+    ) -> [Mismatch] {
+        func mismatch(_ expected: String, _ text: String) -> Mismatch {
+            var mismatch = Mismatch(pointer: pointer, expected: expected, actual: text)
+            (mismatch.written, mismatch.found) = (written, actual)
+            return mismatch
+        }
         switch (pattern, actual) {
         case (.object(let wanted), .object(let found)):
             var mismatches: [Mismatch] = []
             for member in wanted.members {
                 let key = fill(member.key)
                 let place = pointer.appending(key)
+                let written = written.appending(member.key)
                 if let value = found[key] {
-                    mismatches += match(member.value, value, at: place)
+                    mismatches += match(member.value, value, at: place, written: written)
                 } else {
                     let text = Self.shown(member.value, at: place)
-                    mismatches.append(Mismatch(pointer: place, expected: text, actual: nil))
+                    var missing = Mismatch(pointer: place, expected: text, actual: nil)
+                    missing.written = written
+                    mismatches.append(missing)
                 }
             }
             return mismatches
         case (.array(let wanted), .array(let found)):
             guard wanted.count == found.count else {
-                return [
-                    Mismatch(
-                        pointer: pointer,
-                        expected: "\(wanted.count) elements",
-                        actual: "\(found.count) elements"
-                    )
-                ]
+                return [mismatch("\(wanted.count) elements", "\(found.count) elements")]
             }
             var mismatches: [Mismatch] = []
             for (index, pair) in zip(wanted, found).enumerated() {
-                mismatches += match(pair.0, pair.1, at: pointer.appending(String(index)))
+                let (place, written) = (
+                    pointer.appending(String(index)), written.appending(String(index))
+                )
+                mismatches += match(pair.0, pair.1, at: place, written: written)
             }
             return mismatches
         case (.string(let text), _):
-            return matches(text, actual) ? [] : [mismatch(pointer, text, actual)]
+            if matches(text, actual) { return [] }
+            var copy = self
+            let filled = copy.fill(JSONValue.string(text))
+            let meaning = filled == .string(text) ? "" : " (\(text))"
+            var found = mismatch(
+                Self.shown(filled, at: pointer) + meaning,
+                Self.shown(actual, at: pointer)
+            )
+            found.names = known(text)
+            return [found]
         default:
             if pattern == actual { return [] }
-            return [
-                Mismatch(
-                    pointer: pointer,
-                    expected: Self.shown(pattern, at: pointer),
-                    actual: Self.shown(actual, at: pointer)
-                )
-            ]
+            return [mismatch(Self.shown(pattern, at: pointer), Self.shown(actual, at: pointer))]
         }
     }
 
-    private func mismatch(
-        _ pointer: JSONPointer,
-        _ text: String,
-        _ actual: JSONValue
-    ) -> Mismatch {
+    /// What the names in a text stand for, but those that nothing is known of.
+    private func known(_ text: String) -> [String: String] {
         var copy = self
-        let filled = copy.fill(JSONValue.string(text))
-        let meaning = filled == .string(text) ? "" : " (\(text))"
-        return Mismatch(
-            pointer: pointer,
-            expected: Self.shown(filled, at: pointer) + meaning,
-            actual: Self.shown(actual, at: pointer)
-        )
+        var found: [String: String] = [:]
+        for piece in Template(text).pieces {
+            guard case .name(let name) = piece, let value = copy.known(piece) else { continue }
+            if value != "{{\(name)}}" { found[name] = value }
+        }
+        return found
     }
 
     /// A text with one name in it that nothing is known about yet: `sid={{some.cookie1}}; Path=/`.
@@ -234,6 +263,23 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         else { return false }
         known[name] = .string(String(actual.dropFirst(before.count).dropLast(after.count)))
         return true
+    }
+
+    /// A text with matchers in it, and what stands for the names that nothing is known about yet.
+    private mutating func learn(_ match: TextMatch, from actual: String) -> Bool {
+        guard let captured = match.captures(in: actual) else { return false }
+        for (name, text) in captured {
+            guard let some = remembering(.name(name)) else { continue }
+            known[some] = .string(text)
+        }
+        return true
+    }
+
+    /// The text that a piece stands for; nil for a name that an answer is to teach.
+    private mutating func known(_ piece: Template.Piece) -> String? {
+        if case .text(let text) = piece { return text }
+        if let name = remembering(piece), !isKnown(name) { return nil }
+        return fill([piece])
     }
 
     /// The `NAME` of a piece that is `{{some.NAME}}`.
@@ -257,6 +303,9 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         let template = Template(text)
         guard let name = template.wholeName else {
             if let found = actual.string, learn(template, from: found) { return true }
+            if let match = TextMatch(template, known: { piece in known(piece) }) {
+                return actual.string.map { learn(match, from: $0) } ?? false
+            }
             return .string(fill(text)) == actual
         }
         switch name {

@@ -13,7 +13,7 @@
 /// | `{{purchase.expiration_at_ms}}` | in a state: what the event of that delivery said |
 /// | `{{some.NAME}}` | one value wherever the name stands: made up in a request, unless the contract gives it under `values` or an answer gave it before; learned in an answer |
 /// | `{{long.N}}` | a text of N characters that nobody else has |
-/// | `{{any}}`, `{{any.uuid}}`, `{{any.timestamp}}`, `{{any.number}}`, `{{any.text}}` | in an answer: anything of that kind |
+/// | `{{any}}`, `{{any.uuid}}`, `{{any.timestamp}}`, `{{any.number}}`, `{{any.text}}` | in an answer: anything of that kind, also inside a text: `ORD-{{any.number}}` |
 package struct TemplateWord: Hashable, Sendable {
     /// What follows the word.
     package enum Form: Hashable, Sendable {
@@ -126,7 +126,7 @@ package struct TemplateWord: Hashable, Sendable {
 
     /// What an answer may hold instead of one value.
     static let matchers = ["any", "any.uuid", "any.timestamp", "any.number", "any.text"].map {
-        TemplateWord($0, .exactly, .anything, "anything of that kind")
+        TemplateWord($0, .exactly, .anything, "anything of that kind, also inside a text")
     }
 
     static let moments = [now, date, seconds]

@@ -288,7 +288,7 @@ extension Distiller {
             for field in response.fields {
                 let key = field.name.lowercased()
                 guard key == "location" || key == "set-cookie" else { continue }
-                pattern.fields.append(HTTPMessage.Field(key, namer.text(field.value)))
+                pattern.fields.append(HTTPMessage.Field(key, namer.answerText(field.value)))
             }
             if let value = try? JSONValue(parsing: response.body) {
                 var named = namer.answer(value)

@@ -71,18 +71,16 @@ package enum Distiller {
         let calls = Dictionary(grouping: recording.exchanges.filter { $0.from == .backend }) {
             isOnly ? groups[0].key : users.group(of: $0) ?? ""
         }
-        let contracts = groups.compactMap { group -> Contract? in
+        let contracts = groups.enumerated().compactMap { index, group -> Contract? in
             let own = calls[group.key] ?? []
             var builder = CaseBuilder(
-                users: users.narrowed(to: group.exchanges + own),
+                users: users.narrowed(to: group.exchanges + own, first: index),
                 recording: recording,
                 refusals: refusals,
                 options: options
             )
             if !isOnly {
-                let first = group.exchanges.lazy.flatMap(users.linkKeys)
-                    .compactMap { users.userByID[$0] }.first
-                builder.suffix = "-" + (first ?? "general")
+                builder.suffix = "-" + (group.key.isEmpty ? "general" : SessionUsers.name(index))
             }
             return builder.contract(group.exchanges, calls: own)
         }

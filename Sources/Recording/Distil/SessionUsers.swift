@@ -122,7 +122,9 @@ struct SessionUsers {
     }
 
     /// Only the people of some exchanges, called anew in the order in which they appear there.
-    func narrowed(to exchanges: [Exchange]) -> SessionUsers {
+    ///
+    /// The first of them gets the name at `first`: the second contract of a session is bob's.
+    func narrowed(to exchanges: [Exchange], first: Int = 0) -> SessionUsers {
         var copy = self
         copy.userByID = [:]
         var names: [String: String] = [:]
@@ -130,7 +132,7 @@ struct SessionUsers {
             for key in linkKeys(of: exchange) {
                 let wide = userByID[key] ?? ownerOfToken[key]
                 guard let wide else { continue }
-                let name = names[wide] ?? Self.name(names.count)
+                let name = names[wide] ?? Self.name(first + names.count)
                 names[wide] = name
                 if userByID[key] != nil { copy.userByID[key] = name }
             }
@@ -139,7 +141,7 @@ struct SessionUsers {
         return copy
     }
 
-    private static func name(_ index: Int) -> String {
+    static func name(_ index: Int) -> String {
         index < names.count ? names[index] : "user\(index + 1)"
     }
 

@@ -213,7 +213,22 @@ struct TemplateNamer {
         if Placeholder.all(in: text).isEmpty, Self.date(text) == nil, Self.isRandom(text) {
             return reused.contains(text) ? some("token", text) : "{{any.text}}"
         }
-        return self.text(text)
+        return answerText(text)
+    }
+
+    /// A text of an answer with the ids and secrets in it replaced; dates in words match any.
+    mutating func answerText(_ text: String) -> String {
+        Template(self.text(text)).pieces.map { piece in
+            switch piece {
+            case .text(let text):
+                DateSpans.replaced(
+                    in: Template.escaped(text),
+                    around: session.lowerBound.year,
+                    by: "{{any.text}}"
+                )
+            case .name(let name): "{{\(name)}}"
+            }
+        }.joined()
     }
 
     // MARK: Times

@@ -48,6 +48,22 @@ struct GoldenRuleTests {
             ("{{date}}", "1790000000000", false),
             ("{{user.ada}}", #""assay-n-ada""#, true), ("{{user.ada}}", #""assay-n-bob""#, false),
             ("literal", #""literal""#, true), ("literal", #""other""#, false),
+            ("ORD-{{any.number}}", #""ORD-0042""#, true),
+            ("ORD-{{any.number}}", #""ORD-x""#, false),
+            ("ORD-{{any.number}}", #""ORD-""#, false), ("ORD-{{any.number}}", "42", false),
+            ("ORD-{{any.number}}!", #""ORD-0042""#, false),
+            ("{{any.number}}.{{any.number}} MB", #""12.5 MB""#, true),
+            ("{{any.number}} of {{any.number}}", #""-1 of 7""#, true),
+            ("{{any.text}}, {{user.ada}}", #""a, b, assay-n-ada""#, true),
+            ("{{any.text}}, {{user.ada}}", #""a, b, assay-n-bob""#, false),
+            ("a{{any}}b{{any}}c", #""abbcabc""#, true), ("a{{any}}b{{any}}c", #""acb""#, false),
+            ("urn:{{any.uuid}}", #""urn:6F2D3C6A-0b6e-4c53-9a0e-0123456789ab""#, true),
+            ("urn:{{any.uuid}}", #""urn:6F2D3C6A""#, false),
+            ("until {{any.timestamp}}.", #""until 2026-11-21T10:00:00Z.""#, true),
+            ("at {{any.timestamp}}", #""at 1790000000""#, true),
+            ("at {{any.timestamp}}", #""at last""#, false),
+            ("{{{{any}} {{any.number}}", #""{{any}} 7""#, true),
+            ("{{{{any}} {{any.number}}", #""x 7""#, false),
         ]
     )
     func matchers(pattern: String, actual: String, isMatch: Bool) throws {
@@ -57,6 +73,30 @@ struct GoldenRuleTests {
         )
         let value = try JSONValue(parsing: actual)
         #expect(values.match(.string(pattern), value).isEmpty == isMatch)
+    }
+
+    /// A cookie beside a date that nobody knows: what stands around the matchers is exact.
+    @Test func `a name is learnt beside matchers`() {
+        var values = TemplateValues(
+            namespace: Namespace(name: "n", idForm: .string),
+            base: EvidenceBuilder.base
+        )
+        let pattern: JSONValue = "sid={{some.sid}}; Path=/; Expires={{any.text}}; HttpOnly"
+        #expect(values.match(pattern, "sid=A7; Path=/; Expires=Tue, 24 Nov; HttpOnly").isEmpty)
+        #expect(values.fill("{{some.sid}}") == "A7")
+        #expect(!values.match(pattern, "sid=B8; Path=/; Expires=Wed, 25 Nov; HttpOnly").isEmpty)
+        #expect(!values.match(pattern, "sid=A7; Path=/x; Expires=Wed; HttpOnly").isEmpty)
+    }
+
+    @Test func `a long text with many matchers is read once`() {
+        var values = TemplateValues(
+            namespace: Namespace(name: "n", idForm: .string),
+            base: EvidenceBuilder.base
+        )
+        let pattern = String(repeating: "{{any}}a", count: 100) + "{{any}}b"
+        let text = String(repeating: "a", count: 20_000)
+        #expect(!values.match(.string(pattern), .string(text)).isEmpty)
+        #expect(values.match(.string(pattern), .string(text + "b")).isEmpty)
     }
 
     @Test func `what an answer gave must come again`() {

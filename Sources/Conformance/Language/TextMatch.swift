@@ -1,0 +1,143 @@
+/// A text with matchers inside it, such as `http://127.0.0.1:{{any.number}}/orders/{{some.order1}}`.
+///
+/// What stands around a matcher is exact. Shorter readings are tried first, and each place of the
+/// text once for each piece, so that a long text costs what it is long.
+struct TextMatch {
+    private enum Part {
+        case exact([UInt8])
+        case matcher(Matcher)
+        /// A name that this text is to teach: anything but nothing.
+        case open(String)
+    }
+
+    private enum Matcher: String {
+        case any
+        case text = "any.text"
+        case number = "any.number"
+        case uuid = "any.uuid"
+        case timestamp = "any.timestamp"
+
+        /// Which bytes it can be made of.
+        func takes(_ byte: UInt8) -> Bool {
+            let isDigit = (48...57).contains(byte)
+            return switch self {
+            case .any, .text: true
+            case .number: isDigit || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
+            case .uuid, .timestamp:
+                isDigit || (65...90).contains(byte) || (97...122).contains(byte)
+                    || " :.+-".utf8.contains(byte)
+            }
+        }
+
+        /// Whether it is such a value as a whole.
+        func accepts(_ bytes: ArraySlice<UInt8>) -> Bool {
+            let text = String(decoding: bytes, as: UTF8.self)
+            return switch self {
+            case .any, .text: true
+            case .number: Double(text) != nil && text.last != "."
+            case .uuid: TemplateValues.isUUID(text)
+            case .timestamp:
+                Masking.instant(.string(text)) != nil
+                    || Int64(text).map { Masking.instant(.integer($0)) } ?? nil != nil
+            }
+        }
+
+        var lengthMax: Int {
+            switch self {
+            case .any, .text: .max
+            case .number: 32
+            case .uuid: 36
+            case .timestamp: 64
+            }
+        }
+    }
+
+    private let parts: [Part]
+
+    /// Nil when no matcher is in the text.
+    ///
+    /// - Parameters:
+    ///   - template: A text that is more than one name.
+    ///   - known: What a piece stands for; nil when this text is to teach it.
+    init?(_ template: Template, known: (Template.Piece) -> String?) {
+        let names = template.names
+        guard names.contains(where: { Matcher(rawValue: $0) != nil }) else { return nil }
+        var opened: Set<String> = []
+        parts = template.pieces.map { piece in
+            guard case .name(let name) = piece else {
+                return .exact(Array((known(piece) ?? "").utf8))
+            }
+            if let matcher = Matcher(rawValue: name) { return .matcher(matcher) }
+            if let text = known(piece) { return .exact(Array(text.utf8)) }
+            // Said twice, the second is whatever the first was; nobody writes that of an answer.
+            return opened.insert(name).inserted ? .open(name) : .matcher(.text)
+        }
+    }
+
+    /// What the open names stand for in a text; nil when the text is not made like this.
+    func captures(in text: String) -> [(name: String, text: String)]? {
+        let bytes = Array(text.utf8)
+        var search = Search(parts: parts, bytes: bytes)
+        guard search.reads(0, at: 0) else { return nil }
+        return search.captured.map { ($0.name, String(decoding: bytes[$0.range], as: UTF8.self)) }
+    }
+
+    private struct Search {
+        let parts: [Part]
+        let bytes: [UInt8]
+        var captured: [(name: String, range: Range<Int>)] = []
+        /// From where on a part that takes anything leads nowhere.
+        var deadFrom: [Int: Int] = [:]
+
+        init(parts: [Part], bytes: [UInt8]) {
+            self.parts = parts
+            self.bytes = bytes
+        }
+
+        /// Whether the parts from one on are the text from a place to its end.
+        mutating func reads(_ index: Int, at start: Int) -> Bool {
+            guard index < parts.count else { return start == bytes.count }
+            switch parts[index] {
+            case .exact(let wanted):
+                let end = start + wanted.count
+                return end <= bytes.count && bytes[start..<end].elementsEqual(wanted)
+                    && reads(index + 1, at: end)
+            case .matcher(let matcher):
+                return reads(index, from: start, lengthMin: 0, matcher) { _, _ in }
+            case .open(let name):
+                return reads(index, from: start, lengthMin: 1, .text) { search, range in
+                    search.captured.insert((name, range), at: 0)
+                }
+            }
+        }
+
+        private mutating func reads(
+            _ index: Int,
+            from start: Int,
+            lengthMin: Int,
+            _ matcher: Matcher,
+            _ keep: (inout Search, Range<Int>) -> Void
+        ) -> Bool {
+            let takesAll = matcher.lengthMax == .max
+            if takesAll, let dead = deadFrom[index], start >= dead { return false }
+            if takesAll, index == parts.count - 1 {
+                guard bytes.count - start >= lengthMin else { return false }
+                keep(&self, start..<bytes.count)
+                return true
+            }
+            var end = start
+            while end - start <= matcher.lengthMax {
+                if end - start >= lengthMin, takesAll || matcher.accepts(bytes[start..<end]),
+                    reads(index + 1, at: end)
+                {
+                    keep(&self, start..<end)
+                    return true
+                }
+                guard end < bytes.count, matcher.takes(bytes[end]) else { break }
+                end += 1
+            }
+            if takesAll { deadFrom[index] = min(deadFrom[index] ?? .max, start) }
+            return false
+        }
+    }
+}

@@ -1,0 +1,117 @@
+/// Dates inside texts, in digits or in English words: `24.11.2026`, `Tue, 24 Nov 2026 01:22:08 GMT`.
+///
+/// A golden cannot name them, as it names `{{date+30d}}`, and they are others tomorrow: what stands
+/// there is a matter of the day on which the session was recorded.
+enum DateSpans {
+    private enum Kind {
+        case year, dayOrMonth, otherNumber, monthName, dayName, filler, sign, stranger
+    }
+
+    private struct Token {
+        let kind: Kind
+        let range: Range<String.Index>
+    }
+
+    private static let months: Set<String> = [
+        "jan", "january", "feb", "february", "mar", "march", "apr", "april", "may", "jun", "june",
+        "jul", "july", "aug", "august", "sep", "sept", "september", "oct", "october", "nov",
+        "november", "dec", "december",
+    ]
+    private static let days: Set<String> = [
+        "mon", "monday", "tue", "tues", "tuesday", "wed", "wednesday", "thu", "thur", "thurs",
+        "thursday", "fri", "friday", "sat", "saturday", "sun", "sunday",
+    ]
+    /// What stands between the numbers of a date and its time.
+    private static let fillers: Set<String> = [
+        "t", "z", "gmt", "utc", "am", "pm", "st", "nd", "rd", "th", "at", "of",
+    ]
+
+    /// Where the dates stand, in order; only those whose year is not far from one.
+    static func all(in text: String, around year: Int) -> [Range<String.Index>] {
+        guard hasYear(text.utf8) else { return [] }
+        var found: [Range<String.Index>] = []
+        var run: [Token] = []
+        for token in tokens(of: text, around: year) {
+            if token.kind == .stranger {
+                if let range = span(of: run) { found.append(range) }
+                run = []
+            } else {
+                run.append(token)
+            }
+        }
+        if let range = span(of: run) { found.append(range) }
+        return found
+    }
+
+    /// The text with every date in it replaced.
+    static func replaced(in text: String, around year: Int, by word: String) -> String {
+        let spans = all(in: text, around: year)
+        guard !spans.isEmpty else { return text }
+        var output = ""
+        var position = text.startIndex
+        for span in spans {
+            output += text[position..<span.lowerBound] + word
+            position = span.upperBound
+        }
+        return output + text[position...]
+    }
+
+    /// Most texts have none, and are looked at once.
+    private static func hasYear(_ bytes: String.UTF8View) -> Bool {
+        var matched = 0
+        for byte in bytes {
+            let isDigit = (48...57).contains(byte)
+            switch matched {
+            case 1 where byte == UInt8(ascii: "0"): matched = 2
+            case 2 where isDigit: matched = 3
+            case 3 where isDigit: return true
+            default: matched = byte == UInt8(ascii: "2") ? 1 : 0
+            }
+        }
+        return false
+    }
+
+    private static func tokens(of text: String, around year: Int) -> [Token] {
+        var found: [Token] = []
+        var rest = text[...]
+        while let first = rest.first {
+            let digits = rest.prefix { $0.isASCII && $0.isNumber }
+            let letters = rest.prefix(while: \.isLetter)
+            let length = max(1, digits.count, letters.count)
+            let end = rest.index(rest.startIndex, offsetBy: length)
+            let kind: Kind
+            if !digits.isEmpty {
+                let number = Int(digits) ?? .max
+                let isYear = digits.count == 4 && (year - 5...year + 5).contains(number)
+                kind =
+                    isYear ? .year : digits.count <= 2 && number <= 31 ? .dayOrMonth : .otherNumber
+            } else if !letters.isEmpty {
+                let word = letters.lowercased()
+                kind =
+                    months.contains(word)
+                    ? .monthName
+                    : days.contains(word) ? .dayName : fillers.contains(word) ? .filler : .stranger
+            } else {
+                kind = " ,:-/.+".contains(first) ? .sign : .stranger
+            }
+            found.append(Token(kind: kind, range: rest.startIndex..<end))
+            rest = rest[end...]
+        }
+        return found
+    }
+
+    /// The date in a run of parts that dates are made of, without what only stands around it.
+    private static func span(of run: [Token]) -> Range<String.Index>? {
+        var parts = run[...]
+        while let first = parts.first, first.kind == .sign || first.kind == .filler {
+            parts = parts.dropFirst()
+        }
+        while parts.last?.kind == .sign { parts = parts.dropLast() }
+        func count(_ kind: Kind) -> Int { parts.count { $0.kind == kind } }
+        guard let first = parts.first, let last = parts.last, count(.year) >= 1 else { return nil }
+        let named = count(.monthName) == 1 && count(.dayOrMonth) >= 1
+        let numbered = count(.monthName) == 0 && count(.dayOrMonth) >= 2
+        guard named || numbered, count(.sign) >= 2 else { return nil }
+        return first.range.lowerBound..<last.range.upperBound
+    }
+}

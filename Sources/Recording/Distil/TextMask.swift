@@ -1,0 +1,223 @@
+internal import Conformance
+
+/// A text that differs by itself: what is the same every time stays, what is not becomes a matcher.
+enum TextMask {
+    /// More of them say nothing any more.
+    private static let matcherMax = 8
+
+    /// What stands between two places where a text can differ.
+    private enum Token: Hashable {
+        case name(String)
+        case word(String)
+        case sign(Character)
+
+        var text: String {
+            switch self {
+            case .name(let name): "{{\(name)}}"
+            case .word(let word): Template.escaped(word)
+            case .sign(let sign): Template.escaped(String(sign))
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - pattern: The text of the draft.
+    ///   - seen: What came instead, each with what the pattern's names stood for.
+    ///   - year: That of the session; dates near it are one part of the text.
+    ///   - isEveryPlay: Whether no play came as recorded. A part that is alike in all of them, and not
+    ///     as recorded, is no accident then, and stays.
+    /// - Returns: A text that all of them are, and what was recorded, but for parts that stay.
+    static func masked(
+        _ pattern: String,
+        _ seen: [(text: String, names: [String: String])],
+        around year: Int,
+        isEveryPlay: Bool
+    ) -> String {
+        let texts = seen.map(\.text)
+        if Template(pattern).names.isEmpty, let whole = whole([pattern] + texts) { return whole }
+        let samples = seen.map { tokens(of: $0.text, $0.names, year) }
+        let masked =
+            aligned(tokens(of: Template(pattern), year), samples, isEveryPlay)
+            ?? "{{any.text}}"
+        // Alone it would stand for a JSON number, and this is a text.
+        return masked == "{{any.number}}" ? "{{any.text}}" : masked
+    }
+
+    /// The matcher of one kind of value that all of the texts are.
+    private static func whole(_ texts: [String]) -> String? {
+        if texts.allSatisfy(TemplateValues.isUUID) { return "{{any.uuid}}" }
+        if texts.allSatisfy({ Masking.instant(.string($0)) != nil }) { return "{{any.timestamp}}" }
+        return nil
+    }
+
+    // MARK: Alignment
+
+    private static func aligned(
+        _ pattern: [Token],
+        _ samples: [[Token]],
+        _ isEveryPlay: Bool
+    ) -> String? {
+        let all = [pattern] + samples
+        if all.allSatisfy({ $0.count == pattern.count }) {
+            let columns = pattern.indices.map { index in all.map { $0[index] } }
+            return joined(columns.map { matcher($0, isEveryPlay) })
+        }
+        // Parts of a header, sentences, lines: each by itself.
+        for separator: Character in ["\n", ";", "&", ","] {
+            let parts = all.map {
+                $0.split(separator: .sign(separator), omittingEmptySubsequences: false)
+            }
+            guard parts[0].count > 1, parts.allSatisfy({ $0.count == parts[0].count }) else {
+                continue
+            }
+            let masked = parts[0].indices.map { index in
+                aligned(
+                    Array(parts[0][index]),
+                    parts.dropFirst().map { Array($0[index]) },
+                    isEveryPlay
+                )
+            }
+            guard !masked.contains(nil) else { continue }
+            return joined(masked.compactMap(\.self), by: String(separator))
+        }
+        let prefix = pattern.indices.prefix { index in
+            samples.allSatisfy { $0.indices.contains(index) && $0[index] == pattern[index] }
+        }.count
+        let shortest = all.map(\.count).min() ?? 0
+        let suffix = (0..<(shortest - prefix)).prefix { back in
+            samples.allSatisfy { $0[$0.count - 1 - back] == pattern[pattern.count - 1 - back] }
+        }.count
+        let between = pattern.dropFirst(prefix).dropLast(suffix)
+        // A name that this answer teaches would be lost, and with it every later use of it.
+        let opened = between.contains {
+            if case .name(let name) = $0 { name.hasPrefix("some.") } else { false }
+        }
+        let others = Set(samples.map { $0.dropFirst(prefix).dropLast(suffix) })
+        if opened || isEveryPlay && others.count == 1 { return pattern.map(\.text).joined() }
+        return joined(
+            pattern.prefix(prefix).map(\.text) + ["{{any.text}}"]
+                + pattern.suffix(suffix).map(\.text)
+        )
+    }
+
+    /// The text, or a matcher for all of it when there are too many in it.
+    private static func joined(_ parts: [String], by separator: String = "") -> String? {
+        let text = parts.joined(separator: separator)
+        return Template(text).names.count { $0.hasPrefix("any") } > matcherMax ? nil : text
+    }
+
+    private static func matcher(_ column: [Token], _ isEveryPlay: Bool) -> String {
+        let others = Set(column.dropFirst())
+        if others == [column[0]] { return column[0].text }
+        // What this answer teaches is whatever comes.
+        if case .name(let name) = column[0] {
+            return name.hasPrefix("some.") || name.hasPrefix("any")
+                ? column[0].text : "{{any.text}}"
+        }
+        if isEveryPlay, others.count == 1 { return column[0].text }
+        let words = column.compactMap { if case .word(let word) = $0 { word } else { nil } }
+        guard words.count == column.count else { return "{{any.text}}" }
+        if let whole = whole(words) { return whole }
+        return words.allSatisfy { $0.allSatisfy { $0.isASCII && $0.isNumber } }
+            ? "{{any.number}}" : "{{any.text}}"
+    }
+
+    // MARK: Tokens
+
+    private static func tokens(of template: Template, _ year: Int) -> [Token] {
+        template.pieces.flatMap { piece in
+            switch piece {
+            case .text(let text): tokens(of: text, year)
+            case .name(let name): [Token.name(name)]
+            }
+        }
+    }
+
+    /// The tokens of a text in which known values stand for their names again.
+    private static func tokens(
+        of text: String,
+        _ names: [String: String],
+        _ year: Int
+    ) -> [Token] {
+        let known = names.filter { !$0.value.isEmpty }
+            .sorted { ($1.value.utf8.count, $0.key) < ($0.value.utf8.count, $1.key) }
+        var found: [Token] = []
+        var rest = text[...]
+        var begun = rest.startIndex
+        while !rest.isEmpty {
+            if let (name, value) = known.first(where: { rest.hasPrefix($0.value) }) {
+                found += tokens(of: String(text[begun..<rest.startIndex]), year) + [.name(name)]
+                rest = rest.dropFirst(value.count)
+                begun = rest.startIndex
+            } else {
+                rest = rest.dropFirst()
+            }
+        }
+        return found + tokens(of: String(text[begun...]), year)
+    }
+
+    private static func tokens(of text: String, _ year: Int) -> [Token] {
+        var found: [Token] = []
+        var position = text.startIndex
+        for date in DateSpans.all(in: text, around: year) {
+            found += tokens(of: text[position..<date.lowerBound]) + [.word(String(text[date]))]
+            position = date.upperBound
+        }
+        return found + tokens(of: text[position...])
+    }
+
+    private static func tokens(of text: Substring) -> [Token] {
+        var found: [Token] = []
+        var rest = text
+        while let first = rest.first {
+            // A run of braces is written as a whole, or two of them would open a name.
+            let braces = rest.prefix { $0 == "{" }
+            if braces.count > 1 {
+                found.append(.word(String(braces)))
+                rest = rest.dropFirst(braces.count)
+                continue
+            }
+            if found.last != .sign("."), let length = timeOfDay(rest) {
+                found.append(.word(String(rest.prefix(length))))
+                rest = rest.dropFirst(length)
+                continue
+            }
+            let run = rest.prefix { $0.isLetter || $0.isNumber || "-:.+".contains($0) }
+            let word = rest.prefix { $0.isLetter || $0.isNumber }
+            if whole([String(run)]) != nil {
+                found.append(.word(String(run)))
+                rest = rest.dropFirst(run.count)
+            } else if word.isEmpty {
+                found.append(.sign(first))
+                rest = rest.dropFirst()
+            } else {
+                found.append(.word(String(word)))
+                rest = rest.dropFirst(word.count)
+            }
+        }
+        return found
+    }
+
+    /// How many characters a time of day has that the text begins with: `7:05`, `01:22:08.25`.
+    private static func timeOfDay(_ text: Substring) -> Int? {
+        var rest = text
+        var length = 0
+        for part in 0..<3 {
+            if part > 0 {
+                guard rest.first == ":" else { break }
+                rest = rest.dropFirst()
+            }
+            let digits = rest.prefix { $0.isASCII && $0.isNumber }
+            let isWithin = (Int(digits) ?? .max) < (part == 0 ? 24 : 60)
+            guard isWithin, part == 0 ? (1...2).contains(digits.count) : digits.count == 2 else {
+                return part == 2 ? length : nil
+            }
+            rest = rest.dropFirst(digits.count)
+            length += digits.count + (part > 0 ? 1 : 0)
+            if part == 1, rest.first != ":" { break }
+        }
+        guard length > 3 else { return nil }
+        let fraction = rest.dropFirst().prefix { $0.isASCII && $0.isNumber }
+        return rest.first == "." && !fraction.isEmpty ? length + 1 + fraction.count : length
+    }
+}
