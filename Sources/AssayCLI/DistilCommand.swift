@@ -59,6 +59,9 @@ struct DistilCommand: AsyncParsableCommand {
     )
     var against: [String] = []
 
+    @Option(name: .long, help: Setting.minimiseJobs.help)
+    var jobs: Int?
+
     @OptionGroup var target: TargetOptions
 
     mutating func run() async throws {
@@ -71,10 +74,13 @@ struct DistilCommand: AsyncParsableCommand {
         guard id == nil || recordings.count == 1 else {
             throw Failure(.usage, "--id names one contract, and there are several recordings")
         }
+        // Distilling alone ends at once, as any program does.
+        let isPlayed = minimise || !target.replayWords.isEmpty
+        let interruption = isPlayed ? Interruption() : nil
+        let noise = try openNoise(interruption)
         let minimiser = try await openMinimiser()
-        let noise = try openNoise()
         do {
-            try await distil(age, noise, minimiser)
+            try await distil(age, noise, minimiser, interruption)
         } catch {
             await minimiser?.close()
             throw error
@@ -104,13 +110,13 @@ struct DistilCommand: AsyncParsableCommand {
     /// How drafts are played; nil when the command names no backend.
     ///
     /// A profile that merely lies here starts nothing: distilling is for other machines as well.
-    private func openNoise() throws -> NoiseRun? {
-        guard !target.replayWords.isEmpty else { return nil }
+    private func openNoise(_ interruption: Interruption?) throws -> NoiseRun? {
+        guard !target.replayWords.isEmpty, let interruption else { return nil }
         let profile = try target.resolved()
         return NoiseRun(
             profile: profile,
             addresses: try target.addresses(for: profile),
-            interruption: Interruption()
+            interruption: interruption
         )
     }
 
@@ -152,8 +158,10 @@ struct DistilCommand: AsyncParsableCommand {
     private func distil(
         _ age: Duration?,
         _ noise: NoiseRun?,
-        _ minimiser: MinimiseRun?
+        _ minimiser: MinimiseRun?,
+        _ interruption: Interruption?
     ) async throws {
+        let jobs = try Setting.minimiseJobs.number(jobs, or: 8, in: 1...64, Setting.environment)
         var count = 0
         var refused = 0
         for path in recordings {
@@ -172,8 +180,13 @@ struct DistilCommand: AsyncParsableCommand {
             refused += drafts.count - contracts.count
             for whole in contracts {
                 var contract = whole
-                if let minimiser {
-                    let (smaller, removed) = try await minimiser.minimised(whole)
+                if let minimiser, let interruption {
+                    let (smaller, removed) = try await minimiser.minimised(
+                        whole,
+                        jobs: jobs,
+                        statePath: "\(out)/\(whole.id).minimise.ndjson",
+                        interruption
+                    )
                     contract = smaller
                     Terminal.error("\(contract.id): \(removed) parts removed\n")
                 }

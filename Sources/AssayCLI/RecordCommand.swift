@@ -22,6 +22,7 @@ struct RecordCommand: AsyncParsableCommand {
 
             Example:  assay record --start 'node server.js' recordings/shop/purchase
                       assay record --target http://127.0.0.1:8080 --listen 127.0.0.1:8081
+                      assay record --check recordings/shop/purchase    # before a commit
             """
     )
 
@@ -33,10 +34,17 @@ struct RecordCommand: AsyncParsableCommand {
     @Option(name: .long, help: "What the fakes' ids are drawn from.")
     var seed: UInt64 = 0
 
+    @Flag(
+        name: .long,
+        help: "Record nothing: say what looks secret in the recording; exit 1 when anything does."
+    )
+    var check = false
+
     @Argument(help: "Where it goes: recordings/PROVIDER/SCENARIO (default: one named by the time).")
     var folder: String?
 
     mutating func run() async throws {
+        if check { return try checkRecording() }
         let environment = ProcessInfo.processInfo.environment
         let listen = try takeListen()
         let profile = try target.resolved()
@@ -156,6 +164,33 @@ struct RecordCommand: AsyncParsableCommand {
         await messenger.close()
         writer.close()
         try finish(writer)
+    }
+
+    // MARK: Check
+
+    /// Says what looks secret in a recording, and never what it is.
+    private func checkRecording() throws {
+        guard let folder else {
+            throw Failure(.usage, "--check needs the recording: assay record --check FOLDER")
+        }
+        let recording = try RecordingFile.read(folder)
+        let profile = try TargetOptions.profile(target.profile, Setting.environment)
+        let findings = RecordingCheck.findings(in: recording, names: profile.allSecretNames)
+        for finding in findings {
+            let request = finding.request.prefix(60)
+            Terminal.output(
+                "#\(finding.sequence) \(request)\n    \(finding.kind) in \(finding.place)\n"
+            )
+        }
+        guard findings.isEmpty else {
+            throw Failure(
+                .failures,
+                "\(findings.count) places look secret; record or import the session again, or add "
+                    + "'redact' to the profile where a name of yours is missing"
+            )
+        }
+        let count = recording.exchanges.count
+        Terminal.output("nothing looks secret in \(count) exchanges\n")
     }
 
     // MARK: Parts

@@ -162,6 +162,12 @@ extension Setting {
         fallback: "8",
         "How many cases run at once, beside those that only wait"
     )
+    static let minimiseJobs = Setting(
+        "jobs",
+        "ASSAY_JOBS",
+        fallback: "8",
+        "With --minimise: how many candidates are played at once"
+    )
     static let appJobs = Setting(
         "jobs",
         "ASSAY_JOBS",
@@ -217,7 +223,8 @@ extension Setting {
     static let all: [Setting] = [
         profile, importProfile, target, start, targetHosts, pageHosts, listen, serveListen,
         contracts, report,
-        knownFailing, seed, appSeed, jobs, appJobs, shard, save, maxTime, found, expired, url,
+        knownFailing, seed, appSeed, jobs, minimiseJobs, appJobs, shard, save, maxTime, found,
+        expired, url,
         browser, bodyMax, redactionKey,
     ]
 

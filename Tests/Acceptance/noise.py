@@ -99,10 +99,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
-    def send(self, status, value, headers=()):
-        body = json.dumps(value).encode()
+    def send(self, status, value, headers=(), kind="application/json"):
+        body = value.encode() if isinstance(value, str) else json.dumps(value).encode()
         self.send_response(status)
-        for name, text in [("Content-Type", "application/json"), *headers]:
+        for name, text in [("Content-Type", kind), *headers]:
             self.send_header(name, text)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -119,6 +119,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if parts[0] == "orders":
             number = next(numbers)
             return self.send(201, {}, [("Location", f"http://127.0.0.1:{PORT}/orders/{number}")])
+        if parts[0] == "page":
+            word = "Farewell" if DEFECT == "other-page" else "Welcome"
+            page = (f"<html><h1>{word}</h1>\n<p>Order {next(numbers)}</p>\n"
+                    f"<script nonce='{secrets.token_hex(8)}'></script>\n</html>\n")
+            stored = "public" if DEFECT == "cached" else "no-store"
+            return self.send(200, page, [("Cache-Control", stored)], "text/html; charset=utf-8")
+        if parts[0] == "report":
+            kind = "text/plain" if DEFECT == "other-kind" else "text/csv"
+            return self.send(200, f"plan,order\n{person['plan']},{next(numbers)}\n", kind=kind)
         known = {
             "plan": person["plan"], "active": DEFECT != "locked-out",
             "words": "Good bye" if DEFECT == "other-words" else "Good day",

@@ -31,7 +31,7 @@ class Noise(unittest.TestCase):
 
     defects = {
         "locked-out": "E106", "other-words": "E106", "fewer": "E106", "other-path": "E106",
-        "other-push": "E211",
+        "other-push": "E211", "other-page": "E106", "cached": "E106", "other-kind": "E106",
     }
 
     @classmethod
@@ -53,7 +53,7 @@ class Noise(unittest.TestCase):
                     recorder.urls["control"] + "/store/purchase",
                     json={"user": user, "settle": True}, timeout=20)
                 assert answer.status_code == 200, answer.text
-                for path in ("/status/", "/orders/"):
+                for path in ("/status/", "/orders/", "/page/", "/report/"):
                     answer = requests.get(recorder.proxy + path + user, timeout=20)
                     assert answer.status_code in (200, 201), answer.text
             deadline = time.monotonic() + 30
@@ -74,6 +74,7 @@ class Noise(unittest.TestCase):
                 "http://127.0.0.1:{{any.number}}/orders/{{any.number}}",
                 "Welcome! Your order {{any.number}} of {{any.number}} is on its way",
                 "seen={{some.cookie1}}; Path=/shop; Expires={{any.text}}; HttpOnly",
+                "<h1>Welcome</h1>", "<p>Order {{any.number}}</p>", "premium_monthly,{{any.number}}",
                 '"Good day"', f"of {name} end as they were recorded",
             ):
                 self.assertIn(part, text)

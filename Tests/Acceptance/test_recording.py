@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -240,6 +241,19 @@ class WholeRound(unittest.TestCase):
         self.assertIn("max-age", assay(self.folder, "verify", "old"))
         out = assay(self.folder, "verify", "old", "--expired", "error", expect=5)
         self.assertIn("E911", out)
+
+    def test_9_a_recording_is_looked_through_before_a_commit(self):
+        out = assay(self.folder, "record", "--check", "recordings/shop/first-purchase")
+        self.assertIn("nothing looks secret in", out)
+        path = pathlib.Path(self.folder, "recordings/shop/first-purchase/recording.ndjson")
+        edited = pathlib.Path(self.folder, "edited.ndjson")
+        edited.write_text(re.sub("‹secret:[0-9a-f]+›|‹password:[0-9a-f]+›", "planted-password-1",
+                                 path.read_text(), count=1))
+        out = assay(self.folder, "record", "--check", str(edited), expect=1)
+        self.assertRegex(out, r"#\d+ \w+ /")
+        self.assertNotIn("planted", out)
+        assay(self.folder, "record", "--check", expect=2)
+        assay(self.folder, "record", "--check", "nowhere", expect=2)
 
     def test_8_minimised_it_tells_the_same_apart(self):
         other = f"exec '{sys.executable}' '{HERE}/shop.py' {{{{port}}}} "

@@ -1,7 +1,8 @@
 import Conformance
 import ContractFiles
-import Recording
 import Testing
+
+@testable import Recording
 
 /// A session of one person with a backend that answers anything at all, made up from a seed.
 struct MadeUpSession {
@@ -118,11 +119,39 @@ struct MadeUpSession {
         ).contracts.first
     }
 
+    /// The answer of a backend that gives back the moments it was told, which a golden rounds.
+    private static func echoed(
+        _ outcome: Exchange.Outcome,
+        _ moments: SessionMoments
+    ) -> Exchange.Outcome {
+        guard case .answered(var response) = outcome,
+            let body = try? JSONValue(parsing: response.body)
+        else { return outcome }
+        func moment(_ told: Instant) -> Instant {
+            moments.base + moments.offset(of: told, isCut: false)
+        }
+        response.body =
+            body.mapLeaves { leaf in
+                switch leaf {
+                case .number:
+                    TemplateNamer.milliseconds(leaf).map { .integer(moment($0).milliseconds) }
+                        ?? leaf
+                case .string(let text):
+                    TemplateNamer.date(text).map { .string(moment($0).preciseText) } ?? leaf
+                case .null, .bool, .array, .object: leaf
+                }
+            }.bytes
+        return .answered(response)
+    }
+
     /// What the rules say of that very session, or of another one that went through the same steps.
     static func verdict(
         _ contract: Contract,
         on exchanges: [Exchange]
     ) -> (verdict: Verdict, findings: [Finding]) {
+        let inbound = exchanges.filter { $0.to == .backend }
+        let moments = SessionMoments(inbound, began: RecordingFileTests.header.began)
+        let began = moments.base
         let plan = CasePlan(contract)
         var namespace = Namespace(name: "run-of-the-session", idForm: .string)
         for user in plan.subject.users { namespace.assign(Self.user, to: user) }
@@ -130,6 +159,7 @@ struct MadeUpSession {
         let named = exchanges.map { exchange -> Exchange in
             guard exchange.to == .backend, let step = steps.popFirst() else { return exchange }
             var copy = exchange
+            copy.outcome = echoed(exchange.outcome, moments)
             switch step {
             case .request(let request): copy.purpose = .appCall(request.name)
             case .deliver(let delivery):
@@ -138,11 +168,6 @@ struct MadeUpSession {
             }
             return copy
         }
-        let times = exchanges.filter { $0.from == .revenueCat }.compactMap {
-            (try? JSONValue(parsing: $0.request.body))?["event"]?["event_timestamp_ms"]?.int64
-        }
-        let first = exchanges.first { $0.to == .backend }?.at.milliseconds ?? base
-        let began = Instant(milliseconds: times.min() ?? first)
         let record = RunRecord(
             plan: plan.subject,
             namespace: namespace,

@@ -1,4 +1,5 @@
 import Conformance
+import FakeServers
 import Recording
 import TestSupport
 import Testing
@@ -72,12 +73,69 @@ struct MinimiserTests {
     @Test func `a contract only gets smaller on the way, and each candidate is asked for once`()
         async
     {
-        var asked: [Int] = []
-        let (left, removed) = await Minimiser.minimised(Self.whole) { candidate in
-            asked.append(Self.size(candidate))
+        let asked = Locked<[Contract]>([])
+        let (left, _) = await Minimiser.minimised(Self.whole) { candidate in
+            asked.withLock { $0.append(candidate) }
             return Self.size(candidate) % 2 == 0
         }
-        #expect(asked.allSatisfy { $0 <= Self.size(Self.whole) })
-        #expect(Self.size(left) <= Self.size(Self.whole) && removed <= asked.count)
+        let all = asked.withLock { $0 }
+        #expect(all.allSatisfy { Self.size($0) <= Self.size(Self.whole) })
+        #expect(Self.size(left) <= Self.size(Self.whole))
+        #expect(Set(all).count == all.count)
+    }
+
+    /// Verdicts that hang on several steps at once, on one or another, and on how many there are.
+    @Test("nothing that is left can go alone, however many search at once", arguments: 0..<40)
+    func oneMinimal(round: UInt64) async {
+        var generator = SeededGenerator(seed: round)
+        let names = (0..<24).map { "s\($0)" }
+        let whole = Self.contract(names.map { SmallContracts.request($0) })
+        let groups = (0..<4).map { _ in
+            Set((0..<3).map { _ in names[Int(generator.next() % 24)] })
+        }
+        let isOdd = round % 3 == 0
+        @Sendable func left(in contract: Contract) -> Set<String> {
+            Set(
+                contract.steps.compactMap { if case .request(let it) = $0 { it.name } else { nil } }
+            )
+        }
+        @Sendable func keeps(_ contract: Contract) -> Bool {
+            let names = left(in: contract)
+            guard names.isSuperset(of: groups[0]) else { return false }
+            // One of two is enough, and an odd number where that matters.
+            guard names.isSuperset(of: groups[1]) || names.isSuperset(of: groups[2]) else {
+                return false
+            }
+            return !isOdd || names.count % 2 == whole.steps.count % 2
+                || names.isDisjoint(with: groups[3])
+        }
+        let (rest, removed) = await Minimiser.minimised(whole) { keeps($0) }
+        #expect(keeps(rest))
+        for index in rest.steps.indices where rest.steps.count > 1 {
+            var smaller = rest
+            smaller.steps.remove(at: index)
+            #expect(!keeps(smaller), "\(left(in: rest)) without \(index)")
+        }
+        #expect(removed > 0)
+        for jobs in [2, 8] {
+            let other = await Minimiser.minimised(whole, jobs: jobs) { keeps($0) }
+            #expect(other.contract == rest && other.removedCount == removed)
+        }
+    }
+
+    /// Seen: three deliveries that only made up for each other could be taken out by hand.
+    @Test func `deliveries that hang together go together`() async {
+        let whole = Self.contract([
+            SmallContracts.request("a"), SmallContracts.event("x"), SmallContracts.request("b"),
+            SmallContracts.event("y", .repeats("x")), SmallContracts.event("z", .repeats("x")),
+        ])
+        let (left, _) = await Minimiser.minimised(whole) { candidate in
+            let count = candidate.steps.count {
+                if case .deliver = $0 { true } else { false }
+            }
+            return count == 3 || count == 0
+        }
+        #expect(left.steps.count == 1)
+        guard case .request? = left.steps.first else { return #expect(Bool(false)) }
     }
 }

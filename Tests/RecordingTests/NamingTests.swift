@@ -133,9 +133,9 @@ struct NamingTests {
     // MARK: Times
 
     private static let times: [(Int64, String)] = [
-        (0, "{{now}}"), (1000, "{{now+1s}}"), (-60_000, "{{now-1m}}"), (1500, "{{now+1500ms}}"),
-        (30 * 86_400_000, "{{now+30d}}"), (86_400_000 + 1, "{{now+86400001ms}}"),
-        // Beyond eleven days, milliseconds are rounded to whole seconds.
+        (0, "{{now}}"), (1000, "{{now+1s}}"), (-60_000, "{{now-1m}}"), (24, "{{now+1s}}"),
+        (1500, "{{now+2s}}"),
+        (30 * 86_400_000, "{{now+30d}}"), (86_400_000 + 1, "{{now+1d}}"),
         (1_000_000_499, "{{now+1000000s}}"), (1_000_000_500, "{{now+1000001s}}"),
     ]
 

@@ -10,13 +10,19 @@ import Testing
 struct ShippedRecordingsTests {
     private static let root = Repository.root.appendingPathComponent("recordings")
 
-    private static var scenarios: [String] {
+    static var scenarios: [String] {
         let enumerator = FileManager.default.enumerator(atPath: root.path)
         var found: [String] = []
         while let name = enumerator?.nextObject() as? String {
             if name.hasSuffix("/recording.ndjson") { found.append(String(name.dropLast(17))) }
         }
         return found.sorted()
+    }
+
+    /// The recording that ships.
+    static func recording(_ scenario: String) throws -> Recording {
+        let file = root.appendingPathComponent(scenario + "/recording.ndjson")
+        return try Recording.parse(Array(Data(contentsOf: file))).recording
     }
 
     @Test func `there are enough, over all providers`() {

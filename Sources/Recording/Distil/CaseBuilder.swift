@@ -15,12 +15,19 @@ extension Distiller {
             "x-forwarded-host", "x-real-ip", "forwarded", "priority",
         ]
 
+        /// Headers of an answer that clients act on.
+        private static let told: Set<String> = [
+            "location", "set-cookie", "retry-after", "cache-control",
+        ]
+        /// The longest text that a golden holds, in bytes.
+        private static let textMax = 16 << 10
+
         let users: SessionUsers
         let recording: Recording
         let options: Options
         private var names: [String: Int] = [:]
         private var namer: TemplateNamer
-        /// The moment that relative times count from; nil: the earliest that an event carries.
+        /// The moment that relative times count from; nil: the session says it.
         var base: Instant?
         /// When all of it took place, by a real clock and with some slack.
         var session: ClosedRange<Instant>
@@ -33,6 +40,8 @@ extension Distiller {
         private var needs: Set<Feature> = []
         /// Tells the contracts of one session apart.
         var suffix = ""
+        /// What the contract says nothing about.
+        private(set) var notes: [String] = []
 
         init(
             users: SessionUsers,
@@ -48,7 +57,12 @@ extension Distiller {
             let began = recording.header.began
             let microseconds = recording.exchanges.map { $0.completed ?? $0.invoked }.max() ?? 0
             session = (began - .seconds(3))...(began + .microseconds(microseconds) + .seconds(3))
-            namer = TemplateNamer(users: users, base: began, session: session, reused: [])
+            namer = TemplateNamer(
+                users: users,
+                moments: SessionMoments(base: began),
+                session: session,
+                reused: []
+            )
         }
 
         mutating func contract(
@@ -58,7 +72,8 @@ extension Distiller {
             guard !exchanges.isEmpty else { return nil }
             namer = TemplateNamer(
                 users: users,
-                base: base ?? earliest(exchanges),
+                moments: base.map(SessionMoments.init(base:))
+                    ?? SessionMoments(exchanges, began: recording.header.began),
                 session: session,
                 reused: reused(in: exchanges)
             )
@@ -99,17 +114,6 @@ extension Distiller {
             contract.values = namer.values
             contract.title = contract.goldenTitle
             return contract
-        }
-
-        /// The earliest time that an event carries, else the first exchange.
-        private func earliest(_ exchanges: [Exchange]) -> Instant {
-            let times = exchanges.filter { $0.from != .app }.flatMap { exchange -> [Instant] in
-                guard let body = try? JSONValue(parsing: exchange.request.body) else { return [] }
-                let event = body["event"] ?? body
-                return ["event_timestamp_ms", "purchased_at_ms", "event_created_at_ms"]
-                    .compactMap { event[$0].flatMap(TemplateNamer.milliseconds) }
-            }
-            return times.min() ?? exchanges.first?.at ?? recording.header.began
         }
 
         /// Every text and number of the requests that came after the first answer.
@@ -285,19 +289,43 @@ extension Distiller {
                 return AnswerPattern(status: 0, location: place)
             }
             var pattern = AnswerPattern(status: response.status, location: place)
+            let value = try? JSONValue(parsing: response.body)
             for field in response.fields {
                 let key = field.name.lowercased()
-                guard key == "location" || key == "set-cookie" else { continue }
+                // That a body is JSON is said by the body; an empty one is of no kind.
+                let isKind = key == "content-type" && value == nil && !response.body.isEmpty
+                guard Self.told.contains(key) || isKind else { continue }
                 pattern.fields.append(HTTPMessage.Field(key, namer.answerText(field.value)))
             }
-            if let value = try? JSONValue(parsing: response.body) {
+            if let value {
                 var named = namer.answer(value)
                 for pointer in volatile where named[pointer] != nil {
                     named.set(pointer, to: "{{any}}")
                 }
                 pattern.body = .json(named)
+            } else if let text = Self.text(of: response) {
+                pattern.body = .text(namer.answerText(text))
+            } else if !response.body.isEmpty {
+                let kind = response[field: "content-type"] ?? "no content type"
+                notes.append(
+                    "\(exchange.request.method) \(exchange.request.path): the body of the answer is "
+                        + "not compared (\(kind), \(response.body.count) bytes)"
+                )
             }
             return pattern
+        }
+
+        /// A body that people can read, such as HTML, CSV or XML; nil when it is none, or so long
+        /// that nobody would read it.
+        private static func text(of response: HTTPMessage.Response) -> String? {
+            guard (1...textMax).contains(response.body.count) else { return nil }
+            let text = String(validating: response.body, as: UTF8.self)
+            return text.flatMap { text in
+                text.unicodeScalars.contains {
+                    $0.value < 32 && !"\t\n\r".unicodeScalars.contains($0)
+                }
+                    ? nil : text
+            }
         }
 
         // MARK: Effects

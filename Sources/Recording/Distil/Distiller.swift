@@ -82,6 +82,7 @@ package enum Distiller {
             if !isOnly {
                 builder.suffix = "-" + (group.key.isEmpty ? "general" : SessionUsers.name(index))
             }
+            defer { notes += builder.notes.filter { !notes.contains($0) } }
             return builder.contract(group.exchanges, calls: own)
         }
         if !contracts.isEmpty, !recording.hasMessages {

@@ -5,8 +5,7 @@ struct TemplateNamer {
     private let users: SessionUsers
     private let ids: [String]
     private let session: ClosedRange<Instant>
-    /// The moment that relative times count from.
-    private let base: Instant
+    private let calendar: SessionMoments
     /// Values that stand in a later request, so that an answer must give them a name.
     private let reused: Set<String>
     private var nameByValue: [String: String] = [:]
@@ -17,19 +16,19 @@ struct TemplateNamer {
 
     /// - Parameters:
     ///   - users: Who is who.
-    ///   - base: The moment that relative times count from.
+    ///   - moments: What the moments of the session are called.
     ///   - session: When the exchanges took place, by a real clock and with some slack.
     ///   - reused: Values that a later request says again.
     init(
         users: SessionUsers,
-        base: Instant,
+        moments: SessionMoments,
         session: ClosedRange<Instant>,
         reused: Set<String>
     ) {
         self.session = session
         self.users = users
         ids = users.ids
-        self.base = base
+        calendar = moments
         self.reused = reused
     }
 
@@ -241,23 +240,17 @@ struct TemplateNamer {
 
     /// Whether the offset from the base can be written to the millisecond.
     private func isExpressible(_ moment: Instant) -> Bool {
-        let offset = (moment - base).milliseconds
+        let offset = calendar.offset(of: moment, isCut: false).milliseconds
         return offset.magnitude < 1_000_000_000 || offset % 1000 == 0
     }
+
+    private var base: Instant { calendar.base }
 
     /// The offset from the base, in whole seconds where the text was cut to them and where
     /// milliseconds would be too many digits.
     private func template(_ word: String, _ moment: Instant, isCut: Bool = false) -> String {
-        let offset = self.offset(of: moment, isCut: isCut || !isExpressible(moment))
+        let offset = calendar.offset(of: moment, isCut: isCut || !isExpressible(moment))
         return offset == .zero ? "{{\(word)}}" : "{{\(word)\(offset.contractText)}}"
-    }
-
-    /// The offset from the base, cut to whole seconds or as it is.
-    private func offset(of moment: Instant, isCut: Bool) -> Duration {
-        let offset = moment - base
-        guard isCut else { return offset }
-        let half: Int64 = offset < .zero ? -500 : 500
-        return .milliseconds(offset.milliseconds.addingSaturated(half) / 1000 * 1000)
     }
 
     /// A number of milliseconds between 2001 and 2100.

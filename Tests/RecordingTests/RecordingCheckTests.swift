@@ -1,0 +1,56 @@
+import Conformance
+import Recording
+import Testing
+
+@Suite("What looks secret in a recording")
+struct RecordingCheckTests {
+    private static func recording(_ exchange: Exchange) -> Recording {
+        Recording(header: RecordingFileTests.header, exchanges: [exchange])
+    }
+
+    private static let open: Exchange = {
+        var exchange = RecordingFileTests.exchange(
+            7,
+            "POST",
+            "/login?access_token=ya29.planted-token-0123456789",
+            body: ["user": ["password": "planted-password-1"], "plan": "premium"],
+            answer: ["session": ["token": "planted-token-22222222"], "ok": true]
+        )
+        exchange.request.fields = [
+            .init("Accept", "*/*"), .init("Authorization", "Bearer planted-bearer-3333"),
+        ]
+        return exchange
+    }()
+
+    @Test func `each place is told, and none of what stands there`() {
+        let findings = RecordingCheck.findings(in: Self.recording(Self.open))
+        #expect(
+            findings.map(\.place) == [
+                "target", "request header authorization", "request body /user/password",
+                "answer body /session/token",
+            ]
+        )
+        #expect(findings.allSatisfy { $0.sequence == 7 && !$0.kind.isEmpty })
+        #expect(!"\(findings)".contains("planted"))
+    }
+
+    @Test func `what was redacted is clean, and a name of one's own is not`() {
+        let clean = Redactor(key: [1]).exchange(Self.open)
+        #expect(RecordingCheck.findings(in: Self.recording(clean)).isEmpty)
+        let own = RecordingCheck.findings(in: Self.recording(clean), names: ["plan"])
+        #expect(own.map(\.place) == ["request body /plan"])
+    }
+
+    /// The profile of the day it was recorded declared them; they count for ever.
+    @Test func `the names in the header count`() {
+        var recording = Self.recording(Redactor(key: [1]).exchange(Self.open))
+        recording.header.redaction = ["plan"]
+        #expect(RecordingCheck.findings(in: recording).map(\.place) == ["request body /plan"])
+    }
+
+    @Test("nothing looks secret in what ships", arguments: ShippedRecordingsTests.scenarios)
+    func shipped(scenario: String) throws {
+        let recording = try ShippedRecordingsTests.recording(scenario)
+        #expect(RecordingCheck.findings(in: recording).isEmpty)
+    }
+}
