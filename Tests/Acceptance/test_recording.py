@@ -273,6 +273,31 @@ class WholeRound(unittest.TestCase):
         self.write("")
         assay(self.folder, "distil", "--minimise", "recordings/shop/first-purchase", expect=2)
 
+    def test_8_interrupted_a_search_goes_on_where_it_was(self):
+        other = f"exec '{sys.executable}' '{HERE}/shop.py' {{{{port}}}} "
+        command = ["distil", "--minimise", "--against", other + "locked-out", "--jobs", "1",
+                   "--accept", "--out", "later", "--id", "x/golden", "recordings/shop/first-purchase"]
+        state = pathlib.Path(self.folder, "later/x/golden.minimise.ndjson")
+        with open(os.path.join(self.folder, "minimise.err"), "w+") as errors:
+            process = subprocess.Popen([BINARY, *command], cwd=self.folder, env=ENVIRONMENT,
+                                       stdout=subprocess.DEVNULL, stderr=errors)
+            deadline = time.monotonic() + 60
+            while not (state.exists() and state.read_text().count("\n") > 3):
+                self.assertIsNone(process.poll(), "it was over before it could be interrupted")
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(timeout=60), 130)
+            errors.seek(0)
+            self.assertIn("goes on where it was", errors.read())
+        known = len(state.read_text().splitlines()) - 1
+        self.assertFalse(pathlib.Path(self.folder, "later/x/golden.yaml").exists())
+        self.assertIn(f"{known} answers of an earlier search are known", assay(self.folder, *command))
+        self.assertFalse(state.exists())
+        text = pathlib.Path(self.folder, "later/x/golden.yaml").read_text()
+        self.assertEqual(text.count('"active"'), 1)
+        self.assertNotIn("Welcome aboard", text)
+
     def test_7_bad_users(self):
         for arguments, status in [
             (["record", "--target", "http://127.0.0.1:1", "x/y"], 6),
