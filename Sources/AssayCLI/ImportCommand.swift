@@ -9,10 +9,11 @@ internal import Replay
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Makes a recording of what another tool wrote: HAR, curl, Pact, events.",
+        abstract: "Makes a recording of what another tool wrote: HAR, curl, Postman, Pact, events.",
         discussion: """
             Formats: har (1.2), curl (command lines), ndjson (a request a line), events \
-            (RevenueCat's event JSON), pact (3 and 4). Secrets are replaced on the way in.
+            (RevenueCat's event JSON), pact (3 and 4), postman (a collection of format 2.1, with \
+            the answers that were saved). Secrets are replaced on the way in.
 
             Requests without an answer, such as curl commands, are sent to --target, and its \
             answers are recorded.
@@ -29,7 +30,10 @@ struct ImportCommand: AsyncParsableCommand {
     @Argument(help: "The folder of the recording that is made.")
     var folder: String
 
-    @Option(name: .long, help: "har, curl, ndjson, events or pact (default: what it looks like).")
+    @Option(
+        name: .long,
+        help: "har, curl, postman, pact, events or ndjson (default: what it looks like)."
+    )
     var format: String?
 
     @Option(name: .long, help: Setting.importProfile.help)

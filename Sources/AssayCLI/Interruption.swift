@@ -2,7 +2,7 @@ internal import Dispatch
 internal import Foundation
 internal import FakeServers
 
-/// Ctrl-C and SIGTERM: the first asks the work to end and report, the second ends everything.
+/// Ctrl-C, SIGTERM and a terminal that is closed: the first asks the work to end and report, the second ends everything.
 final class Interruption: Sendable {
     private struct State {
         var isRaised = false
@@ -16,7 +16,11 @@ final class Interruption: Sendable {
 
     init() {
         let queue = DispatchQueue(label: "assay.signals")
-        sources = [SIGINT, SIGTERM].map { number in
+        // Whoever ignores SIGHUP, as nohup does, means to outlive the terminal.
+        var action = sigaction()
+        sigaction(SIGHUP, nil, &action)
+        let outlives = Self.isIgnored(action)
+        sources = ([SIGINT, SIGTERM] + (outlives ? [] : [SIGHUP])).map { number in
             signal(number, SIG_IGN)
             return DispatchSource.makeSignalSource(signal: number, queue: queue)
         }
@@ -28,6 +32,15 @@ final class Interruption: Sendable {
             // Until then the signal would be lost, and whoever sent it would wait for ever.
             isHeard.wait()
         }
+    }
+
+    private static func isIgnored(_ action: sigaction) -> Bool {
+        #if canImport(Glibc)
+        let handler = action.__sigaction_handler.sa_handler
+        #else
+        let handler = action.__sigaction_u.__sa_handler
+        #endif
+        return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     var isRaised: Bool { state.withLock { $0.isRaised } }

@@ -108,7 +108,10 @@ struct RecordCommand: AsyncParsableCommand {
         bodyMax: Int,
         _ interruption: Interruption
     ) async throws {
+        let made = Self.missingFolders(of: path)
         let writer = try writer(session, profile, path, began, bodyMax)
+        var isListening = false
+        defer { if !isListening { Self.discard(writer, made) } }
         let world = session.world
         world.journal.tap(writer)
         let paths = Self.webhooks(profile)
@@ -138,6 +141,7 @@ struct RecordCommand: AsyncParsableCommand {
                 error.description + "; choose another with --listen control=127.0.0.1:0"
             )
         }
+        isListening = true
         let allowed = Set(TargetOptions.hosts(target.allowHost, Setting.environment))
         let messenger = WebhookMessenger()
         let courier = Courier(world: world, messenger: messenger, allowedHosts: allowed)
@@ -154,6 +158,14 @@ struct RecordCommand: AsyncParsableCommand {
         connect(world, to: session.backend.target, profile)
         announce(session, proxy, control, path)
         let progress = Task { await Self.follow(writer) }
+        let process = session.backend.process
+        let death = Locked<String?>(nil)
+        // It ends with the session at the latest, when the backend is stopped.
+        Task {
+            guard let text = await process?.ended() else { return }
+            death.withLock { $0 = text }
+            courier.stop()
+        }
         do {
             try await interruption.run { await courier.run() }
         } catch is CancellationError {}
@@ -164,6 +176,29 @@ struct RecordCommand: AsyncParsableCommand {
         await messenger.close()
         writer.close()
         try finish(writer)
+        guard !interruption.isRaised, let text = death.withLock({ $0 }) else { return }
+        let last = process?.output(since: 0, lineCountMax: 5) ?? ""
+        let lines = last.isEmpty ? "" : "; it wrote last:\n" + last
+        throw Failure(.unreachable, "the backend ended by itself: \(text)\(lines)")
+    }
+
+    /// The folders that a recording at that path would make, the innermost first.
+    private static func missingFolders(of path: String) -> [String] {
+        var folders: [String] = []
+        var folder = (path as NSString).deletingLastPathComponent
+        while !folder.isEmpty, folder != "/", !FileManager.default.fileExists(atPath: folder) {
+            folders.append(folder)
+            folder = (folder as NSString).deletingLastPathComponent
+        }
+        return folders
+    }
+
+    /// Leaves nothing of a recording that never began.
+    private static func discard(_ writer: RecordingWriter, _ made: [String]) {
+        writer.close()
+        try? FileManager.default.removeItem(atPath: writer.path)
+        // Only empty ones go: what others put there meanwhile stays.
+        for folder in made { rmdir(folder) }
     }
 
     // MARK: Check
@@ -276,7 +311,8 @@ struct RecordCommand: AsyncParsableCommand {
             port: url.port ?? (isSecure ? 443 : 80),
             isSecure: isSecure,
             hostField: isLoopback && !isSecure
-                ? nil : host + (url.port.map { ":\($0)" } ?? "")
+                ? nil : host + (url.port.map { ":\($0)" } ?? ""),
+            basePath: url.percentEncodedPath
         )
     }
 

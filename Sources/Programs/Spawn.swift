@@ -86,7 +86,7 @@ enum Spawn {
     private static var defaultSignals: sigset_t {
         var signals = sigset_t()
         sigemptyset(&signals)
-        for signal in [SIGINT, SIGTERM, SIGPIPE] { sigaddset(&signals, signal) }
+        for signal in [SIGINT, SIGTERM, SIGHUP, SIGPIPE] { sigaddset(&signals, signal) }
         return signals
     }
 }

@@ -68,6 +68,8 @@ package final class BackendProcess: BackendProgram {
         return program?.end?.description
     }
 
+    package func ended() async -> String? { await program?.ended().description }
+
     /// Sends the signal to the whole group and waits until the process is gone; a group that does
     /// not end within the grace is killed.
     package func stop(_ signal: Restart.Signal, grace: Duration) async {

@@ -47,6 +47,8 @@ package protocol BackendProgram: AnyObject, Sendable {
     var timeZone: String? { get set }
     /// How it ended, when it has ended by itself; nil while it runs.
     var exitText: String? { get }
+    /// Waits until it ends, however it does; nil when it was never launched.
+    func ended() async -> String?
     /// How much it has written, in bytes.
     var outputSize: UInt64 { get }
 

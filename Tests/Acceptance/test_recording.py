@@ -4,6 +4,7 @@ import glob
 import hashlib
 import hmac
 import http.client
+import http.server
 import json
 import os
 import pathlib
@@ -569,6 +570,65 @@ class Ends(unittest.TestCase):
         self.assertTrue(data.endswith(b"\n"))
         for line in data.splitlines():
             json.loads(line)
+
+    def test_a_terminal_that_closes_closes_the_file(self):
+        recorder = Recorder(self.folder, "out")
+        self.assertEqual(requests.get(recorder.proxy + "/healthz", timeout=20).status_code, 200)
+        self.assertEqual(recorder.stop(signal.SIGHUP), 0)
+        self.assertNotIn("did not close it", assay(self.folder, "distil", "out", "--id", "x/y", "--print"))
+
+    def test_a_backend_that_ends_is_told_and_ends_the_recording(self):
+        start = (f"echo $$ > pid; echo the last words; "
+                 f"exec '{sys.executable}' '{HERE}/shop.py' {{{{port}}}}")
+        recorder = Recorder(self.folder, "out", "--start", start)
+        self.assertEqual(requests.get(recorder.proxy + "/healthz", timeout=20).status_code, 200)
+        os.kill(int(pathlib.Path(self.folder, "pid").read_text()), signal.SIGKILL)
+        self.assertEqual(recorder.process.wait(timeout=60), 6)
+        recorder.process.stdout.close()
+        recorder.errors.seek(0)
+        errors = recorder.errors.read()
+        recorder.errors.close()
+        self.assertIn("the backend ended by itself: signal 9 ended it", errors)
+        self.assertIn("the last words", errors)
+        self.assertNotIn("did not close it", assay(self.folder, "distil", "out", "--id", "x/y", "--print"))
+
+    def test_a_port_that_is_taken_leaves_nothing_behind(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            address = "127.0.0.1:%d" % taken.getsockname()[1]
+            out = assay(self.folder, "record", "--listen", address, "deep/down/out", expect=6)
+            self.assertIn("choose another with --listen", out)
+            self.assertFalse(os.path.exists(os.path.join(self.folder, "deep")))
+            out = assay(self.folder, "record", "--listen", "127.0.0.1:0", "--listen",
+                        "control=" + address, "deep/down/out", expect=6)
+            self.assertFalse(os.path.exists(os.path.join(self.folder, "deep")))
+
+    def test_a_path_in_the_target_stays(self):
+        seen = []
+
+        class Backend(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                seen.append(self.path)
+                self.send_response(200)
+                self.send_header("Content-Length", "2")
+                self.end_headers()
+                self.wfile.write(b"{}")
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Backend)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            base = f"http://127.0.0.1:{server.server_port}/shop/v2/"
+            recorder = Recorder(self.folder, "out", "--target", base)
+            requests.get(recorder.proxy + "/status/user-1?a=1", timeout=20)
+            self.assertEqual(recorder.stop(), 0)
+        finally:
+            server.shutdown()
+            server.server_close()
+        self.assertIn("/shop/v2/status/user-1?a=1", seen)
+        self.assertEqual([line["request"]["target"] for line in lines(self.folder, "out")
+                          if "request" in line], ["/status/user-1?a=1"])
 
 
 if __name__ == "__main__":

@@ -336,6 +336,76 @@ struct ImportFormatTests {
         #expect(notes == ["/interactions/0 is Asynchronous/Messages, no HTTP, and is left out"])
     }
 
+    private static let collection = """
+        {"info":{"name":"Shop","schema":"https://schema.getpostman.com/json/collection/v2.1.0/collection.json"},
+         "auth":{"type":"bearer","bearer":[{"key":"token","value":"{{token}}","type":"string"}]},
+         "variable":[{"key":"token","value":"T-1"},{"key":"user","value":"ada 1"}],
+         "item":[
+          {"name":"people","item":[
+           {"name":"register","request":{"method":"POST","header":[{"key":"X-A","value":"{{user}}"},
+             {"key":"X-B","value":"no","disabled":true}],
+             "url":{"raw":"{{base}}/people/:id?q={{user}}&debug=1","variable":[{"key":"id","value":"a/b"}],
+                    "query":[{"key":"q","value":"{{user}}"},{"key":"debug","value":"1","disabled":true}]},
+             "body":{"mode":"raw","raw":"{\\"user\\":\\"{{user}}\\"}","options":{"raw":{"language":"json"}}}},
+            "response":[{"name":"ok","code":201,"header":[{"key":"X-R","value":"1"}],"body":"{\\"ok\\":true}"},
+                        {"name":"again","code":409,"header":[],"body":""}]}]},
+          {"name":"form","request":{"method":"POST","auth":{"type":"noauth"},"url":"https://shop.example/login",
+            "body":{"mode":"urlencoded","urlencoded":[{"key":"a","value":"1 &"},{"key":"b","value":"2","disabled":true}]}}},
+          {"name":"plain","request":"http://shop.example/health"},
+          {"name":"query","request":{"method":"POST","auth":{"type":"apikey","apikey":[{"key":"key","value":"k"},
+            {"key":"value","value":"v 1"},{"key":"in","value":"query"}]},"url":{"raw":"localhost:8080/graphql"},
+            "body":{"mode":"graphql","graphql":{"query":"{ me }","variables":"{\\"n\\": 1}"}}}}
+         ]}
+        """
+
+    @Test func `a Postman collection with folders, variables and saved answers`() throws {
+        #expect(Importer.format(of: Array(Self.collection.utf8)) == .postman)
+        let (found, notes) = try read(Self.collection, .postman)
+        #expect(
+            found.map { "\($0.request.method) \($0.request.target)" } == [
+                "POST /people/a%2Fb?q=ada%201", "POST /login", "GET /health",
+                "POST /graphql?k=v%201",
+            ]
+        )
+        #expect(
+            found[0].request.fields == [
+                .init("X-A", "ada 1"), .init("Content-Type", "application/json"),
+                .init("Authorization", "Bearer T-1"),
+            ]
+        )
+        #expect(found[0].request.body == Array(#"{"user":"ada 1"}"#.utf8))
+        #expect(found[0].response?.status == 201)
+        #expect(found[0].response?.fields == [.init("X-R", "1")])
+        #expect(found[0].response?.body == Array(#"{"ok":true}"#.utf8))
+        #expect(found[1].request.body == Array("a=1%20%26".utf8))
+        #expect(found[1].request[field: "authorization"] == nil && found[1].response == nil)
+        #expect(found[2].request[field: "authorization"] == "Bearer T-1")
+        #expect(found[3].request.body == Array(#"{"query":"{ me }","variables":{"n":1}}"#.utf8))
+        #expect(notes.count == 1 && notes[0].contains("/item/0/item/0/response/1, 409"))
+    }
+
+    @Test(
+        "what a collection does not hold is an error with its place",
+        arguments: [
+            (
+                "v2.1.0", #"{"request":{"url":"/x","header":[{"key":"A","value":"{{who}}"}]}}"#,
+                "{{who}}"
+            ),
+            ("v2.1.0", #"{"request":{"url":"/x","body":{"mode":"formdata"}}}"#, "formdata"),
+            ("v2.1.0", #"{"request":{"url":"/x","body":{"mode":"file"}}}"#, "file"),
+            ("v2.1.0", #"{"request":{"url":"/x","auth":{"type":"oauth2"}}}"#, "oauth2"),
+            ("v2.1.0", #"{"request":{"url":"/x"},"response":[{"name":"no code"}]}"#, "response/0"),
+            ("v2.1.0", #"{"request":{"method":"GET"}}"#, "/item/0"), ("v2.1.0", "{}", "/item/0"),
+            ("v2.1.0", "1", "/item/0"), ("v1.0.0", #"{"request":"/x"}"#, "v1.0.0"),
+        ]
+    )
+    func brokenCollection(version: String, item: String, place: String) {
+        let text =
+            #"{"info":{"schema":"https://schema.getpostman.com/json/collection/\#(version)/collection.json"},"item":[\#(item)]}"#
+        let error = #expect(throws: RecordingError.self) { try read(text, .postman) }
+        #expect(error?.description.contains(place) == true, "\(error.map(\.description) ?? "")")
+    }
+
     // MARK: Export
 
     @Test("a command that was written is read again, whatever it holds", arguments: 0..<UInt64(120))

@@ -14,6 +14,8 @@ package enum Importer {
         case events
         /// A Pact file, specification 3 or 4.
         case pact
+        /// A Postman collection, format 2.0 or 2.1.
+        case postman
     }
 
     /// What an import needs to know beyond the file.
@@ -55,6 +57,7 @@ package enum Importer {
         switch format {
         case .har: try reader.har(try json(bytes))
         case .pact: try reader.pact(try json(bytes))
+        case .postman: try reader.postman(try json(bytes))
         case .events: try reader.events(bytes)
         case .ndjson: try reader.lines(bytes)
         case .curl: try reader.curl(bytes)
@@ -72,6 +75,7 @@ package enum Importer {
         if let value = try? JSONValue(parsing: bytes, options: options) {
             if value["log"]?["entries"] != nil { return .har }
             if value["interactions"] != nil { return .pact }
+            if value["info"]?["schema"] != nil, value["item"] != nil { return .postman }
             if value["event"] != nil || value.array?.first?["event"] != nil { return .events }
             return value["method"] != nil ? .ndjson : nil
         }

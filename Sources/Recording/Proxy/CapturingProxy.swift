@@ -22,12 +22,21 @@ package final class CapturingProxy: Sendable {
         package let isSecure: Bool
         /// What callers must name as `Host`; nil leaves theirs, as on one machine it does not matter.
         package let hostField: String?
+        /// What stands before every path of the backend, such as `/v2`; the recording has none of it.
+        package let basePath: String
 
-        package init(host: String, port: Int, isSecure: Bool, hostField: String?) {
+        package init(
+            host: String,
+            port: Int,
+            isSecure: Bool,
+            hostField: String?,
+            basePath: String = ""
+        ) {
             self.host = host
             self.port = port
             self.isSecure = isSecure
             self.hostField = hostField
+            self.basePath = basePath.hasSuffix("/") ? String(basePath.dropLast()) : basePath
         }
     }
 
@@ -193,6 +202,7 @@ private final class CallerHandler: ChannelInboundHandler {
             if let host = context.target.hostField {
                 forwarded.headers.replaceOrAdd(name: "Host", value: host)
             }
+            if head.uri.hasPrefix("/") { forwarded.uri = context.target.basePath + head.uri }
             underway = Underway(
                 head: head,
                 request: CapturedBody(max: context.bodyMax),

@@ -134,6 +134,7 @@ final class PlayedBackend: Transport, BackendProgram, @unchecked Sendable {
     /// Why it cannot be launched.
     var launchError: String?
     var exitText: String?
+    func ended() async -> String? { exitText }
     var timeZone: String?
     var outputSize: UInt64 = 0
     var outputText = ""

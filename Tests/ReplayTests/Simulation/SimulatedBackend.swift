@@ -61,6 +61,7 @@ final class SimulatedBackend: BackendProgram, @unchecked Sendable {
     private(set) var life = 0
     private(set) var isRunning = false
     private(set) var exitText: String?
+    func ended() async -> String? { exitText }
     var timeZone: String?
 
     init(_ machine: SimulatedMachine, _ world: FakeWorld, pace: Pace, defect: Defect?) {

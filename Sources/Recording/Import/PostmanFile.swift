@@ -1,0 +1,280 @@
+internal import Conformance
+internal import Providers
+
+/// A Postman collection, format 2.0 or 2.1: its requests, and the answers that were saved beside
+/// them.
+extension ImportReader {
+    mutating func postman(_ file: JSONValue) throws(RecordingError) {
+        let schema = file["info"]?["schema"]?.string ?? ""
+        guard schema.contains("/collection/v2.") else {
+            throw fail(
+                1,
+                "/info/schema is '\(schema.prefix(80))', and this reads collections of format 2",
+                "Export the collection from Postman as v2.1."
+            )
+        }
+        guard let items = file["item"]?.array else {
+            throw fail(1, "there are no requests at /item", "Export the collection again.")
+        }
+        var collection = PostmanCollection(reader: self, variables: file["variable"])
+        try collection.read(items, "/item", auth: file["auth"])
+        self = collection.reader
+    }
+}
+
+/// One collection while it is read.
+private struct PostmanCollection {
+    var reader: ImportReader
+    /// What `{{name}}` stands for.
+    private let variables: [String: String]
+    /// The status that each request was answered with, so that no request has two.
+    private var answered: [HTTPMessage.Request: Int] = [:]
+
+    init(reader: ImportReader, variables: JSONValue?) {
+        self.reader = reader
+        self.variables = Self.pairs(variables)
+    }
+
+    /// Folders hold requests and folders.
+    mutating func read(
+        _ items: [JSONValue],
+        _ place: String,
+        auth: JSONValue?
+    ) throws(RecordingError) {
+        for (index, item) in items.enumerated() {
+            let place = "\(place)/\(index)"
+            if let inner = item["item"]?.array {
+                try read(inner, place + "/item", auth: item["auth"] ?? auth)
+                continue
+            }
+            guard let request = item["request"] else {
+                throw reader.fail(1, "\(place) has no request", "Export the collection again.")
+            }
+            let saved = item["response"]?.array ?? []
+            if saved.isEmpty { reader.add(try self.request(request, place, auth), nil, at: nil) }
+            for (number, response) in saved.enumerated() {
+                let place = "\(place)/response/\(number)"
+                let made = try self.request(response["originalRequest"] ?? request, place, auth)
+                try add(made, response, place)
+            }
+        }
+    }
+
+    /// Examples are alternatives: a session can have only one of them.
+    private mutating func add(
+        _ request: HTTPMessage.Request,
+        _ response: JSONValue,
+        _ place: String
+    ) throws(RecordingError) {
+        guard let status = response["code"]?.int64, (100...599).contains(status) else {
+            throw reader.fail(1, "\(place) has no code", "Save the answer again in Postman.")
+        }
+        if let other = answered[request] {
+            reader.notes.append(
+                "\(place), \(status), is left out: the same request was answered \(other) before"
+            )
+            return
+        }
+        answered[request] = Int(status)
+        reader.add(
+            request,
+            HTTPMessage.Response(
+                Int(status),
+                fields: Self.fields(response["header"]),
+                body: Array((response["body"]?.string ?? "").utf8)
+            ),
+            at: nil
+        )
+    }
+
+    // MARK: Requests
+
+    private func request(
+        _ value: JSONValue,
+        _ place: String,
+        _ inherited: JSONValue?
+    ) throws(RecordingError) -> HTTPMessage.Request {
+        // A request may be a URL alone.
+        let method = value["method"]?.string?.uppercased() ?? "GET"
+        let url = value.string.map(JSONValue.string) ?? value["url"]
+        guard ImportReader.isMethod(method), let url else {
+            throw reader.fail(1, "\(place) has no url", "Export the collection again.")
+        }
+        var target = try self.target(url, place)
+        var fields = Self.fields(value["header"])
+        let (body, type) = try self.body(value["body"], place)
+        if let type, !fields.contains(where: { $0.name.lowercased() == "content-type" }) {
+            fields.append(HTTPMessage.Field("Content-Type", type))
+        }
+        try authorize(value["auth"] ?? inherited, &fields, &target, place)
+        var filled: [HTTPMessage.Field] = []
+        for field in fields {
+            filled.append(HTTPMessage.Field(field.name, try fill(field.value, place)))
+        }
+        return HTTPMessage.Request(
+            method,
+            target,
+            fields: filled,
+            body: Array(try fill(body, place).utf8)
+        )
+    }
+
+    /// Path and query; the host, mostly a variable, is the backend's.
+    private func target(_ url: JSONValue, _ place: String) throws(RecordingError) -> String {
+        var raw = url.string ?? url["raw"]?.string ?? ""
+        if raw.hasPrefix("{{"), let end = raw.firstRange(of: "}}") {
+            raw = "http://host" + raw[end.upperBound...]
+        }
+        if !raw.hasPrefix("/"), raw.firstRange(of: "://") == nil { raw = "http://" + raw }
+        guard let target = ImportReader.target(raw) else {
+            throw reader.fail(1, "\(place): '\(raw.prefix(80))' is no URL", "Export it again.")
+        }
+        let parts = try fill(target, place).split(
+            separator: "?",
+            maxSplits: 1,
+            omittingEmptySubsequences: false
+        )
+        // `/users/:id`, with what stands beside the URL.
+        let named = Self.pairs(url["variable"])
+        let path = parts[0].split(separator: "/", omittingEmptySubsequences: false)
+            .map { part in
+                part.hasPrefix(":")
+                    ? named[String(part.dropFirst())].map(\.percentEncoded) ?? String(part)
+                    : String(part)
+            }
+        let disabled = Set(
+            (url["query"]?.array ?? []).filter { $0["disabled"]?.bool == true }
+                .map { "\($0["key"]?.string ?? "")=\($0["value"]?.string ?? "")" }
+        )
+        let query = parts.dropFirst().first?.split(separator: "&")
+            .filter { !disabled.contains(String($0)) }.joined(separator: "&")
+        let whole = path.joined(separator: "/") + (query.map { $0.isEmpty ? "" : "?" + $0 } ?? "")
+        return Self.sendable(whole)
+    }
+
+    /// What no request line may hold, encoded as Postman does; the rest stays as it was written.
+    private static func sendable(_ target: String) -> String {
+        target.utf8.map { byte in
+            let isPlain = (0x21...0x7E).contains(byte) && !"\"<>`{}|\\^".utf8.contains(byte)
+            if isPlain { return String(UnicodeScalar(byte)) }
+            let digits = String(byte, radix: 16, uppercase: true)
+            return "%" + (digits.count == 1 ? "0" : "") + digits
+        }.joined()
+    }
+
+    private func body(
+        _ value: JSONValue?,
+        _ place: String
+    ) throws(RecordingError) -> (text: String, type: String?) {
+        guard let value, let mode = value["mode"]?.string, value["disabled"]?.bool != true else {
+            return ("", nil)
+        }
+        switch mode {
+        case "raw":
+            let text = value["raw"]?.string ?? ""
+            let language = value["options"]?["raw"]?["language"]?.string
+            return (text, language == "json" && !text.isEmpty ? "application/json" : nil)
+        case "urlencoded":
+            let pairs = (value["urlencoded"]?.array ?? []).filter { $0["disabled"]?.bool != true }
+            var texts: [String] = []
+            for pair in pairs {
+                let name = try fill(pair["key"]?.string ?? "", place)
+                let text = try fill(pair["value"]?.string ?? "", place)
+                texts.append("\(name.percentEncoded)=\(text.percentEncoded)")
+            }
+            return (texts.joined(separator: "&"), "application/x-www-form-urlencoded")
+        case "graphql":
+            let query = value["graphql"]?["query"] ?? ""
+            let text = try fill(value["graphql"]?["variables"]?.string ?? "", place)
+            guard let variables = try? JSONValue(parsing: Array((text.isEmpty ? "{}" : text).utf8))
+            else {
+                throw reader.fail(1, "\(place): the query's variables are no JSON", "Mend them.")
+            }
+            let body: JSONValue = ["query": query, "variables": variables]
+            return (body.text, "application/json")
+        default:
+            throw reader.fail(
+                1,
+                "\(place)/body is a '\(mode.prefix(20))', and the collection does not hold how it was sent",
+                "Export the session as HAR, or as curl with -F."
+            )
+        }
+    }
+
+    private func authorize(
+        _ auth: JSONValue?,
+        _ fields: inout [HTTPMessage.Field],
+        _ target: inout String,
+        _ place: String
+    ) throws(RecordingError) {
+        guard let auth, !auth.isNull, let type = auth["type"]?.string, type != "noauth" else {
+            return
+        }
+        let values = Self.pairs(auth[type])
+        switch type {
+        case "bearer":
+            let token = values["token"] ?? ""
+            fields.append(HTTPMessage.Field("Authorization", "Bearer " + token))
+        case "basic":
+            let name = try fill(values["username"] ?? "", place)
+            let password = try fill(values["password"] ?? "", place)
+            let text = Base64.text(Array("\(name):\(password)".utf8))
+            fields.append(HTTPMessage.Field("Authorization", "Basic " + text))
+        case "apikey":
+            let (key, value) = (values["key"] ?? "", values["value"] ?? "")
+            if values["in"] == "query" {
+                let text = "\(key.percentEncoded)=\(try fill(value, place).percentEncoded)"
+                target += (target.contains("?") ? "&" : "?") + text
+            } else {
+                fields.append(HTTPMessage.Field(key, value))
+            }
+        default:
+            throw reader.fail(
+                1,
+                "\(place) signs in by '\(type.prefix(20))', and the collection does not hold what was sent",
+                "Export the session as HAR, or as curl with its headers."
+            )
+        }
+    }
+
+    // MARK: Values
+
+    /// The text with every `{{name}}` replaced.
+    private func fill(_ text: String, _ place: String) throws(RecordingError) -> String {
+        var output = ""
+        var rest = text[...]
+        while let open = rest.firstRange(of: "{{"),
+            let close = rest[open.upperBound...].firstRange(of: "}}")
+        {
+            let name = String(rest[open.upperBound..<close.lowerBound])
+            guard let value = variables[name] else {
+                throw reader.fail(
+                    1,
+                    "\(place): nothing says what {{\(name.prefix(40))}} stands for",
+                    "Give it a value under the collection's variables, and export it again."
+                )
+            }
+            output += rest[..<open.lowerBound] + value
+            rest = rest[close.upperBound...]
+        }
+        return output + rest
+    }
+
+    /// Names and values of a list; format 2.0 writes some of them as an object.
+    private static func pairs(_ value: JSONValue?) -> [String: String] {
+        let members = value?.object?.members.map { ($0.key, $0.value.string ?? $0.value.text) }
+        let entries = (value?.array ?? []).compactMap { entry -> (String, String)? in
+            guard let key = (entry["key"] ?? entry["id"])?.string else { return nil }
+            return (key, entry["value"].map { $0.string ?? $0.text } ?? "")
+        }
+        return Dictionary(members ?? entries) { _, last in last }
+    }
+
+    private static func fields(_ value: JSONValue?) -> [HTTPMessage.Field] {
+        (value?.array ?? []).filter { $0["disabled"]?.bool != true }.compactMap { header in
+            header["key"]?.string.map {
+                HTTPMessage.Field($0, header["value"]?.string ?? "")
+            }
+        }
+    }
+}
