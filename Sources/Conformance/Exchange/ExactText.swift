@@ -24,7 +24,13 @@ extension String {
     /// Whether both are the same code points.
     package func isExactly(_ other: String) -> Bool {
         let (mine, theirs) = (utf8, other.utf8)
-        return mine.count == theirs.count && mine.elementsEqual(theirs)
+        guard mine.count == theirs.count else { return false }
+        let isSame: Bool?? = mine.withContiguousStorageIfAvailable { mine in
+            theirs.withContiguousStorageIfAvailable { theirs in
+                mine.indices.allSatisfy { mine[$0] == theirs[$0] }
+            }
+        }
+        return (isSame ?? nil) ?? mine.elementsEqual(theirs)
     }
 
     /// Whether it stands before the other in the order of code points.

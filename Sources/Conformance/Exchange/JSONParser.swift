@@ -16,8 +16,22 @@ extension JSONValue {
         parsing bytes: [UInt8],
         options: ParseOptions = ParseOptions()
     ) throws(JSONError) {
-        var parser = JSONParser(bytes: bytes, options: options)
-        self = try parser.parseDocument()
+        try self.init(parsing: bytes[...], options: options)
+    }
+
+    package init(
+        parsing bytes: ArraySlice<UInt8>,
+        options: ParseOptions = ParseOptions()
+    ) throws(JSONError) {
+        let result = bytes.withUnsafeBufferPointer { bytes -> Result<JSONValue, JSONError> in
+            var parser = JSONParser(bytes: bytes, options: options)
+            do throws(JSONError) {
+                return .success(try parser.parseDocument())
+            } catch {
+                return .failure(error)
+            }
+        }
+        self = try result.get()
     }
 
     package init(parsing text: String) throws(JSONError) {
@@ -27,14 +41,12 @@ extension JSONValue {
 
 /// A recursive descent over bytes; depth is bounded, so hostile input cannot exhaust the stack.
 private struct JSONParser {
-    let bytes: [UInt8]
+    /// Members of an object up to which keys are compared one by one.
+    private static let keysComparedMax = 16
+
+    let bytes: UnsafeBufferPointer<UInt8>
     let options: JSONValue.ParseOptions
     var index = 0
-
-    init(bytes: [UInt8], options: JSONValue.ParseOptions) {
-        self.bytes = bytes
-        self.options = options
-    }
 
     mutating func parseDocument() throws(JSONError) -> JSONValue {
         let value = try parseValue(depth: 0)
@@ -76,7 +88,7 @@ private struct JSONParser {
                 throw failure(.unexpectedByte(bytes[index], expected: "a key in quotes"))
             }
             let key = try parseString()
-            if !keys.insert(ExactText(key)).inserted, options.duplicateKeys == .reject {
+            if options.duplicateKeys == .reject, isRepeated(key, members, &keys) {
                 throw failure(.duplicateKey(key), at: keyStart)
             }
             skipWhitespace()
@@ -86,6 +98,21 @@ private struct JSONParser {
             if take(UInt8(ascii: "}")) { return .object(JSONObject(members: members)) }
             try require(UInt8(ascii: ","), "',' or '}'")
         }
+    }
+
+    /// Whether an object has had a member of that name; most have so few that comparing is quickest.
+    private func isRepeated(
+        _ key: String,
+        _ members: [JSONObject.Member],
+        _ keys: inout Set<ExactText>
+    ) -> Bool {
+        if members.count < Self.keysComparedMax {
+            return members.contains { $0.key.isExactly(key) }
+        }
+        if members.count == Self.keysComparedMax {
+            keys = Set(members.map { ExactText($0.key) })
+        }
+        return !keys.insert(ExactText(key)).inserted
     }
 
     private mutating func parseArray(depth: Int) throws(JSONError) -> JSONValue {
@@ -105,9 +132,9 @@ private struct JSONParser {
         _ word: StaticString,
         _ value: JSONValue
     ) throws(JSONError) -> JSONValue {
-        for expected in "\(word)".utf8 {
+        for position in 0..<word.utf8CodeUnitCount {
             guard index < bytes.count else { throw failure(.unexpectedEnd) }
-            guard bytes[index] == expected else {
+            guard bytes[index] == word.utf8Start[position] else {
                 throw failure(.unexpectedByte(bytes[index], expected: "'\(word)'"))
             }
             index += 1
@@ -131,7 +158,8 @@ private struct JSONParser {
             if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
             try requireDigits(start)
         }
-        return JSONNumber(checked: String(decoding: bytes[start..<index], as: UTF8.self))
+        let text = UnsafeBufferPointer(rebasing: bytes[start..<index])
+        return JSONNumber(checked: String(decoding: text, as: UTF8.self))
     }
 
     private mutating func requireDigits(_ start: Int) throws(JSONError) {
@@ -142,7 +170,20 @@ private struct JSONParser {
     private mutating func parseString() throws(JSONError) -> String {
         let start = index
         index += 1
-        var text: [UInt8] = []
+        // Most texts hold no escape and are taken as they stand.
+        while index < bytes.count, bytes[index] >= 0x20, bytes[index] != UInt8(ascii: "\\") {
+            guard bytes[index] == UInt8(ascii: "\"") else {
+                index += 1
+                continue
+            }
+            let text = UnsafeBufferPointer(rebasing: bytes[(start + 1)..<index])
+            index += 1
+            guard let string = String(validating: text, as: UTF8.self) else {
+                throw failure(.invalidUTF8, at: invalidUTF8Offset(from: start + 1))
+            }
+            return string
+        }
+        var text = Array(bytes[(start + 1)..<index])
         while true {
             guard index < bytes.count else { throw failure(.unexpectedEnd) }
             let byte = bytes[index]

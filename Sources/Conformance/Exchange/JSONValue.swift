@@ -1,5 +1,5 @@
 /// A JSON value that loses nothing: numbers keep their spelling and objects keep their order.
-package indirect enum JSONValue: Hashable, Sendable {
+package enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
     case number(JSONNumber)

@@ -62,11 +62,12 @@ extension JSONValue {
     private static func write(_ text: String, into output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
         // Most texts need no escape and go in one piece.
-        let needsEscapes = text.utf8.contains {
-            $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\")
+        let isPlain: Bool? = text.utf8.withContiguousStorageIfAvailable { bytes in
+            for byte in bytes where byte < 0x20 || byte == 0x22 || byte == 0x5c { return false }
+            output.append(contentsOf: bytes)
+            return true
         }
-        guard needsEscapes else {
-            output.append(contentsOf: text.utf8)
+        if isPlain == true {
             output.append(UInt8(ascii: "\""))
             return
         }

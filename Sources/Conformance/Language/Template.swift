@@ -17,7 +17,7 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
     package private(set) var pieces: [Piece] = []
 
     package init(_ text: String) {
-        guard text.contains("{{") else {
+        guard Self.hasBraces(text) else {
             append(text)
             return
         }
@@ -61,7 +61,17 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
 
     /// The text written so that it stands for itself, whatever braces are in it.
     package static func escaped(_ text: String) -> String {
-        text.replacing("{{", with: "{{{{")
+        hasBraces(text) ? text.replacing("{{", with: "{{{{") : text
+    }
+
+    /// Most texts have none, and are looked at once, as bytes.
+    private static func hasBraces(_ text: String) -> Bool {
+        var isOpen = false
+        for byte in text.utf8 {
+            if byte == UInt8(ascii: "{"), isOpen { return true }
+            isOpen = byte == UInt8(ascii: "{")
+        }
+        return false
     }
 
     /// The text with each name replaced; nil for a name leaves `{{name}}` where it is.

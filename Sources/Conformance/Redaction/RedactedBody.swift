@@ -28,6 +28,8 @@ extension Redaction {
             return .bytes
         }
         if let lines = jsonLines(text) { return .text(lines) }
+        if media.hasPrefix("text/event-stream") { return .text(events(text)) }
+        if media.hasPrefix("text/csv"), let table = table(text) { return .text(table) }
         if claimsJSON(bytes, media) {
             return SecretMark.isMark(text) ? .text(text) : .hidden(masked("body", text))
         }
@@ -73,6 +75,56 @@ extension Redaction {
         return clean.joined(separator: "\n")
     }
 
+    /// Server-sent events: what follows `data:` is a text of its own.
+    private func events(_ text: String) -> String {
+        text.parts(between: "\n").map { line in
+            guard let (name, value) = line.cut(at: ":"), !name.isEmpty else {
+                return self.text(line)
+            }
+            let blanks = value.prefix { $0 == " " }
+            return name + ":" + blanks + string(String(value.dropFirst(blanks.count)))
+        }.joined(separator: "\n")
+    }
+
+    /// Comma-separated values whose first line names the columns: those of secrets are masked.
+    ///
+    /// - Returns: Nil where no column is one.
+    private func table(_ text: String) -> String? {
+        let lines = text.parts(between: "\n")
+        let separator: Character = lines[0].contains(";") && !lines[0].contains(",") ? ";" : ","
+        let kinds = Self.cells(lines[0], separator).map { cell in
+            kind(ofMember: cell.trimmed(of: "\" \r\u{feff}"))
+        }
+        guard kinds.contains(where: { $0 != nil }) else { return nil }
+        let rows = lines.dropFirst().map { line in
+            let cells = Self.cells(line, separator)
+            // A line that does not fit could hold anything anywhere.
+            if cells.count != kinds.count, !line.allSatisfy(\.isWhitespace) {
+                return masked("body", line)
+            }
+            return zip(cells, kinds).map { cell, kind in
+                let plain = cell.trimmed(of: "\" \r")
+                guard let kind, !plain.isEmpty else { return self.text(cell) }
+                return masked(kind, plain) + (cell.utf8.last == 13 ? "\r" : "")
+            }.joined(separator: String(separator))
+        }
+        return ([lines[0]] + rows).joined(separator: "\n")
+    }
+
+    private static func cells(_ line: String, _ separator: Character) -> [String] {
+        var cells = [""]
+        var isQuoted = false
+        for character in line {
+            if character == "\"" { isQuoted.toggle() }
+            if character == separator, !isQuoted {
+                cells.append("")
+            } else {
+                cells[cells.count - 1].append(character)
+            }
+        }
+        return cells
+    }
+
     /// The parts of a form with files: what stands below a secret's name is masked as a whole.
     private func parts(_ text: String) -> String {
         let normal = text.replacingLineEnds
@@ -97,6 +149,13 @@ extension Redaction {
 }
 
 extension String {
+    fileprivate func trimmed(of characters: String) -> String {
+        let front = drop { characters.contains($0) }
+        var rest = front
+        while let last = rest.last, characters.contains(last) { rest.removeLast() }
+        return String(rest)
+    }
+
     /// `\r\n` as `\n`.
     fileprivate var replacingLineEnds: String {
         String(decoding: utf8.filter { $0 != 13 }, as: UTF8.self)

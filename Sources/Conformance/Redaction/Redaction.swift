@@ -101,9 +101,8 @@ package struct Redaction {
     package func parameters(_ text: String) -> String {
         text.parts(between: "&").map { pair in
             guard let (written, value) = pair.cut(at: "=") else { return self.text(pair) }
-            let name = FormText.decoded(written)
             // Google's clients send their API key as plain `key`.
-            let secret = name == "key" ? "key" : kind(ofMember: name)
+            let secret = kind(FormText.decoded(written), .parameters)
             let shown = self.text(written) + "="
             if let secret { return shown + masked(secret, FormText.decoded(value)) }
             return shown + encoded(value, plusIsBlank: true)
@@ -212,9 +211,12 @@ package struct Redaction {
             isChanged = isChanged || clean != text
             return .string(clean)
         case .number(let number):
-            guard let kind, ["password", "key", "phone"].contains(kind) else { return value }
+            let text = number.description
+            let isCard = SecretLooks.cardEnd(in: Array(text.utf8), at: 0) == text.utf8.count
+            let known = ["password", "key", "phone", "card", "account"].first { $0 == kind }
+            guard let kind = known ?? (isCard ? "card" : nil) else { return value }
             isChanged = true
-            return .string(masked(kind, number.description))
+            return .string(masked(kind, text))
         case .bool, .null: return value
         }
     }
@@ -228,7 +230,7 @@ package struct Redaction {
     }
 
     /// A text that may hold JSON itself.
-    private func string(_ text: String) -> String {
+    func string(_ text: String) -> String {
         guard let first = text.utf8.first(where: { $0 > 0x20 }),
             first == UInt8(ascii: "{") || first == UInt8(ascii: "["),
             let value = Self.parsed(Array(text.utf8))

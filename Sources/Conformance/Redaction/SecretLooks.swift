@@ -1,9 +1,24 @@
 /// Secrets that are known by their looks, whatever name stands beside them.
+///
+/// A beginning that a service gives its keys, a checksum that holds (card numbers, accounts), a form
+/// that nothing else has (web tokens, addresses), or so much chance in one word that nobody wrote it.
 package enum SecretLooks {
-    /// Beginnings of keys that providers hand out, and of the webhook secrets they make.
+    /// Beginnings of keys that services hand out, and of the webhook secrets they make.
     private static let prefixes = [
-        "sk_", "appl_", "goog_", "os_v2_", "AIza", "whsec_", "rcb_", "strp_", "amzn_", "ya29.",
-        "ghp_", "github_pat_", "xoxb-", "xoxp-", "AKIA",
+        // What the services of a subscription hand out.
+        "sk_", "rk_", "appl_", "goog_", "amzn_", "mac_", "strp_", "rcb_", "atk_", "os_v2_",
+        "whsec_",
+        "pdl_", "ctm_key_",
+        // Google's.
+        "AIza", "ya29.", "GOCSPX-", "1//0",
+        // Code hosts and registries.
+        "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "npm_", "pypi-",
+        "dckr_pat_",
+        // Clouds and chats.
+        "AKIA", "ASIA", "dop_v1_", "hf_", "sbp_", "xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-",
+        "xapp-",
+        "SG.", "shpat_", "shpss_", "sq0atp-", "sq0csp-", "sk-", "lin_api_", "EAACEdEose0",
+        "ExponentPushToken",
     ].map { Array($0.utf8) }
 
     /// A key has at least this many characters; a shorter word merely begins like one.
@@ -11,34 +26,82 @@ package enum SecretLooks {
     /// A web token, or one part of it; a shorter word merely begins like one.
     private static let tokenLengthMin = 24
 
-    /// How words begin that are worth a look; each ends in a byte that `isWorthALook` stops at.
-    private static let beginnings: [[UInt8]] =
-        prefixes
-        + ["eyJ", "bearer ", "Bearer ", "BEARER ", "basic ", "Basic ", "-----BEGIN "].map {
-            Array($0.utf8)
+    /// Parts of a path after which a link carries what proves its reader.
+    private static let pathWords = [
+        "reset/", "password/", "verify/", "verification/", "email/", "confirm/", "confirmation/",
+        "invite/", "invitation/", "invitations/", "invites/", "magic/", "magic-link/", "activate/",
+        "activation/", "unsubscribe/", "token/", "tokens/", "recover/", "recovery/", "callback/",
+    ].map { Array($0.utf8) }
+    private static let pathTokenLengthMin = 16
+
+    /// Whether a part of a path that follows such a word proves its reader: long, of letters and
+    /// digits, and no uuid, which is as often somebody's id.
+    static func isPathToken(_ part: ArraySlice<UInt8>, after before: ArraySlice<UInt8>) -> Bool {
+        guard part.count >= pathTokenLengthMin, part.allSatisfy({ isPlain($0) || $0 == 0x2e }),
+            part.contains(where: { (48...57).contains($0) }),
+            part.contains(where: { (97...122).contains($0 | 0x20) }),
+            !(part.count == 36 && part.count { $0 == 0x2d } == 4)
+        else { return false }
+        return pathWords.contains { word in
+            before.suffix(word.count).elementsEqual(word, by: { $0 == $1 || $0 | 0x20 == $1 })
         }
+    }
+
+    /// How texts begin that are worth a look, by the last byte of each beginning.
+    private static let beginnings: [[[UInt8]]] = {
+        let schemes = ["bearer ", "Bearer ", "BEARER ", "basic ", "Basic ", "-----BEGIN ", "eyJ"]
+        var table = [[[UInt8]]](repeating: [], count: 256)
+        for beginning in prefixes + schemes.map({ Array($0.utf8) }) + pathWords {
+            if let last = beginning.last { table[Int(last)].append(beginning) }
+        }
+        return table
+    }()
+
+    /// So many letters and digits in a row may be a key; shorter runs are words, ids and dates.
+    private static let runMin = 40
+    /// Longer ones are public keys, certificates and pictures.
+    private static let chanceMax = 256
+    /// So many digits, blanks and hyphens aside, may be the number of a card or a phone.
+    private static let digitMin = 10
 
     /// Whether a text may hold anything that a scan would find; almost none does.
     package static func isWorthALook(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
-            bytes.indices.contains { index in
-                switch bytes[index] {
-                case UInt8(ascii: "@"), UInt8(ascii: "="), UInt8(ascii: ":"), UInt8(ascii: "%"):
-                    true
+            var (run, digits) = (0, 0)
+            for index in bytes.indices {
+                let byte = bytes[index]
+                switch byte {
+                case UInt8(ascii: "@"), UInt8(ascii: "="), UInt8(ascii: ":"), UInt8(ascii: "%"),
+                    UInt8(ascii: "<"):
+                    return true
                 case UInt8(ascii: "\""):
                     // Two texts side by side, as in JSON that is broken.
-                    bytes[(index + 1)...].prefix(2).elementsEqual(" \"".utf8)
-                case UInt8(ascii: "J"), UInt8(ascii: "_"), UInt8(ascii: "a"), UInt8(ascii: " "),
-                    UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "A"):
-                    beginnings.contains { beginning in
-                        let start = index + 1 - beginning.count
-                        return start >= 0 && bytes[start...index].elementsEqual(beginning)
-                    }
-                default: false
+                    if bytes[(index + 1)...].prefix(2).elementsEqual(" \"".utf8) { return true }
+                    (run, digits) = (0, 0)
+                case 48...57:
+                    (run, digits) = (run + 1, digits + 1)
+                    if isAccountHead(bytes, index) { return true }
+                case 65...90, 97...122, UInt8(ascii: "_"): (run, digits) = (run + 1, 0)
+                case UInt8(ascii: "-"): run += 1
+                case UInt8(ascii: " "): run = 0
+                default: (run, digits) = (0, 0)
+                }
+                if run >= runMin || digits >= digitMin { return true }
+                for beginning in beginnings[Int(byte)] {
+                    let start = index + 1 - beginning.count
+                    if start >= 0, bytes[start...index].elementsEqual(beginning) { return true }
                 }
             }
+            return false
         }
+    }
+
+    /// Whether an account may begin so, with two letters and two digits of which this is the second.
+    private static func isAccountHead(_ bytes: UnsafeBufferPointer<UInt8>, _ index: Int) -> Bool {
+        index >= 3 && bytes.count - index > accountLengthMin - 4
+            && (48...57).contains(bytes[index - 1]) && (65...90).contains(bytes[index - 2])
+            && (65...90).contains(bytes[index - 3]) && (index == 3 || !isPlain(bytes[index - 4]))
     }
 
     /// The kind of secret that a word is by its looks: a provider's key, a web token, an address.
@@ -48,7 +111,35 @@ package enum SecretLooks {
             if dots >= 2 || word.count >= tokenLengthMin { return "token" }
         }
         if word.count >= keyLengthMin, prefixes.contains(where: word.starts) { return "key" }
-        return isEmail(word) ? "email" : nil
+        if isEmail(word) { return "email" }
+        if isPhone(word) { return "phone" }
+        if isAccount(word) { return "account" }
+        return isLegacyKey(word) || isChance(word) ? "key" : nil
+    }
+
+    /// What a key begins with, by which its service is told: `rk_live_`; nil when it begins with
+    /// nothing that is known.
+    package static func prefix(of value: String) -> String? {
+        let bytes = Array(value.utf8)
+        guard bytes.count >= keyLengthMin,
+            let known = prefixes.filter({ bytes.starts(with: $0) }).max(by: { $0.count < $1.count })
+        else { return nil }
+        // `os_v2_app_`, `sk-proj-`: what the service itself puts in front, in small letters.
+        var end = known.count
+        let stages = ["live_", "test_", "app_", "org_", "proj-", "ant-"]
+        for stage in stages where bytes[end...].starts(with: stage.utf8) {
+            end += stage.utf8.count
+            break
+        }
+        let text = String(decoding: bytes[..<end], as: UTF8.self)
+        return text.utf8.allSatisfy(isPlain) ? text : nil
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 48...57, 65...90, 97...122, UInt8(ascii: "_"), UInt8(ascii: "-"): true
+        default: false
+        }
     }
 
     /// One `@` with something in front of it and a host with a dot behind it; RevenueCat's `$email`
@@ -60,5 +151,140 @@ package enum SecretLooks {
         else { return false }
         let host = word[(place + 1)...]
         return host.count > 3 && host.contains(UInt8(ascii: ".")) && !host.contains(at)
+    }
+
+    /// `+4915123456789`: a number that can be called from anywhere (E.164).
+    private static func isPhone(_ word: ArraySlice<UInt8>) -> Bool {
+        guard word.first == UInt8(ascii: "+"), (11...16).contains(word.count) else { return false }
+        let digits = word.dropFirst()
+        return digits.first != UInt8(ascii: "0") && digits.allSatisfy { (48...57).contains($0) }
+    }
+
+    // MARK: Checksums
+
+    private static let accountLengthMin = 15
+
+    /// An IBAN, by its check digits (ISO 13616).
+    private static func isAccount(_ word: ArraySlice<UInt8>) -> Bool {
+        guard (accountLengthMin...34).contains(word.count),
+            word.prefix(2).allSatisfy({ (65...90).contains($0) }),
+            word.dropFirst(2).prefix(2).allSatisfy({ (48...57).contains($0) }),
+            word.allSatisfy({ (48...57).contains($0) || (65...90).contains($0) })
+        else { return false }
+        var rest = 0
+        for byte in word.dropFirst(4) + word.prefix(4) {
+            let value = byte >= 65 ? Int(byte) - 55 : Int(byte) - 48
+            rest = (rest * (value > 9 ? 100 : 10) + value) % 97
+        }
+        return rest == 1
+    }
+
+    /// Where the number of a card ends that begins at that place: thirteen to nineteen digits in
+    /// groups, with the beginning and the length of an issuer and a check digit that holds (ISO/IEC
+    /// 7812); nil when none begins there.
+    static func cardEnd(in bytes: [UInt8], at start: Int) -> Int? {
+        guard (UInt8(ascii: "2")...UInt8(ascii: "6")).contains(bytes[start]) else { return nil }
+        var digits: [Int] = []
+        var found: Int?
+        var index = start
+        while digits.count < 20 {
+            if index < bytes.count, (48...57).contains(bytes[index]) {
+                digits.append(Int(bytes[index]) - 48)
+                index += 1
+                continue
+            }
+            // The end of a group; others may follow that are none of the number's own.
+            if isIssued(digits), hasCheckDigit(digits) { found = index }
+            guard index + 1 < bytes.count, bytes[index] == 0x20 || bytes[index] == 0x2d,
+                (48...57).contains(bytes[index + 1])
+            else { break }
+            index += 1
+        }
+        return found
+    }
+
+    private static func isIssued(_ digits: [Int]) -> Bool {
+        guard digits.count >= 13 else { return false }
+        let four = digits.prefix(4).reduce(0) { $0 * 10 + $1 }
+        switch four {
+        case 4000...4999: return [13, 16, 19].contains(digits.count)
+        case 5100...5599, 2221...2720: return digits.count == 16
+        case 3400...3499, 3700...3799: return digits.count == 15
+        case 3528...3589, 6011, 6440...6599: return digits.count == 16
+        case 3000...3059, 3600...3699, 3800...3899: return digits.count == 14
+        case 6200...6299: return (16...19).contains(digits.count)
+        default: return false
+        }
+    }
+
+    /// The sum of Luhn.
+    private static func hasCheckDigit(_ digits: [Int]) -> Bool {
+        let sum = digits.reversed().enumerated().reduce(0) { sum, digit in
+            let doubled = digit.element * (digit.offset % 2 == 1 ? 2 : 1)
+            return sum + (doubled > 9 ? doubled - 9 : doubled)
+        }
+        return sum % 10 == 0
+    }
+
+    // MARK: Chance
+
+    /// A key in an older form of push services: a uuid's text in base64.
+    private static func isLegacyKey(_ word: ArraySlice<UInt8>) -> Bool {
+        guard word.count == 48 else { return false }
+        var text: [UInt8] = []
+        var bits = 0
+        for (index, byte) in word.enumerated() {
+            switch byte {
+            case 65...90: bits = bits << 6 | Int(byte) - 65
+            case 97...122: bits = bits << 6 | Int(byte) - 71
+            case 48...57: bits = bits << 6 | Int(byte) + 4
+            default: return false
+            }
+            guard index % 4 == 3 else { continue }
+            text += [UInt8(bits >> 16 & 0xff), UInt8(bits >> 8 & 0xff), UInt8(bits & 0xff)]
+            bits = 0
+        }
+        return text.enumerated().allSatisfy { index, byte in
+            [8, 13, 18, 23].contains(index)
+                ? byte == 0x2d : (48...57).contains(byte) || (97...102).contains(byte | 0x20)
+        }
+    }
+
+    /// Whether a word is so long and so mixed that no person and no counter made it.
+    ///
+    /// A key of 240 bits in sixty-four signs, or 256 in hexadecimal digits. Ids that services hand
+    /// out are shorter: a uuid has 36 characters, ids of accounts 28, digests by which a backend may
+    /// name something 40 of sixteen signs.
+    private static func isChance(_ word: ArraySlice<UInt8>) -> Bool {
+        guard (runMin...chanceMax).contains(word.count),
+            word.allSatisfy({ isPlain($0) || $0 == 0x2e || $0 == 0x2b })
+        else {
+            return false
+        }
+        var counts = [Int](repeating: 0, count: 128)
+        var (upper, lower, digits, other, turns) = (0, 0, 0, 0, 0)
+        var previous: UInt8 = 0
+        for byte in word {
+            counts[Int(byte & 0x7f)] += 1
+            let kind: UInt8
+            switch byte {
+            case 48...57: (digits, kind) = (digits + 1, 1)
+            case 65...90: (upper, kind) = (upper + 1, 2)
+            case 97...122: (lower, kind) = (lower + 1, 3)
+            default: (other, kind) = (other + 1, 4)
+            }
+            if kind != previous { turns += 1 }
+            previous = kind
+        }
+        let isHex = word.allSatisfy {
+            (48...57).contains($0) || (65...70).contains($0) || (97...102).contains($0)
+        }
+        let distinct = counts.count { $0 > 0 }
+        if isHex {
+            return word.count >= 64 && distinct >= 10 && digits > 8 && upper + lower > 8
+                && (upper == 0 || lower == 0)
+        }
+        return upper >= 4 && lower >= 4 && digits >= 3 && other <= word.count / 8 && distinct >= 20
+            && turns >= word.count / 4
     }
 }

@@ -4,12 +4,12 @@
 /// What only one backend calls so is declared: see `SecretDeclaration`.
 package enum SecretNames {
     /// Where a name stands.
-    package enum Place: Hashable, Sendable { case headers, members }
+    package enum Place: Hashable, Sendable { case headers, members, parameters }
 
     /// Every kind that a placeholder may name.
     package static let kinds: Set<String> = [
-        "address", "authorization", "body", "cookie", "device", "email", "key", "masked",
-        "password", "phone", "receipt", "secret", "signature", "token",
+        "account", "address", "authorization", "body", "card", "cookie", "device", "email", "key",
+        "masked", "password", "phone", "receipt", "secret", "signature", "token",
     ]
 
     /// Headers whose value is a credential, proves one, or says where a person is.
@@ -17,7 +17,25 @@ package enum SecretNames {
         "proxyauthorization": "authorization", "cookie": "cookie", "setcookie": "cookie",
         "xgoogapikey": "key", "xgoogiamauthorizationtoken": "token",
         "xfirebaseappcheck": "token", "xforwardedfor": "address", "xrealip": "address",
-        "forwarded": "address", "cfconnectingip": "address", "trueclientip": "address",
+        "forwarded": "address", "cfconnectingip": "address", "cfconnectingipv6": "address",
+        "trueclientip": "address", "fastlyclientip": "address", "xclientip": "address",
+        "xclusterclientip": "address", "xoriginalforwardedfor": "address",
+        "xappengineuserip": "address",
+        "xforwardeduser": "email", "xremoteuser": "email", "xamznoidcidentity": "token",
+        "xamznoidcdata": "token", "dpop": "token", "xhubsignature256": "signature",
+        "xhubsignature": "signature", "xshopifyhmacsha256": "signature", "xhmac": "signature",
+        "xsignaturesha256": "signature", "xsignatureed25519": "signature",
+        "xadminkey": "key", "xauthkey": "key", "xmasterkey": "key", "xfunctionskey": "key",
+        "ocpapimsubscriptionkey": "key", "xsecret": "key", "xsharedsecret": "key", "xauth": "key",
+        "xsession": "token", "xsid": "token",
+    ]
+
+    /// Parameters of queries and forms whose value is a credential; as members of JSON they mean
+    /// something else: `code` is the number of an error there.
+    private static let parameters: [String: String] = [
+        "code": "token", "key": "key", "ticket": "token", "samlresponse": "token",
+        "pass": "password",
+        "session": "token", "auth": "token", "relaystate": "token",
     ]
 
     /// Members and parameters by their names, without case and punctuation: RevenueCat's device
@@ -27,26 +45,47 @@ package enum SecretNames {
         let byKind: [String: [String]] = [
             "password": [
                 "passwordhash", "passwd", "pwd", "passcode", "passphrase", "otp", "totp", "pin",
-                "onetimecode", "verificationcode", "mfacode",
+                "onetimecode", "verificationcode", "mfacode", "smscode", "securitycode", "cvv",
+                "cvc",
+                "cvv2", "pw", "securityanswer", "recoverycode", "recoverycodes", "backupcodes",
             ],
             "secret": ["credential", "credentials"],
             "token": [
                 "sessioncookie", "jwt", "oobcode", "ooblink", "proof", "authorizationcode",
-                "codeverifier", "assertion", "clientassertion",
+                "codeverifier", "assertion", "clientassertion", "sid", "jsessionid",
+                "phpsessid", "connectsid", "refresh", "sessioninfo", "authcode",
+                "magiclink", "resetlink", "resetcode", "invitecode", "mfapendingcredential",
+                "bearertoken",
+                "nonce", "csrf", "xsrf", "samlresponse", "devicecode",
             ],
             "key": [
                 "appkey", "secretkey", "signingkey", "serverkey", "authkey", "encryptionkey",
-                "serviceaccount",
+                "serviceaccount", "restapikey", "masterkey", "adminkey", "sharedkey", "accountkey",
+                "apisecret", "hmackey", "webhooksecret", "mnemonic", "connectionstring",
+                "databaseurl", "dsn", "sastoken",
             ],
-            "receipt": ["receiptdata", "fetchtoken", "purchasetoken"],
-            "signature": ["sig", "hmac"],
+            "receipt": [
+                "receiptdata", "fetchtoken", "purchasetoken", "latestreceipt", "signedpayload",
+                "signedtransactioninfo", "signedrenewalinfo", "jwsrepresentation",
+            ],
+            "card": ["cardnumber", "cardno", "ccnumber", "creditcard"],
+            "account": [
+                "accountnumber", "iban", "ssn", "socialsecuritynumber", "taxid", "passportnumber",
+                "nationalid",
+            ],
+            "signature": ["sig", "hmac", "digestsignature"],
             "email": ["emailaddress", "mail", "mailaddress"],
             "phone": ["mobile", "mobilenumber", "msisdn", "telephone", "tel"],
             "device": [
                 "installid", "installationid", "idfa", "idfv", "gpsadid", "androidid",
-                "amazonadid", "advertisingid", "vendorid",
+                "amazonadid", "advertisingid", "vendorid", "imei", "imsi", "iccid", "serialnumber",
+                "macaddress", "udid", "fcmtoken", "gcmid", "deviceuuid", "deviceidentifier",
             ],
-            "address": ["ip", "ipaddress", "clientip", "remoteaddr"],
+            "address": [
+                "ip", "ipaddr", "clientip", "remoteaddr", "remoteip", "userip", "lastip",
+                "signupip", "loginip", "sourceip", "peerip", "originip", "realip", "xff", "ipv4",
+                "ipv6",
+            ],
         ]
         var table: [String: String] = [:]
         for (kind, names) in byKind { for name in names { table[name] = kind } }
@@ -56,6 +95,14 @@ package enum SecretNames {
     /// Backends name theirs `claimToken`, `client_secret`, `oldPassword`, `user[email]`, and
     /// headers `X-Csrf-Token`; the first ending that fits says the kind.
     private static let endings: [(ending: String, kind: String)] = [
+        ("pushtoken", "token"), ("sessionid", "token"), ("sessionkey", "token"), ("jwt", "token"),
+        ("assertion", "token"), ("credential", "secret"), ("credentials", "secret"),
+        ("passwd", "password"),
+        ("pwd", "password"), ("passphrase", "password"), ("passcode", "password"),
+        ("secretkey", "key"),
+        ("signingkey", "key"), ("encryptionkey", "key"), ("authkey", "key"), ("masterkey", "key"),
+        ("ipaddress", "address"), ("clientip", "address"), ("mobilenumber", "phone"),
+        ("cardnumber", "card"), ("emailaddress", "email"), ("hmacsha256", "signature"),
         ("token", "token"), ("tokens", "token"), ("secret", "key"), ("password", "password"),
         ("apikey", "key"), ("accesskey", "key"), ("privatekey", "key"), ("email", "email"),
         ("deviceid", "device"), ("signature", "signature"), ("receipt", "receipt"),
@@ -86,11 +133,17 @@ package enum SecretNames {
         members[normal] ?? ending(of: normal)
     }
 
+    /// The kind of secret that a parameter of that normal name holds.
+    package static func parameter(_ normal: String) -> String? {
+        parameters[normal] ?? member(normal)
+    }
+
     /// The kind by a normal name, wherever it stands.
     package static func kind(of normal: String, in place: Place) -> String? {
         switch place {
         case .headers: header(normal)
         case .members: member(normal)
+        case .parameters: parameter(normal)
         }
     }
 

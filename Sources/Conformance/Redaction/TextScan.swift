@@ -9,6 +9,8 @@ struct TextScan {
     private var output: [UInt8] = []
     private var copied = 0
     private var index = 0
+    /// The text of an element that is a secret, further on, and its kind.
+    private var secretElement: (Range<Int>, String)?
     /// Where the scheme before the next word ended: `Bearer`, `Basic`.
     private var schemeEnd: Int?
 
@@ -29,11 +31,15 @@ struct TextScan {
 
     private mutating func run() {
         while index < bytes.count {
-            if let end = SecretMark.end(in: bytes, at: index) {
+            if let (range, kind) = secretElement, range.contains(index) {
+                secretElement = nil
+                replace(index..<range.upperBound, mask(kind, index..<range.upperBound))
+            } else if let end = SecretMark.end(in: bytes, at: index) {
                 index = end
             } else if isWord(at: index) {
                 word()
             } else {
+                if findsPairs, let found = element() { secretElement = found }
                 user()
                 index += 1
             }
@@ -82,6 +88,11 @@ struct TextScan {
 
     private mutating func word() {
         let start = index
+        if let end = SecretLooks.cardEnd(in: bytes, at: start),
+            end == bytes.count || !isWord(at: end)
+        {
+            return replace(start..<end, mask("card", start..<end))
+        }
         var end = start
         while end < bytes.count, isWord(at: end) { end += 1 }
         if let range = privateKey(at: start) { return replace(range, mask("key", range)) }
@@ -91,6 +102,9 @@ struct TextScan {
         let word = bytes[start..<end]
         if let kind = SecretLooks.kind(of: word) {
             return replace(start..<end, mask(kind, start..<end))
+        }
+        if SecretLooks.isPathToken(word, after: bytes[..<start]) {
+            return replace(start..<end, mask("token", start..<end))
         }
         if word.contains(UInt8(ascii: "%")), let clean = decoded(start..<end) {
             return replace(start..<end, clean)
@@ -150,6 +164,40 @@ struct TextScan {
         }
         let dashes = bytes[foot.upperBound...].firstRange(of: Array("-----".utf8))
         return start..<(dashes?.upperBound ?? bytes.count)
+    }
+
+    /// `<password>secret</password>`: at the first sign of it, where its text stands, which is a
+    /// secret by its name.
+    private func element() -> (Range<Int>, String)? {
+        guard bytes[index] == UInt8(ascii: "<") else { return nil }
+        var nameStart = index + 1
+        var nameEnd = end(from: nameStart, while: Self.isName)
+        if byte(nameEnd) == UInt8(ascii: ":") {
+            nameStart = nameEnd + 1
+            nameEnd = end(from: nameStart, while: Self.isName)
+        }
+        guard nameEnd > nameStart, let kind = redaction.kind(inText: string(nameStart..<nameEnd))
+        else { return nil }
+        let head = end(from: nameEnd) { $0 != UInt8(ascii: ">") }
+        guard head < bytes.count, bytes[head - 1] != UInt8(ascii: "/") else { return nil }
+        var start = head + 1
+        var stop = end(from: start) { $0 != UInt8(ascii: "<") }
+        if bytes[start...].starts(with: "<![CDATA[".utf8) {
+            start += 9
+            stop = bytes[start...].firstRange(of: Array("]]>".utf8))?.lowerBound ?? bytes.count
+        }
+        guard start < stop, SecretMark.end(in: bytes, at: start) == nil,
+            !bytes[start..<stop].allSatisfy({ $0 <= 0x20 })
+        else { return nil }
+        return (start..<stop, kind)
+    }
+
+    private static func isName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 48...57, 65...90, 97...122, UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+            true
+        default: false
+        }
     }
 
     /// `https://user:password@host`: at the colon, what stands in front of the host.

@@ -30,10 +30,10 @@ extension Distiller {
         /// The moment that relative times count from; nil: the session says it.
         var base: Instant?
         /// When all of it took place, by a real clock and with some slack.
-        var session: ClosedRange<Instant>
+        private let session: ClosedRange<Instant>
         /// Whether a message that nobody sent says anything: where no message was sent at all, the
         /// backend may send none by design, and nobody could see that one is missing.
-        var hearsSilence: Bool
+        private let hearsSilence: Bool
         /// Why deliveries of the session were refused.
         private let refusals: Refusals
         /// What the refusals need of a backend, so that it refuses again.
@@ -47,16 +47,17 @@ extension Distiller {
             users: SessionUsers,
             recording: Recording,
             refusals: Refusals,
+            session: ClosedRange<Instant>,
+            hearsSilence: Bool,
             options: Options
         ) {
             self.users = users
             self.recording = recording
             self.options = options
-            hearsSilence = recording.hasMessages
+            self.hearsSilence = hearsSilence
             self.refusals = refusals
             let began = recording.header.began
-            let microseconds = recording.exchanges.map { $0.completed ?? $0.invoked }.max() ?? 0
-            session = (began - .seconds(3))...(began + .microseconds(microseconds) + .seconds(3))
+            self.session = session
             namer = TemplateNamer(
                 users: users,
                 moments: SessionMoments(base: began),
@@ -70,12 +71,14 @@ extension Distiller {
             calls: [Exchange]
         ) -> Contract? {
             guard !exchanges.isEmpty else { return nil }
+            let texts = exchanges.map(RequestTexts.init)
             namer = TemplateNamer(
                 users: users,
                 moments: base.map(SessionMoments.init(base:))
-                    ?? SessionMoments(exchanges, began: recording.header.began),
+                    ?? SessionMoments(exchanges, texts, began: recording.header.began),
                 session: session,
-                reused: reused(in: exchanges)
+                // What came after the first answer.
+                reused: Set(texts.dropFirst().flatMap(\.values))
             )
             var steps: [Step] = []
             var deliveries: [String: (name: String, body: [UInt8])] = [:]
@@ -114,31 +117,6 @@ extension Distiller {
             contract.values = namer.values
             contract.title = contract.goldenTitle
             return contract
-        }
-
-        /// Every text and number of the requests that came after the first answer.
-        private func reused(in exchanges: [Exchange]) -> Set<String> {
-            var found: Set<String> = []
-            for exchange in exchanges.dropFirst() {
-                for part in exchange.request.target.split(whereSeparator: { "/?&=".contains($0) }) {
-                    found.insert(String(part).percentDecoded)
-                }
-                for field in exchange.request.fields {
-                    for word in field.value.split(separator: " ") { found.insert(String(word)) }
-                }
-                if let body = try? JSONValue(parsing: exchange.request.body) {
-                    _ = body.mapLeaves { leaf in
-                        switch leaf {
-                        case .string(let text): found.insert(text)
-                        case .number(let number): found.insert(number.description)
-                        // Nobody is named by these.
-                        case .null, .bool, .array, .object: break
-                        }
-                        return leaf
-                    }
-                }
-            }
-            return found
         }
 
         /// Reads that were asked again at once: how often, and what the first ones saw, was a matter of
@@ -351,15 +329,21 @@ extension Distiller {
         /// What the providers were told, each message with its number, and how many there were.
         private mutating func effects(_ exchanges: [Exchange]) -> [EffectExpectation] {
             let place = SourceLocation(path: options.source, line: 1, column: 1)
+            /// What is told of one message is the same wherever it is told.
+            struct Message: Hashable {
+                let kind: String
+                let user: String?
+                let says: JSONValue
+            }
             var found: [EffectExpectation] = []
+            var places: [Message: Int] = [:]
             var totals: [String: Int] = hearsSilence ? ["onesignal.notification": 0] : [:]
             for effect in exchanges.flatMap(\.effects) {
                 totals[effect.kind, default: 0] += 1
                 let user = effect.recipients.compactMap { users.userByID[$0] }.first
                 let says = namer.answer(effect.content)
-                if let index = found.firstIndex(where: {
-                    $0.kind == effect.kind && $0.user == user && $0.says == says
-                }) {
+                let message = Message(kind: effect.kind, user: user, says: says)
+                if let index = places[message] {
                     found[index].countMin += 1
                     found[index].countMax = found[index].countMin
                     continue
@@ -373,6 +357,7 @@ extension Distiller {
                     location: place
                 )
                 expectation.says = says
+                places[message] = found.count
                 found.append(expectation)
             }
             for (kind, count) in totals.sorted(by: { $0.key < $1.key }) {
@@ -393,6 +378,12 @@ extension Distiller {
 }
 
 extension Recording {
+    /// When all of it took place, by a real clock and with some slack.
+    var session: ClosedRange<Instant> {
+        let last = exchanges.lazy.map { $0.completed ?? $0.invoked }.max() ?? 0
+        return (header.began - .seconds(3))...(header.began + .microseconds(last) + .seconds(3))
+    }
+
     /// Whether the backend sent anybody a message in it.
     var hasMessages: Bool { exchanges.contains { $0.from == .backend && !$0.effects.isEmpty } }
 }

@@ -68,6 +68,8 @@ package enum Distiller {
             groups.append(("", nobody))
         }
         let isOnly = groups.count == 1
+        let session = recording.session
+        let hearsSilence = recording.hasMessages
         let calls = Dictionary(grouping: recording.exchanges.filter { $0.from == .backend }) {
             isOnly ? groups[0].key : users.group(of: $0) ?? ""
         }
@@ -77,6 +79,8 @@ package enum Distiller {
                 users: users.narrowed(to: group.exchanges + own, first: index),
                 recording: recording,
                 refusals: refusals,
+                session: session,
+                hearsSilence: hearsSilence,
                 options: options
             )
             if !isOnly {
@@ -85,7 +89,7 @@ package enum Distiller {
             defer { notes += builder.notes.filter { !notes.contains($0) } }
             return builder.contract(group.exchanges, calls: own)
         }
-        if !contracts.isEmpty, !recording.hasMessages {
+        if !contracts.isEmpty, !hearsSilence {
             notes.append("the backend sent no push in this session, so none is looked for")
         }
         return (contracts, notes)
@@ -124,11 +128,11 @@ package enum Distiller {
             users: users,
             recording: recording,
             refusals: Refusals(exchanges),
+            session: (record.began - .seconds(3))...(record.ended + .seconds(3)),
+            hearsSilence: !contract.expectation.effects.isEmpty,
             options: Options(id: contract.id, source: contract.source)
         )
         builder.base = record.base
-        builder.hearsSilence = !contract.expectation.effects.isEmpty
-        builder.session = (record.began - .seconds(3))...(record.ended + .seconds(3))
         let inbound = exchanges.filter { $0.to == .backend && $0.response != nil }
         let calls = exchanges.filter { $0.from == .backend }
         guard let seen = builder.contract(inbound, calls: calls) else {

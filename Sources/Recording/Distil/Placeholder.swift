@@ -7,7 +7,8 @@ struct Placeholder: Hashable {
     var ties: Bool { !["secret", "signature", "key", "address"].contains(kind) }
 
     static func all(in text: String) -> [Placeholder] {
-        guard text.contains("‹") else { return [] }
+        // Looked for as bytes: almost no text has one.
+        guard text.utf8.contains(0xe2), text.contains("‹") else { return [] }
         var found: [Placeholder] = []
         var rest = text[...]
         while let open = rest.firstIndex(of: "‹"), let close = rest[open...].firstIndex(of: "›") {

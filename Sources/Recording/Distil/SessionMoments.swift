@@ -27,12 +27,18 @@ struct SessionMoments {
     ///   - exchanges: Those of one contract.
     ///   - began: When the recording began.
     init(_ exchanges: [Exchange], began: Instant) {
+        self.init(exchanges, exchanges.map(RequestTexts.init), began: began)
+    }
+
+    /// - Parameters:
+    ///   - exchanges: Those of one contract.
+    ///   - texts: What each of them said.
+    ///   - began: When the recording began.
+    init(_ exchanges: [Exchange], _ texts: [RequestTexts], began: Instant) {
         func real(_ exchange: Exchange) -> Instant { began + .microseconds(exchange.invoked) }
-        let said = exchanges.map { exchange in
-            (present: real(exchange), moments: Self.moments(in: exchange.request.body))
-        }
+        let said = zip(exchanges, texts).map { (present: real($0), moments: $1.moments) }
         let earliest =
-            exchanges.filter { $0.from != .app }.flatMap(Self.eventTimes).min()
+            zip(exchanges, texts).filter { $0.0.from != .app }.flatMap(\.1.eventTimes).min()
             ?? exchanges.first?.at ?? began
         let isKept = said.allSatisfy { present, moments in
             moments.allSatisfy { Self.keeps($0, present, from: earliest) }
@@ -73,33 +79,5 @@ struct SessionMoments {
         let aheadThen = moment - base - lead
         if ahead > slack { return aheadThen > runMax }
         return ahead < .zero - slack ? aheadThen < .zero - slack : aheadThen <= runMax
-    }
-
-    // MARK: What a request says
-
-    /// Numbers of milliseconds, and dates with a fraction: one without may have been cut.
-    private static func moments(in body: [UInt8]) -> [Instant] {
-        guard let value = try? JSONValue(parsing: body) else { return [] }
-        var found: [Instant] = []
-        _ = value.mapLeaves { leaf in
-            switch leaf {
-            case .number: found += [TemplateNamer.milliseconds(leaf)].compactMap(\.self)
-            case .string(let text):
-                if let date = TemplateNamer.date(text), date.milliseconds % 1000 != 0 {
-                    found.append(date)
-                }
-            // Neither is a time.
-            case .null, .bool, .array, .object: break
-            }
-            return leaf
-        }
-        return found
-    }
-
-    private static func eventTimes(_ exchange: Exchange) -> [Instant] {
-        guard let body = try? JSONValue(parsing: exchange.request.body) else { return [] }
-        let event = body["event"] ?? body
-        return ["event_timestamp_ms", "purchased_at_ms", "event_created_at_ms"]
-            .compactMap { event[$0].flatMap(TemplateNamer.milliseconds) }
     }
 }

@@ -20,33 +20,50 @@ struct SessionUsers {
     private(set) var anonymous: Set<String> = []
     /// Whose ID token a placeholder stands for.
     private(set) var ownerOfToken: [String: String] = [:]
-    private var parents: [String: String] = [:]
+    /// The ids and secrets that an exchange names, which tie it to others, by its number.
+    private var links: [Int: [String]] = [:]
+    private var groups = Groups()
     private var userCount = 0
 
     /// - Parameters:
-    ///   - exchanges: The session.
+    ///   - exchanges: The session; no two of them have the same number.
     ///   - knowsRefused: Whether an id that was only ever refused is somebody. In a recording it is
     ///     nobody: it is refused again under the same id only. The ids of a run are all its own.
     init(_ exchanges: [Exchange], knowsRefused: Bool = false) {
-        for exchange in exchanges where knowsRefused || !exchange.isRefused {
-            learnIDs(from: exchange)
-        }
-        for exchange in exchanges { learnTokens(from: exchange) }
+        var reader = SessionTexts()
+        var said: [[Int]] = []
+        said.reserveCapacity(exchanges.count)
+        var tokens: [(token: String, id: String)] = []
         for exchange in exchanges {
-            let keys = linkKeys(of: exchange)
-            for key in keys.dropFirst() { join(keys[0], key) }
+            let found = reader.read(exchange)
+            said.append(found.texts)
+            if knowsRefused || !exchange.isRefused { learn(found.ids) }
+            if let token = found.token { tokens.append(token) }
+        }
+        // Firebase hands out a token together with its owner's id.
+        for (token, id) in tokens {
+            guard let user = userByID[id] else { continue }
+            ownerOfToken[token] = user
+            groups.join(id, token)
+        }
+        // What each text names; most name nothing.
+        let keys = reader.texts.map { text -> [String] in
+            let own = userByID[text] != nil ? [text] : []
+            return own + Placeholder.all(in: text).filter(\.ties).map(\.text)
+        }
+        for (exchange, texts) in zip(exchanges, said) {
+            var linked: [String] = []
+            for key in texts.lazy.flatMap({ keys[$0] }) where !linked.contains(key) {
+                linked.append(key)
+            }
+            links[exchange.sequence] = linked
+            for key in linked.dropFirst() { groups.join(linked[0], key) }
         }
     }
 
     // MARK: Ids
 
-    private mutating func learnIDs(from exchange: Exchange) {
-        var found: [String] = []
-        for body in [exchange.request.body, exchange.response?.body ?? []] {
-            guard let value = try? JSONValue(parsing: body) else { continue }
-            Self.collect(value, isID: false, &found)
-        }
-        for effect in exchange.effects { found += effect.recipients }
+    private mutating func learn(_ found: [String]) {
         let ids = found.filter { !$0.isEmpty && $0.utf8.count <= 200 }
         for id in ids where id.hasPrefix("$RCAnonymousID:") { anonymous.insert(id) }
         // An anonymous id is the other id of whoever is named beside it.
@@ -68,76 +85,36 @@ struct SessionUsers {
         return user
     }
 
-    private static func collect(_ value: JSONValue, isID: Bool, _ found: inout [String]) {
-        switch value {
-        case .object(let object):
-            for member in object.members {
-                let name = member.key.lowercased().filter { $0.isLetter }
-                collect(member.value, isID: idMembers.contains(name), &found)
-            }
-        case .array(let elements): for element in elements { collect(element, isID: isID, &found) }
-        case .string(let text): if isID { found.append(text) }
-        case .null, .bool, .number: break
-        }
-    }
-
-    /// Firebase hands out a token together with its owner's id.
-    private mutating func learnTokens(from exchange: Exchange) {
-        guard exchange.to == .firebase, let body = exchange.response?.body,
-            let value = try? JSONValue(parsing: body), let id = value["localId"]?.string,
-            let token = value["idToken"]?.string, let user = userByID[id]
-        else { return }
-        ownerOfToken[token] = user
-        parents[token] = root(of: id)
+    /// Whether what stands under that name is the id of a person.
+    static func isID(_ member: String) -> Bool {
+        idMembers.contains(member.lowercased().filter(\.isLetter))
     }
 
     // MARK: Who belongs together
 
     /// The ids and secrets that an exchange names, which tie it to others.
-    func linkKeys(of exchange: Exchange) -> [String] {
-        var keys: [String] = []
-        func add(_ text: String) {
-            if userByID[text] != nil, !keys.contains(text) { keys.append(text) }
-            for placeholder in Placeholder.all(in: text) where placeholder.ties {
-                if !keys.contains(placeholder.text) { keys.append(placeholder.text) }
-            }
-        }
-        for part in exchange.request.target.split(whereSeparator: { "/?&=".contains($0) }) {
-            add(String(part).percentDecoded)
-        }
-        for field in exchange.request.fields { add(field.value) }
-        for body in [exchange.request.body, exchange.response?.body ?? []] {
-            guard let value = try? JSONValue(parsing: body) else { continue }
-            for text in value.strings { add(text) }
-        }
-        for field in exchange.response?.fields ?? [] { add(field.value) }
-        for effect in exchange.effects { for recipient in effect.recipients { add(recipient) } }
-        return keys
-    }
-
-    private func root(of key: String) -> String {
-        var key = key
-        while let parent = parents[key], parent != key { key = parent }
-        return key
-    }
+    func linkKeys(of exchange: Exchange) -> [String] { links[exchange.sequence] ?? [] }
 
     /// Only the people of some exchanges, called anew in the order in which they appear there.
     ///
     /// The first of them gets the name at `first`: the second contract of a session is bob's.
     func narrowed(to exchanges: [Exchange], first: Int = 0) -> SessionUsers {
-        var copy = self
-        copy.userByID = [:]
+        var copy = SessionUsers([])
         var names: [String: String] = [:]
+        var tokens: Set<String> = []
         for exchange in exchanges {
             for key in linkKeys(of: exchange) {
+                if ownerOfToken[key] != nil { tokens.insert(key) }
                 let wide = userByID[key] ?? ownerOfToken[key]
                 guard let wide else { continue }
                 let name = names[wide] ?? Self.name(first + names.count)
                 names[wide] = name
-                if userByID[key] != nil { copy.userByID[key] = name }
+                guard userByID[key] != nil else { continue }
+                copy.userByID[key] = name
+                if anonymous.contains(key) { copy.anonymous.insert(key) }
             }
         }
-        copy.ownerOfToken = ownerOfToken.compactMapValues { names[$0] }
+        for token in tokens { copy.ownerOfToken[token] = ownerOfToken[token].flatMap { names[$0] } }
         return copy
     }
 
@@ -145,18 +122,101 @@ struct SessionUsers {
         index < names.count ? names[index] : "user\(index + 1)"
     }
 
-    /// The ids, longest first.
-    var ids: [String] {
-        userByID.keys.sorted { ($1.utf8.count, $0) < ($0.utf8.count, $1) }
-    }
-
-    private mutating func join(_ left: String, _ right: String) {
-        let (left, right) = (root(of: left), root(of: right))
-        if left != right { parents[right] = left }
-    }
-
     /// The group that an exchange belongs to; nil when it names nobody.
     func group(of exchange: Exchange) -> String? {
-        linkKeys(of: exchange).first.map(root)
+        linkKeys(of: exchange).first.map { groups.root(of: $0) }
+    }
+
+    /// Keys that belong together: a forest in which every tree is flat.
+    private struct Groups {
+        private var parents: [String: String] = [:]
+        private var members: [String: [String]] = [:]
+
+        func root(of key: String) -> String { parents[key] ?? key }
+
+        /// The smaller group goes into the larger one, so that no key moves often.
+        mutating func join(_ left: String, _ right: String) {
+            var (root, moved) = (root(of: left), self.root(of: right))
+            guard root != moved else { return }
+            if members[root, default: []].count < members[moved, default: []].count {
+                swap(&root, &moved)
+            }
+            let own = (members.removeValue(forKey: moved) ?? []) + [moved]
+            for key in own { parents[key] = root }
+            members[root, default: []] += own
+        }
+    }
+}
+
+/// Reads the texts of a session, each exchange once.
+private struct SessionTexts {
+    struct Found {
+        /// What stands under the names of ids, in order.
+        var ids: [String] = []
+        /// Every text that may be an id or hold a placeholder, by its number.
+        var texts: [Int] = []
+        /// A token that Firebase gave out, and to whom.
+        var token: (token: String, id: String)?
+    }
+
+    /// A longer text is nobody's id.
+    private static let idLengthMax = 200
+
+    private(set) var texts: [String] = []
+    private var numbers: [String: Int] = [:]
+    private var isIDByName: [String: Bool] = [:]
+
+    mutating func read(_ exchange: Exchange) -> Found {
+        var found = Found()
+        for part in exchange.request.target.split(whereSeparator: { "/?&=".contains($0) }) {
+            add(String(part).percentDecoded, &found)
+        }
+        for field in exchange.request.fields { add(field.value, &found) }
+        let answer = exchange.response?.body ?? []
+        for (index, body) in [exchange.request.body, answer].enumerated() {
+            guard let value = try? JSONValue(parsing: body) else { continue }
+            collect(value, isID: false, &found)
+            if index == 1, exchange.to == .firebase, let id = value["localId"]?.string,
+                let token = value["idToken"]?.string
+            {
+                found.token = (token, id)
+            }
+        }
+        for field in exchange.response?.fields ?? [] { add(field.value, &found) }
+        for effect in exchange.effects {
+            found.ids += effect.recipients
+            for recipient in effect.recipients { add(recipient, &found) }
+        }
+        return found
+    }
+
+    private mutating func collect(_ value: JSONValue, isID: Bool, _ found: inout Found) {
+        switch value {
+        case .object(let object):
+            for member in object.members {
+                collect(member.value, isID: self.isID(member.key), &found)
+            }
+        case .array(let elements): for element in elements { collect(element, isID: isID, &found) }
+        case .string(let text):
+            if isID { found.ids.append(text) }
+            add(text, &found)
+        // Nobody is named by these.
+        case .null, .bool, .number: break
+        }
+    }
+
+    private mutating func isID(_ name: String) -> Bool {
+        if let known = isIDByName[name] { return known }
+        let isID = SessionUsers.isID(name)
+        if isIDByName.count < 4096 { isIDByName[name] = isID }
+        return isID
+    }
+
+    private mutating func add(_ text: String, _ found: inout Found) {
+        guard text.utf8.count <= Self.idLengthMax || text.utf8.contains(0xe2) else { return }
+        if let number = numbers[text] { return found.texts.append(number) }
+        numbers[text] = texts.count
+        found.texts.append(texts.count)
+        texts.append(text)
     }
 }

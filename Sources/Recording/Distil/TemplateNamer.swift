@@ -3,14 +3,17 @@ internal import Conformance
 /// Turns the values of one session into templates and matchers, the same value always into the same.
 struct TemplateNamer {
     private let users: SessionUsers
-    private let ids: [String]
+    private let ids: IDSearch
     private let session: ClosedRange<Instant>
     private let calendar: SessionMoments
     /// Values that stand in a later request, so that an answer must give them a name.
     private let reused: Set<String>
     private var nameByValue: [String: String] = [:]
     private var counts: [String: Int] = [:]
-    private var moments: Set<Int64> = []
+    /// The moments that requests said, in milliseconds, by their second.
+    private var moments: [Int64: Set<Int64>] = [:]
+    /// Names of members as they are written, and without case and punctuation; the same in most bodies.
+    private var keys: [String: (written: String, normal: String)] = [:]
     /// What `{{some.NAME}}` stands for where it is not made up.
     private(set) var values: [String: JSONValue] = [:]
 
@@ -27,7 +30,7 @@ struct TemplateNamer {
     ) {
         self.session = session
         self.users = users
-        ids = users.ids
+        ids = IDSearch(users.userByID.keys)
         calendar = moments
         self.reused = reused
     }
@@ -66,9 +69,11 @@ struct TemplateNamer {
         switch value {
         case .object(let object):
             var members: [JSONObject.Member] = []
+            members.reserveCapacity(object.members.count)
             for member in object.members {
-                let named = each(member.value, Self.normal(member.key), name)
-                members.append(.init(key: text(member.key), value: named))
+                let key = self.key(member.key)
+                let named = each(member.value, key.normal, name)
+                members.append(.init(key: key.written, value: named))
             }
             return .object(JSONObject(members: members))
         case .array(let elements):
@@ -79,12 +84,26 @@ struct TemplateNamer {
         }
     }
 
+    private mutating func key(_ key: String) -> (written: String, normal: String) {
+        if nameByValue[key] == nil, let known = keys[key] { return known }
+        let found = (text(key), Self.normal(key))
+        if keys.count < Self.keyCountMax { keys[key] = found }
+        return found
+    }
+
+    /// A backend may use ids as names of members.
+    private static let keyCountMax = 1024
+
+    private mutating func remember(_ moment: Instant) {
+        moments[moment.seconds, default: []].insert(moment.milliseconds)
+    }
+
     private mutating func requestLeaf(_ value: JSONValue, _ key: String) -> JSONValue {
         switch value {
         case .string(let text): return .string(request(text, key))
         case .number(let number):
             if let moment = Self.milliseconds(value), isWithinReach(moment) {
-                moments.insert(moment.milliseconds)
+                remember(moment)
                 return .string(template("now", moment))
             }
             if key.contains("price") || key.contains("amount"), number.double != 0 {
@@ -102,7 +121,7 @@ struct TemplateNamer {
         if key.contains("transaction"), text.utf8.count > 5 { return some("transaction", text) }
         if TemplateValues.isUUID(text) { return some("uuid", text) }
         if let moment = Self.date(text), isWithinReach(moment) {
-            moments.insert(moment.milliseconds)
+            remember(moment)
             return template("date", moment, isCut: moment.milliseconds % 1000 == 0)
         }
         return self.text(text)
@@ -119,11 +138,7 @@ struct TemplateNamer {
                 ?? some(Self.kind(placeholder.kind), placeholder.text)
             output = output.replacing(placeholder.text, with: template)
         }
-        // Short ids would be found inside words.
-        for id in ids where id.utf8.count >= 6 && output.contains(id) {
-            if let template = userTemplate(id) { output = output.replacing(id, with: template) }
-        }
-        return output
+        return ids.replaced(in: output, by: userTemplate)
     }
 
     /// Path and query with names in place of ids.
@@ -172,7 +187,8 @@ struct TemplateNamer {
         case .number(let number):
             if let moment = Self.milliseconds(value), isWithinReach(moment) {
                 return .string(
-                    moments.contains(moment.milliseconds) && isExpressible(moment)
+                    moments[moment.seconds]?.contains(moment.milliseconds) == true
+                        && isExpressible(moment)
                         ? template("now", moment) : "{{any.timestamp}}"
                 )
             }
@@ -198,7 +214,7 @@ struct TemplateNamer {
         if let moment = Self.date(text), isWithinReach(moment) {
             // Texts are often cut to whole seconds; one that was cut and lies within the session may
             // as well be the backend's clock, which no name can stand for.
-            let known = moments.filter { $0 / 1000 == moment.milliseconds / 1000 }.sorted()
+            let known = moments[moment.seconds, default: []].sorted()
             let isCut = moment.milliseconds % 1000 == 0
             if isCut, session.contains(moment) { return "{{any.timestamp}}" }
             let same = known.first { $0 == moment.milliseconds } ?? (isCut ? known.first : nil)
