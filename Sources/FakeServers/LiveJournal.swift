@@ -14,6 +14,33 @@ package protocol JournalTap: Sendable {
         namespace: String?,
         at microseconds: Int64
     )
+    /// Called for each message on a WebSocket that an exchange became.
+    func said(_ message: SocketMessage, at microseconds: Int64)
+}
+
+/// A message on a WebSocket, when all of it has passed.
+package struct SocketMessage: Hashable, Sendable {
+    /// The exchange that became the WebSocket.
+    package let sequence: Int
+    package let from: Exchange.Party
+    /// What is said of the body, such as that it was too long to be kept.
+    package let fields: [HTTPMessage.Field]
+    package let body: [UInt8]
+    package let isText: Bool
+
+    package init(
+        sequence: Int,
+        from: Exchange.Party,
+        fields: [HTTPMessage.Field],
+        body: [UInt8],
+        isText: Bool
+    ) {
+        self.sequence = sequence
+        self.from = from
+        self.fields = fields
+        self.body = body
+        self.isText = isText
+    }
 }
 
 /// The journal while a run is going on: many writers, one order.
@@ -79,6 +106,9 @@ package final class LiveJournal: Sendable {
         storage.withLock { $0.sent(sequence, fields, body) }
         tapped?.sent(sequence, fields, body)
     }
+
+    /// Tells a message on a WebSocket; it is for the tap alone, as nothing is judged by it.
+    package func said(_ message: SocketMessage) { tapped?.said(message, at: elapsed) }
 
     package func complete(
         _ sequence: Int,

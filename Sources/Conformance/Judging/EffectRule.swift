@@ -3,7 +3,8 @@ package struct EffectRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         // What counts nothing and compares no keys is another rule's business.
         evidence.expectation.effects.filter {
-            ($0.countMin > 0 || $0.countMax != nil || $0.hasSteadyKey) && $0.says == nil
+            ($0.countMin > 0 || $0.countMax != nil || $0.hasSteadyKey || $0.keyCount != nil)
+                && $0.says == nil
         }.flatMap { findings($0, in: evidence) }
             + evidence.expectation.effects.compactMap { added($0, in: evidence) }
     }
@@ -63,6 +64,7 @@ package struct EffectRule: Rule {
         let id = expected.user.map(record.namespace.id(of:))
         let counted = record.effects.filter { effect, _ in
             effect.kind == expected.kind && (id.map(effect.recipients.contains) ?? true)
+                && expected.audience?.isReached(by: effect, in: record.namespace) != false
         }
         var findings: [Finding] = []
         let range =
@@ -72,7 +74,9 @@ package struct EffectRule: Rule {
             case (let low, let high?): "\(low) to \(high)"
             case (let low, nil): "at least \(low)"
             }
-        let whom = expected.user.map { " to \($0)" } ?? ""
+        let whom =
+            (expected.audience.map { " to exactly " + $0.text }
+                ?? expected.user.map { " to \($0)" }) ?? ""
         if counted.count < expected.countMin || counted.count > expected.countMax ?? .max {
             findings.append(
                 Finding(
@@ -99,7 +103,33 @@ package struct EffectRule: Rule {
         if expected.hasSteadyKey, let finding = keyFinding(expected, in: evidence) {
             findings.append(finding)
         }
+        if let finding = keyCountFinding(expected, in: evidence) { findings.append(finding) }
         return findings
+    }
+
+    /// As many keys as there were events, so that what is tried again is told to be the same, and
+    /// what is another is told to be another.
+    private static func keyCountFinding(
+        _ expected: EffectExpectation,
+        in evidence: CaseEvidence
+    ) -> Finding? {
+        guard let count = expected.keyCount else { return nil }
+        let calls = evidence.subject.exchanges.filter {
+            $0.from == .backend && $0.call?.kind == expected.kind
+        }
+        let keys = calls.map { $0.call?.idempotencyKey }
+        let found = Set(keys.compactMap(\.self)).count
+        guard !calls.isEmpty, found != count || keys.contains(nil) else { return nil }
+        let missing = keys.count { $0 == nil }
+        let without = missing == 0 ? "" : ", \(missing) without one"
+        return Finding(
+            .keyChanged,
+            expected:
+                "\(count) idempotency key\(count == 1 ? "" : "s") in all, one on every attempt",
+            actual: "\(found) on \(calls.count) attempt\(calls.count == 1 ? "" : "s")\(without)",
+            location: expected.location,
+            evidence: calls.map(\.sequence)
+        )
     }
 
     /// Attempts at one effect, accepted or not, must share their key (OneSignal fact sheet,

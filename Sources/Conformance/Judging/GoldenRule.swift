@@ -212,8 +212,29 @@ package struct GoldenRule: Rule {
                     at: 0
                 )
             }
+            if let audience = expected.audience,
+                !audience.isReached(by: effect, in: record.namespace)
+            {
+                mismatches.insert(
+                    .init(
+                        pointer: JSONPointer(tokens: ["audience"]),
+                        expected: audience.text,
+                        actual: reached(effect, record)
+                    ),
+                    at: 0
+                )
+            }
             return (mismatches, exchange)
         }
+    }
+
+    /// Whom a message reached, users by their names.
+    private static func reached(_ effect: Effect, _ record: RunRecord) -> String {
+        let names = effect.recipients.map { id in
+            record.plan.users.first { record.namespace.id(of: $0) == id }
+                ?? (id == Audience.everyone ? "a segment" : id)
+        }
+        return names.isEmpty ? "nobody" : names.joined(separator: ", ")
     }
 
     private static func effect(
@@ -230,7 +251,8 @@ package struct GoldenRule: Rule {
         var finding = Finding(
             .effectContent,
             expected: "\(expected.countMin) \(expected.kind)"
-                + (expected.user.map { " to \($0)" } ?? "") + " that says \(says.text.prefix(200))",
+                + ((expected.user ?? expected.audience?.text).map { " to \($0)" } ?? "")
+                + " that says \(says.text.prefix(200))",
             actual: "\(matching.count) of \(judged.count)",
             location: expected.location,
             evidence: judged.map(\.exchange.sequence),

@@ -1,4 +1,5 @@
 internal import Conformance
+internal import Providers
 
 extension Distiller {
     /// One group's part of the session.
@@ -332,7 +333,7 @@ extension Distiller {
             /// What is told of one message is the same wherever it is told.
             struct Message: Hashable {
                 let kind: String
-                let user: String?
+                let audience: Audience
                 let says: JSONValue
             }
             var found: [EffectExpectation] = []
@@ -340,9 +341,9 @@ extension Distiller {
             var totals: [String: Int] = hearsSilence ? ["onesignal.notification": 0] : [:]
             for effect in exchanges.flatMap(\.effects) {
                 totals[effect.kind, default: 0] += 1
-                let user = effect.recipients.compactMap { users.userByID[$0] }.first
                 let says = namer.answer(effect.content)
-                let message = Message(kind: effect.kind, user: user, says: says)
+                let audience = audience(effect)
+                let message = Message(kind: effect.kind, audience: audience, says: says)
                 if let index = places[message] {
                     found[index].countMin += 1
                     found[index].countMax = found[index].countMin
@@ -350,29 +351,55 @@ extension Distiller {
                 }
                 var expectation = EffectExpectation(
                     kind: effect.kind,
-                    user: user,
+                    user: nil,
                     countMin: 1,
                     countMax: 1,
                     hasSteadyKey: false,
                     location: place
                 )
+                expectation.audience = audience
                 expectation.says = says
                 places[message] = found.count
                 found.append(expectation)
             }
             for (kind, count) in totals.sorted(by: { $0.key < $1.key }) {
-                found.append(
-                    EffectExpectation(
-                        kind: kind,
-                        user: nil,
-                        countMin: count,
-                        countMax: count,
-                        hasSteadyKey: false,
-                        location: place
-                    )
+                var total = EffectExpectation(
+                    kind: kind,
+                    user: nil,
+                    countMin: count,
+                    countMax: count,
+                    hasSteadyKey: false,
+                    location: place
                 )
+                total.keyCount = keyCount(exchanges, kind)
+                found.append(total)
             }
             return found
+        }
+
+        /// Exactly whom a message reached.
+        private func audience(_ effect: Effect) -> Audience {
+            var audience = Audience()
+            for recipient in Set(effect.recipients) {
+                if recipient == Audience.everyone {
+                    audience.isEveryone = true
+                } else if let user = users.userByID[recipient], !users.anonymous.contains(recipient)
+                {
+                    if !audience.users.contains(user) { audience.users.append(user) }
+                } else {
+                    audience.others += 1
+                }
+            }
+            audience.users.sort()
+            return audience
+        }
+
+        /// How many idempotency keys the calls for such effects carried; nil where any had none.
+        private func keyCount(_ exchanges: [Exchange], _ kind: String) -> Int? {
+            let keys = exchanges.filter { $0.from == .backend }
+                .compactMap { Services.understood($0).call }
+                .filter { $0.kind == kind }.map(\.idempotencyKey)
+            return keys.isEmpty || keys.contains(nil) ? nil : Set(keys).count
         }
     }
 }

@@ -42,6 +42,13 @@ package enum Distiller {
                 )
                 continue
             }
+            guard exchange.response?.status != 101 else {
+                notes.append(
+                    "\(exchange.request.method) \(exchange.request.path) became a WebSocket and is left "
+                        + "out; the recording has its messages"
+                )
+                continue
+            }
             if exchange.from != .app, refusals.reading(of: exchange) == .unknown {
                 notes.append(
                     "\(exchange.request.method) \(exchange.request.path) was refused (401) and left "

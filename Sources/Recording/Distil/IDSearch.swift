@@ -46,7 +46,8 @@ struct IDSearch {
         while index + Self.lengthMin <= bytes.count {
             guard firsts[Int(bytes[index])],
                 beginnings.contains(Self.beginning(of: bytes[index...])),
-                let id = id(in: bytes[index...]), let word = template(String(decoding: id, as: UTF8.self))
+                let id = id(in: bytes[index...]),
+                let word = template(String(decoding: id, as: UTF8.self))
             else {
                 index += 1
                 continue
@@ -66,7 +67,11 @@ struct IDSearch {
         var (low, high) = (0, ids.count)
         while low < high {
             let middle = (low + high) / 2
-            if bytes.lexicographicallyPrecedes(ids[middle]) { high = middle } else { low = middle + 1 }
+            if bytes.lexicographicallyPrecedes(ids[middle]) {
+                high = middle
+            } else {
+                low = middle + 1
+            }
         }
         var found = low - 1
         while found >= 0, !bytes.starts(with: ids[found]) { found = parents[found] }

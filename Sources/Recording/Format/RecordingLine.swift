@@ -46,6 +46,20 @@ enum RecordingLine {
         return joined(head, "body", value(body))
     }
 
+    /// A message on the WebSocket that an exchange became: a note, as it is replayed by nobody.
+    static func message(
+        _ sequence: Int,
+        from party: Exchange.Party,
+        body: Body,
+        at microseconds: Int64
+    ) -> [UInt8] {
+        let head: JSONObject = [
+            "note": "a message on a WebSocket", "of": .integer(Int64(sequence)),
+            "from": .string(party.description), "us": .integer(microseconds),
+        ]
+        return joined(head, "body", value(body))
+    }
+
     private static func json(_ proof: SenderProof) -> JSONValue {
         var value = JSONObject()
         if let use = proof.authorization { value["authorization"] = .string(use.rawValue) }

@@ -1,5 +1,5 @@
 package import Conformance
-internal import FakeServers
+package import FakeServers
 internal import Foundation
 internal import Providers
 internal import Replay
@@ -134,6 +134,19 @@ package final class RecordingWriter: JournalTap {
         )
         progress.withLock { $0.exchangeCount += 1 }
         write(redactor.line(bytes: line))
+    }
+
+    package func said(_ message: SocketMessage, at microseconds: Int64) {
+        write(
+            redactor.line(
+                bytes: RecordingLine.message(
+                    message.sequence,
+                    from: message.from,
+                    body: body(message.body, message.fields),
+                    at: microseconds
+                )
+            )
+        )
     }
 
     /// Something that a reader should know; it is no exchange.

@@ -84,12 +84,10 @@ package final class CapturingProxy: Sendable {
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         let pipeline = channel.pipeline.syncOperations
-                        try pipeline.configureHTTPServerPipeline(
-                            withPipeliningAssistance: true,
-                            withErrorHandling: true,
-                            withEncoderConfiguration: .verbatim
-                        )
-                        try pipeline.addHandler(CallerHandler(context, secure))
+                        let codec = HTTPHandlers.server()
+                        try pipeline.addHandler(HTTP2Refusal())
+                        try pipeline.addHandlers(codec)
+                        try pipeline.addHandler(CallerHandler(context, secure, codec))
                         connections.add(channel)
                     }
                 }
@@ -112,6 +110,48 @@ package final class CapturingProxy: Sendable {
         await connections.close()
     }
 }
+
+/// What reads and writes HTTP on a connection, in the order of its pipeline.
+private enum HTTPHandlers {
+    typealias Handler = any ChannelHandler & RemovableChannelHandler
+
+    /// Towards a caller; more than one request may be under way.
+    static func server() -> [Handler] {
+        [
+            HTTPResponseEncoder(configuration: .verbatim),
+            ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes)),
+            HTTPServerPipelineHandler(), HTTPServerProtocolErrorHandler(),
+        ]
+    }
+
+    /// Towards the backend; answers such as 100 are passed on as well.
+    static func client() -> [Handler] {
+        [
+            HTTPRequestEncoder(configuration: .verbatim),
+            ByteToMessageHandler(
+                HTTPResponseDecoder(
+                    leftOverBytesStrategy: .forwardBytes,
+                    informationalResponseStrategy: .forward
+                )
+            ),
+        ]
+    }
+
+    /// Takes them out, the decoder last: what it has not read goes on to whoever comes next.
+    static func remove(_ handlers: [Handler], from channel: any Channel) {
+        let pipeline = channel.pipeline.syncOperations
+        for handler in handlers where !(handler is any HTTPDecoding) {
+            pipeline.removeHandler(handler).whenComplete { _ in }
+        }
+        for handler in handlers where handler is any HTTPDecoding {
+            pipeline.removeHandler(handler).whenComplete { _ in }
+        }
+    }
+}
+
+/// Says of a handler that it reads bytes.
+private protocol HTTPDecoding {}
+extension ByteToMessageHandler: HTTPDecoding {}
 
 extension HTTPResponseEncoder.Configuration {
     /// Headers as the backend wrote them.
@@ -153,7 +193,7 @@ private final class ServerQuiescing: Sendable {
 /// One caller's connection.
 ///
 /// All of it happens on the connection's event loop.
-private final class CallerHandler: ChannelInboundHandler {
+private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
@@ -181,10 +221,19 @@ private final class CallerHandler: ChannelInboundHandler {
     private var backend: (any Channel)?
     private var isConnecting = false
     private var caller: (any Channel)?
+    private let codec: [HTTPHandlers.Handler]
+    private var backendCodec: [HTTPHandlers.Handler] = []
+    /// The connection is no longer one of requests and answers.
+    private var isTunnel = false
 
-    init(_ context: CapturingProxy.Context, _ secure: NIOSSLContext?) {
+    init(
+        _ context: CapturingProxy.Context,
+        _ secure: NIOSSLContext?,
+        _ codec: [HTTPHandlers.Handler]
+    ) {
         self.context = context
         self.secure = secure
+        self.codec = codec
     }
 
     // MARK: From the caller
@@ -202,7 +251,11 @@ private final class CallerHandler: ChannelInboundHandler {
             if let host = context.target.hostField {
                 forwarded.headers.replaceOrAdd(name: "Host", value: host)
             }
+            if let accepted = Self.readable(head.headers) {
+                forwarded.headers.replaceOrAdd(name: "Accept-Encoding", value: accepted)
+            }
             if head.uri.hasPrefix("/") { forwarded.uri = context.target.basePath + head.uri }
+            if head.headers.contains(name: "upgrade") { Self.settle(&forwarded.headers) }
             underway = Underway(
                 head: head,
                 request: CapturedBody(max: context.bodyMax),
@@ -225,9 +278,32 @@ private final class CallerHandler: ChannelInboundHandler {
         }
     }
 
+    /// A WebSocket is asked for without compression, so that its messages can be read; nothing else
+    /// is asked for instead of HTTP/1.1, as nobody here could read it (RFC 9110, section 7.8).
+    private static func settle(_ headers: inout HTTPHeaders) {
+        if headers[canonicalForm: "upgrade"].contains(where: { $0.lowercased() == "websocket" }) {
+            headers.remove(name: "Sec-WebSocket-Extensions")
+        } else {
+            for name in ["Upgrade", "HTTP2-Settings", "Connection"] { headers.remove(name: name) }
+        }
+    }
+
+    /// What the backend is asked for instead of encodings that nobody here can look into; nil where
+    /// the caller takes none of them (RFC 9110, section 12.5.3).
+    private static func readable(_ headers: HTTPHeaders) -> String? {
+        let accepted = headers[canonicalForm: "accept-encoding"]
+        let isReadable = { (item: Substring) in
+            let name = item.prefix { $0 != ";" && $0 != " " }.lowercased()
+            return ["gzip", "x-gzip", "deflate", "identity", ""].contains(name)
+        }
+        guard accepted.contains(where: { !isReadable($0) }) else { return nil }
+        let kept = accepted.filter(isReadable)
+        return kept.isEmpty ? "identity" : kept.joined(separator: ", ")
+    }
+
     func channelInactive(context: ChannelHandlerContext) {
         fail(.closed, "the caller hung up", tellsCaller: false)
-        backend?.close(promise: nil)
+        if !isTunnel { backend?.close(promise: nil) }
         context.fireChannelInactive()
     }
 
@@ -316,17 +392,11 @@ private final class CallerHandler: ChannelInboundHandler {
                             try NIOSSLClientHandler(context: secure, serverHostname: target.host)
                         )
                     }
-                    // Answers such as 100 are passed on as well.
-                    try pipeline.addHandler(HTTPRequestEncoder(configuration: .verbatim))
-                    try pipeline.addHandler(
-                        ByteToMessageHandler(
-                            HTTPResponseDecoder(
-                                leftOverBytesStrategy: .dropBytes,
-                                informationalResponseStrategy: .forward
-                            )
-                        )
-                    )
-                    try pipeline.addHandler(BackendHandler(me.value))
+                    let codec = HTTPHandlers.client()
+                    try pipeline.addHandlers(codec)
+                    let handler = BackendHandler(me.value)
+                    me.value.backendCodec = codec + [handler]
+                    try pipeline.addHandler(handler)
                 }
             }
             .connect(host: target.host, port: target.port)
@@ -376,7 +446,14 @@ private final class CallerHandler: ChannelInboundHandler {
             guard let done = underway, let head = done.responseHead else { return }
             complete(done, head)
             underway = nil
-            let keepsAlive = head.isKeepAlive && done.head.isKeepAlive && done.isRequestComplete
+            if head.status == .switchingProtocols, let sequence = done.sequence {
+                caller.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
+                return tunnel(sequence)
+            }
+            // A reader that was asked for another protocol reads nothing any more.
+            let keepsAlive =
+                head.isKeepAlive && done.head.isKeepAlive && done.isRequestComplete
+                && !done.head.headers.contains(name: "upgrade")
             if !keepsAlive {
                 backend?.close(promise: nil)
                 backend = nil
@@ -386,6 +463,41 @@ private final class CallerHandler: ChannelInboundHandler {
                 if !keepsAlive { closing.close(promise: nil) }
             }
         }
+    }
+
+    /// From now on the bytes of both sides go on as they are.
+    private func tunnel(_ sequence: Int) {
+        guard let caller, let backend else { return }
+        isTunnel = true
+        let context = context
+        func tell(_ party: Exchange.Party) -> (SocketMessages.Message) -> Void {
+            { message in
+                let (fields, body) = message.body.result([])
+                context.journal.said(
+                    SocketMessage(
+                        sequence: sequence,
+                        from: party,
+                        fields: fields,
+                        body: body,
+                        isText: message.isText
+                    )
+                )
+            }
+        }
+        do {
+            let tunnels = [
+                (backend, SocketTunnel(to: caller, bodyMax: context.bodyMax, tell: tell(.backend))),
+                (caller, SocketTunnel(to: backend, bodyMax: context.bodyMax, tell: tell(.app))),
+            ]
+            for (channel, tunnel) in tunnels {
+                try channel.pipeline.syncOperations.addHandler(tunnel)
+            }
+        } catch {
+            caller.close(promise: nil)
+            return
+        }
+        HTTPHandlers.remove(backendCodec, from: backend)
+        HTTPHandlers.remove(codec + [self], from: caller)
     }
 
     private func complete(_ done: Underway, _ head: HTTPResponseHead) {
@@ -440,7 +552,7 @@ private final class CallerHandler: ChannelInboundHandler {
 }
 
 /// The connection to the backend that belongs to one caller's.
-private final class BackendHandler: ChannelInboundHandler {
+private final class BackendHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
 
     private let caller: CallerHandler

@@ -18,6 +18,10 @@ package struct EffectExpectation: Hashable, Codable, Sendable {
     package var attemptsMax: Int?
     /// After a 429, the next attempt comes no earlier than `Retry-After`.
     package var obeysRetryAfter = false
+    /// Only effects that reach exactly these people count.
+    package var audience: Audience?
+    /// How many idempotency keys all attempts have together; each of them has one.
+    package var keyCount: Int?
     /// Only effects whose content matches this pattern count.
     package var says: JSONValue?
     package var location: SourceLocation
@@ -86,6 +90,12 @@ extension EffectExpectation {
 
     @FieldBuilder<EffectExpectation> private static var contentFields: [Field<EffectExpectation>] {
         Field.optional(
+            "audience",
+            \.audience,
+            Audience.syntax,
+            "Only effects that reach exactly these users, and nobody beside, count."
+        )
+        Field.optional(
             "unlike",
             \.unlike,
             .name(.user, .refers),
@@ -112,6 +122,13 @@ extension EffectExpectation {
             "steady",
             "key",
             "Every attempt of one effect carries the same idempotency key."
+        )
+        Field.optional(
+            "keys",
+            \.keyCount,
+            .count(1...1000),
+            "How many idempotency keys all attempts have together: one for each event, however often "
+                + "it is tried."
         )
         Field.wish(
             "address",
