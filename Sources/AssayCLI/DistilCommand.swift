@@ -243,6 +243,9 @@ struct DistilCommand: AsyncParsableCommand {
 
 /// Recordings on disk.
 enum RecordingFile {
+    /// How much of a file is held at once, in bytes.
+    private static let pieceSize = 8 << 20
+
     /// The folder of a recording: the path itself, or that of the file it names.
     static func folder(_ path: String) -> String {
         let trimmed = path.hasSuffix("/") ? String(path.dropLast()) : path
@@ -262,9 +265,12 @@ enum RecordingFile {
             throw Failure(.unparsable, "\(file): it has more than \(Recording.sizeMax >> 30) GiB")
         }
         try? handle.seek(toOffset: 0)
-        let data = (try? handle.readToEnd()) ?? Data()
         do throws(RecordingError) {
-            let (recording, notes) = try Recording.parse(Array(data))
+            var reader = RecordingReader()
+            while let data = try? handle.read(upToCount: pieceSize), !data.isEmpty {
+                try reader.read(Array(data))
+            }
+            let (recording, notes) = try reader.finish()
             for note in notes { Terminal.error("\(file): \(note)\n") }
             return recording
         } catch {

@@ -31,6 +31,10 @@ struct LiveJournalTests {
                 $0.append("completed \(sequence) \(status) \(effects.count) at \(microseconds)")
             }
         }
+
+        func said(_ message: SocketMessage, at microseconds: Int64) {
+            seen.withLock { $0.append("said \(message.sequence) \(message.body.count)") }
+        }
     }
 
     private func exchange(_ path: String, namespace: String = "") -> Exchange {

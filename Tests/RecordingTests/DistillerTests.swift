@@ -253,7 +253,7 @@ struct DistillerTests {
         let contract = try #require(distil([event(1), push, push]).first)
         let effects = contract.expectation.effects
         #expect(effects.map(\.countMin) == [2, 2])
-        #expect(effects.first?.user == "ada")
+        #expect(effects.first?.audience == Audience(users: ["ada"]))
         #expect(effects.first?.says == ["contents": ["en": "Welcome"]])
         #expect(contract.needs == [.push])
         // Whoever bought nothing beside somebody who was told is to be told nothing.

@@ -21,11 +21,13 @@ struct EverySinkTests {
         }
     }
 
-    @Test func `there are at least twenty-five kinds, and each can be told from the others`() {
-        #expect(PlantedSecret.all.count >= 25)
+    @Test
+    func `there are at least a hundred and eighteen kinds, and each can be told from the others`() {
+        #expect(PlantedSecret.all.count >= 118)
         for planted in PlantedSecret.all {
             let others = PlantedSecret.all.filter { $0.secret.contains(planted.secret) }
-            #expect(others.count == 1, "\(planted.name)")
+            // The same value may stand in two places.
+            #expect(Set(others.map(\.secret)) == [planted.secret], "\(planted.name)")
         }
     }
 
@@ -199,7 +201,7 @@ struct EverySinkTests {
     }
 
     private func report() -> RunReport {
-        let findings = PlantedSecret.all.map { planted in
+        let findings = PlantedSecret.spoken.map { planted in
             var finding = Finding(
                 .answerDiffers,
                 expected: Self.spelled(planted.exchange),
@@ -209,16 +211,16 @@ struct EverySinkTests {
             finding.nearMiss = [Self.spelled(planted.exchange)]
             return finding
         }
-        let all = PlantedSecret.all.map { Self.spelled($0.exchange) }.joined(separator: "\n\n")
-        let cases = findings.map { finding in
+        let all = PlantedSecret.spoken.map { Self.spelled($0.exchange) }.joined(separator: "\n\n")
+        let cases = findings.enumerated().map { index, finding in
             CaseResult(
                 contract: Self.contract,
                 verdict: .failed,
                 findings: [finding],
                 note: finding.expected,
-                timeline: PlantedSecret.all.map(\.exchange),
+                timeline: index == 0 ? PlantedSecret.all.map(\.exchange) : [],
                 base: Self.base,
-                backendOutput: all
+                backendOutput: index == 0 ? all : ""
             )
         }
         var report = RunReport(
@@ -254,7 +256,7 @@ struct EverySinkTests {
         expectClean(terminal.summary(report()), "the summary")
     }
 
-    @Test("an error's text", arguments: PlantedSecret.all)
+    @Test("an error's text", arguments: PlantedSecret.spoken)
     func errors(planted: PlantedSecret) {
         let redaction = Redaction.forPeople(SecretDeclaration(PlantedSecret.declared))
         let text = redaction.text("cannot do this: " + Self.spelled(planted.exchange))

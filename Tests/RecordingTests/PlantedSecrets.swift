@@ -7,6 +7,8 @@ struct PlantedSecret: Sendable, CustomTestStringConvertible {
     /// What must be found nowhere: a part that no other text has.
     let secret: String
     let exchange: Exchange
+    /// Only what is read as a whole shows it: a column below its name.
+    var isOfTable = false
 
     var testDescription: String { name }
 
@@ -21,7 +23,10 @@ struct PlantedSecret: Sendable, CustomTestStringConvertible {
     }()
 
     static let all: [PlantedSecret] =
-        headers + queries + forms + jsonBodies + texts + unreadable + others
+        headers + queries + forms + jsonBodies + texts + unreadable + others + looks + places
+
+    /// Those that a text shows as well.
+    static let spoken = all.filter { !$0.isOfTable }
 
     private static let headers = [
         header("bearer", "bearer-4410", "Authorization", "Bearer bearer-4410-value"),
@@ -163,6 +168,127 @@ struct PlantedSecret: Sendable, CustomTestStringConvertible {
         ]
     }()
 
+    /// Known by their looks, below names that say nothing.
+    private static let looks: [PlantedSecret] = {
+        let random = "Xq7Lm2Zt9Ra4Kd8Wp3Vn6Yb5Hc1Jf0Gs"
+        let keys = [
+            ("Stripe, restricted", "rk_li" + "ve_\(random)"), ("GitHub", "ghp_\(random)"),
+            ("GitHub, fine", "github_pat_\(random)"), ("GitLab", "glpat-\(random)"),
+            ("Slack", "xoxb-\(random)"), ("Google, access", "ya29.\(random)"),
+            ("Google, client", "GOCSPX-\(random)"), ("AWS", "AKI" + "AXQ7LMZTRAKDWPVN"),
+            ("SendGrid", "SG.\(random)"), ("Shopify", "shpat_\(random)"),
+            ("npm", "npm_\(random)"), ("webhook", "whsec_\(random)"),
+            ("RevenueCat", "sk_\(random)"), ("OneSignal", "os_v2_app_\(random)"),
+            ("OneSignal, older", "NGEwMGZmMjItY2NkNy0xMWUzLTk5ZDUtMDAwYzI5NDBlNjJj"),
+            ("Mailgun", "key-0123456789abcdef0123456789abcdef"),
+            ("Twilio", "SK0123456789abcdef0123456789abcdef"),
+            ("Databricks", "dapi0123456789abcdef0123456789abcdef"),
+            ("hash of a password", "$2b$12$\(random)abcdefghijklmnopqrstuv"),
+            ("hash with parameters", "$argon2id$v=19$m=65536,t=3,p=4$\(random)$\(random)"),
+            ("push token", "ExponentPushToken[\(random)]"),
+            ("long and mixed", "\(random)\(random)"),
+            ("base64 with slashes", "wJalrXUtnFEMI/K7MDENG/bPxRfiCY3xAMP1EK3Y"),
+            ("card", "4111 1111 1111 1111"), ("card without blanks", "5555555555554444"),
+            ("card with hyphens", "3782-822463-10005"), ("account", "DE89370400440532013000"),
+            ("account with blanks", "GB82 WEST 1234 5698 7654 32"), ("phone", "+4915112345678"),
+            ("phone with blanks", "+49 151 1234 5678"), ("address", "93.184.216.34"),
+            ("long address", "2001:db8:85a3:8d3:1319:8a2e:370:7348"),
+        ]
+        return keys.flatMap { name, value in
+            [
+                json("\(name) in JSON", "\(value)".json, #"{"note":"\#(value)"}"#),
+                text("\(name) in a text", value, "it says \(value)\n"),
+            ]
+        }.filter { !($0.name == "long address in a text") }
+    }()
+
+    /// Known by where they stand.
+    private static let places: [PlantedSecret] = [
+        header("GitHub's signature", "place-4500", "X-Hub-Signature-256", "sha256=place-4500"),
+        header("Shopify's signature", "place-4501", "X-Shopify-Hmac-Sha256", "place-4501"),
+        header("Stripe's signature", "place-4502", "Stripe-Signature", "t=1,v1=place-4502"),
+        header("the caller's address", "198.51.100.77", "CF-Connecting-IP", "198.51.100.77"),
+        header("an address under any name", "93.184.216.99", "X-Edge", "93.184.216.99"),
+        header("a member's name as a header", "place-4503", "X-Otp", "place-4503"),
+        header(
+            "code in a referrer",
+            "place-4504",
+            "Referer",
+            "https://a.example/cb?code=place-4504"
+        ),
+        header(
+            "token in a fragment",
+            "place-4505",
+            "Referer",
+            "https://a.example/#access_token=place-4505"
+        ),
+        target("code", "place-4506", "/cb?state=x&code=place-4506"),
+        target("link to reset", "place4507", "/reset/place4507"),
+        target("link to verify", "a1B2c3D4e5F6g7H8place", "/verify-email/a1B2c3D4e5F6g7H8place"),
+        target("one-time code in a path", "884508", "/otp/884508"),
+        form("short name", "place-4509", "user=ada&pw=place-4509"),
+        form("pass", "place-4510", "user=ada&pass=place-4510"),
+        json("sessionId", "place-4511", #"{"sessionId":"place-4511"}"#),
+        json("refresh", "place-4512", #"{"refresh":"place-4512"}"#),
+        json("client_ip", "place-4513", #"{"client_ip":"place-4513"}"#),
+        json("mobile", "place-4514", #"{"mobile":"place-4514"}"#),
+        json("pwd", "place-4515", #"{"pwd":"place-4515"}"#),
+        json("name and value", "place-4516", #"[{"name":"password","value":"place-4516"}]"#),
+        json("patch", "place-4517", #"[{"op":"add","path":"/password","value":"place-4517"}]"#),
+        json("pair", "place-4518", #"{"headers":[["Authorization","place-4518"]]}"#),
+        json("credentials below", "place-4519", #"{"credentials":{"a":{"b":["place-4519"]}}}"#),
+        json("token as a name", "a1B2c3D4e5F6g7H8name", #"{"tokens":{"a1B2c3D4e5F6g7H8name":1}}"#),
+        json("link with a code", "place-4520", #"{"url":"https://a.example/cb?code=place-4520"}"#),
+        json(
+            "query language",
+            "place-4521",
+            #"{"query":"mutation{login(password: \"place-4521\")}"}"#
+        ),
+        json("environment", "place-4522", #"{"log":"export STRIPE_KEY=\"place-4522\""}"#),
+        text("element", "place-4523", "<soap:Body><u:Password>place-4523</u:Password></soap:Body>"),
+        text("character data", "place-4524", "<token><![CDATA[place-4524]]></token>"),
+        text(
+            "below an element",
+            "place-4525",
+            "<credentials><a><b>place-4525</b></a></credentials>"
+        ),
+        text("attribute", "place-4526", #"<add key="ApiKey" value="place-4526"/>"#),
+        text(
+            "hidden field",
+            "place-4527",
+            #"<input value='place-4527' type="hidden" name='_token'>"#
+        ),
+        text("property list", "place-4528", "<key>password</key><string>place-4528</string>"),
+        text("command", "place-4529", "curl -u bob:place-4529 https://a.example"),
+        text("flag", "place-4530", "login --password place-4530 --verbose"),
+        text("sentence", "884531", "Your verification code is 884531."),
+        typed(
+            "events",
+            "place-4532",
+            "text/event-stream",
+            "event: x\ndata: {\"token\":\"place-4532\"}\n\n"
+        ),
+        typed("table", "place-4533", "text/csv", "id,api_key\n1,place-4533\n2,\n"),
+        typed(
+            "table with tabs",
+            "place-4534",
+            "text/tab-separated-values",
+            "id\tpassword\n1\tplace-4534\n"
+        ),
+        typed(
+            "part without quotes",
+            "place-4535",
+            "multipart/form-data; boundary=b",
+            "--b\r\nContent-Disposition: form-data; name=pwd\r\n\r\nplace-4535\r\n--b--\r\n"
+        ),
+        typed(
+            "sixteen bits a letter",
+            "place-4536".spaced,
+            "text/plain; charset=utf-16le",
+            "password=place-4536".spaced
+        ),
+    ]
+
     // MARK: Building
 
     private static func header(
@@ -211,6 +337,22 @@ struct PlantedSecret: Sendable, CustomTestStringConvertible {
         )
     }
 
+    /// In the request and in the answer.
+    private static func typed(
+        _ name: String,
+        _ secret: String,
+        _ type: String,
+        _ body: String
+    ) -> PlantedSecret {
+        let type = HTTPMessage.Field("content-type", type)
+        return PlantedSecret(
+            name: name,
+            secret: secret,
+            exchange: exchange(fields: [type], body: body, answer: body, answerFields: [type]),
+            isOfTable: body.contains("\t") || body.contains("\0") || body.hasPrefix("id,")
+        )
+    }
+
     private static func exchange(
         target: String = "/x",
         fields: [HTTPMessage.Field] = [],
@@ -237,4 +379,12 @@ struct PlantedSecret: Sendable, CustomTestStringConvertible {
             )
         )
     }
+}
+
+extension String {
+    /// As JSON writes it, without the quotation marks.
+    fileprivate var json: String { String(JSONValue.string(self).text.dropFirst().dropLast()) }
+
+    /// Each letter followed by a zero, as sixteen bits a letter are read by eight.
+    fileprivate var spaced: String { map { "\($0)\u{0}" }.joined() }
 }

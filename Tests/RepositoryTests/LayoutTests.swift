@@ -55,7 +55,8 @@ struct LayoutTests {
                 "Recording",
                 [
                     "Conformance", "ContractFiles", "Providers", "FakeServers", "Replay", "NIOCore",
-                    "NIOHTTP1", "NIOPosix", "NIOSSL", "Foundation", "Glibc", "Darwin",
+                    "NIOHTTP1", "NIOPosix", "NIOSSL", "NIOEmbedded", "NIOWebSocket", "Dispatch",
+                    "Foundation", "Glibc", "Darwin",
                 ]
             ),
             (

@@ -9,7 +9,11 @@ package enum FormText {
 
     /// Bytes that are no UTF-8 are replaced.
     package static func decoded(_ text: some StringProtocol, plusIsBlank: Bool = true) -> String {
-        String(decoding: bytes(text, plusIsBlank: plusIsBlank), as: UTF8.self)
+        // Most texts are their own.
+        guard text.utf8.contains(where: { $0 == 0x25 || plusIsBlank && $0 == 0x2b }) else {
+            return String(text)
+        }
+        return String(decoding: bytes(text, plusIsBlank: plusIsBlank), as: UTF8.self)
     }
 
     /// Percent signs that introduce no two hex digits stand for themselves.

@@ -171,14 +171,18 @@ private struct JSONParser {
         let start = index
         index += 1
         // Most texts hold no escape and are taken as they stand.
+        var all: UInt8 = 0
         while index < bytes.count, bytes[index] >= 0x20, bytes[index] != UInt8(ascii: "\\") {
             guard bytes[index] == UInt8(ascii: "\"") else {
+                all |= bytes[index]
                 index += 1
                 continue
             }
             let text = UnsafeBufferPointer(rebasing: bytes[(start + 1)..<index])
             index += 1
-            guard let string = String(validating: text, as: UTF8.self) else {
+            let string = String(decoding: text, as: UTF8.self)
+            // What is no UTF-8 was replaced.
+            guard all < 0x80 || string.utf8.elementsEqual(text) else {
                 throw failure(.invalidUTF8, at: invalidUTF8Offset(from: start + 1))
             }
             return string

@@ -335,9 +335,13 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
 
     /// 8-4-4-4-12 hexadecimal digits in either case.
     package static func isUUID(_ text: String) -> Bool {
-        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        return parts.map(\.count) == [8, 4, 4, 4, 12]
-            && parts.allSatisfy { $0.allSatisfy { $0.isASCII && $0.isHexDigit } }
+        guard text.utf8.count == 36 else { return false }
+        return zip(0..., text.utf8).allSatisfy { index, byte in
+            switch byte {
+            case 48...57, 65...70, 97...102: ![8, 13, 18, 23].contains(index)
+            default: byte == UInt8(ascii: "-") && [8, 13, 18, 23].contains(index)
+            }
+        }
     }
 
     /// The value on one line, cut to what fits, and hidden where its name says that it is a secret.

@@ -38,36 +38,56 @@ package indirect enum Written: Hashable, Sendable {
 
     /// The lines of a whole file.
     package static func file(_ entries: [Entry]) -> String {
-        entries.flatMap { ($0.isSpaced ? [""] : []) + lines($0, indent: 0) }
-            .joined(separator: "\n") + "\n"
+        var text = ""
+        for entry in entries {
+            if entry.isSpaced { text += "\n" }
+            write(entry, indent: 0, after: "", to: &text)
+        }
+        return text
     }
 
-    private static func lines(_ entry: Entry, indent: Int) -> [String] {
+    /// Writes an entry and the end of its last line.
+    ///
+    /// - Parameter lead: What stands at its first line in place of the blanks, such as a dash.
+    private static func write(
+        _ entry: Entry,
+        indent: Int,
+        after lead: String? = nil,
+        to text: inout String
+    ) {
         let space = String(repeating: " ", count: indent)
-        let key = key(entry.key)
+        let start = (lead ?? space) + key(entry.key) + ":"
         switch entry.value {
-        case .plain, .text, .quoted, .row, .flow: return ["\(space)\(key): \(entry.value.line)"]
+        case .plain, .text, .quoted, .row, .flow: text += "\(start) \(entry.value.line)\n"
         case .json(let value):
-            let short = "\(space)\(key): \(entry.value.line)"
-            if short.count <= lineWidth { return [short] }
-            let lines = readable(value.prettyText).split(separator: "\n")
-            return ["\(space)\(key):"] + lines.map { "\(space)  \($0)" }
+            let short = "\(start) \(entry.value.line)"
+            // No letter is shorter than a byte.
+            if short.utf8.count <= lineWidth || short.count <= lineWidth {
+                text += short + "\n"
+                return
+            }
+            text += start + "\n"
+            for line in readable(value.prettyText).parts(between: "\n") {
+                text += "\(space)  \(line)\n"
+            }
         case .block(let entries):
-            if entries.isEmpty { return ["\(space)\(key): {}"] }
-            return ["\(space)\(key):"] + entries.flatMap { lines($0, indent: indent + 2) }
+            text += entries.isEmpty ? start + " {}\n" : start + "\n"
+            for entry in entries { write(entry, indent: indent + 2, to: &text) }
         case .list(let elements):
-            if elements.isEmpty { return ["\(space)\(key): []"] }
-            return ["\(space)\(key):"] + elements.flatMap { element($0, indent: indent + 2) }
+            text += elements.isEmpty ? start + " []\n" : start + "\n"
+            for element in elements { write(element, indent: indent + 2, to: &text) }
         }
     }
 
-    private static func element(_ element: Written, indent: Int) -> [String] {
-        let space = String(repeating: " ", count: indent)
+    private static func write(_ element: Written, indent: Int, to text: inout String) {
+        let dash = String(repeating: " ", count: indent) + "- "
         guard case .block(let entries) = element, !entries.isEmpty else {
-            return ["\(space)- \(element.line)"]
+            text += dash + element.line + "\n"
+            return
         }
-        let all = entries.flatMap { lines($0, indent: indent + 2) }
-        return ["\(space)- " + all[0].dropFirst(indent + 2)] + all.dropFirst()
+        for (index, entry) in entries.enumerated() {
+            write(entry, indent: indent + 2, after: index == 0 ? dash : nil, to: &text)
+        }
     }
 
     /// All of it on one line.
@@ -102,11 +122,14 @@ package indirect enum Written: Hashable, Sendable {
 
     /// Whether YAML takes it for one word or more as it stands, text or not.
     private static func isPlain(_ text: String) -> Bool {
-        text.first.map { $0.isASCII && $0.isLetter || $0 == "/" } ?? false
-            && text.allSatisfy {
-                $0.isASCII && ($0.isLetter || $0.isNumber || "_-./ ".contains($0))
+        guard let first = text.utf8.first, text.utf8.last != 0x20 else { return false }
+        func isLetter(_ byte: UInt8) -> Bool {
+            (65...90).contains(byte) || (97...122).contains(byte)
+        }
+        return (isLetter(first) || first == UInt8(ascii: "/"))
+            && text.utf8.allSatisfy { byte in
+                isLetter(byte) || (48...57).contains(byte) || "_-./ ".utf8.contains(byte)
             }
-            && text.last != " "
     }
 
     /// Words that YAML, or an older version of it, takes for something else than a text.
@@ -116,7 +139,10 @@ package indirect enum Written: Hashable, Sendable {
 
     /// JSON text with escapes for the characters that YAML does not take, or takes for line breaks.
     private static func readable(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: needsEscape) else { return text }
+        // Almost all texts are ASCII, and looked at as bytes.
+        guard text.utf8.contains(where: { $0 >= 0x7f }),
+            text.unicodeScalars.contains(where: needsEscape)
+        else { return text }
         var output = ""
         for scalar in text.unicodeScalars {
             guard needsEscape(scalar) else {

@@ -19,6 +19,9 @@ extension Redaction {
     package func redacted(_ bytes: [UInt8], contentType: String?) -> RedactedBody {
         if let value = Self.parsed(bytes) { return jsonBody(value) }
         let media = contentType?.lowercased() ?? ""
+        if let text = Self.wide(bytes, media), self.text(text) != text {
+            return .hidden(masked("body", text))
+        }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             let shown = String(decoding: bytes, as: UTF8.self)
             let isBinary = bytes.contains(0) && !claimsJSON(bytes, media)
@@ -29,13 +32,27 @@ extension Redaction {
         }
         if let lines = jsonLines(text) { return .text(lines) }
         if media.hasPrefix("text/event-stream") { return .text(events(text)) }
-        if media.hasPrefix("text/csv"), let table = table(text) { return .text(table) }
+        let isTable = media.hasPrefix("text/csv") || media.hasPrefix("text/tab-separated")
+        if isTable, let table = table(text) { return .text(table) }
         if claimsJSON(bytes, media) {
             return SecretMark.isMark(text) ? .text(text) : .hidden(masked("body", text))
         }
         if media.hasPrefix("application/x-www-form-urlencoded") { return .text(parameters(text)) }
         if media.hasPrefix("multipart/") { return .text(parts(text)) }
         return .text(self.text(text))
+    }
+
+    /// A text of sixteen bits a letter, by its first mark or by what the message says; nil where it
+    /// is none.
+    private static func wide(_ bytes: [UInt8], _ media: String) -> String? {
+        let isMarked = bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0xfe, 0xff])
+        guard isMarked || media.contains("utf-16") || media.contains("utf16") else { return nil }
+        let isBig = bytes.starts(with: [0xfe, 0xff]) || media.contains("utf-16be")
+        let units = stride(from: 0, to: bytes.count - 1, by: 2).map { index -> UInt16 in
+            let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
+            return isBig ? first << 8 | second : second << 8 | first
+        }
+        return String(decoding: units, as: UTF16.self)
     }
 
     /// A body's bytes without secrets.
@@ -91,7 +108,8 @@ extension Redaction {
     /// - Returns: Nil where no column is one.
     private func table(_ text: String) -> String? {
         let lines = text.parts(between: "\n")
-        let separator: Character = lines[0].contains(";") && !lines[0].contains(",") ? ";" : ","
+        let signs: [UInt8] = [0x2c, 0x3b, 0x09]
+        let separator = signs.first { lines[0].utf8.contains($0) } ?? 0x2c
         let kinds = Self.cells(lines[0], separator).map { cell in
             kind(ofMember: cell.trimmed(of: "\" \r\u{feff}"))
         }
@@ -106,23 +124,24 @@ extension Redaction {
                 let plain = cell.trimmed(of: "\" \r")
                 guard let kind, !plain.isEmpty else { return self.text(cell) }
                 return masked(kind, plain) + (cell.utf8.last == 13 ? "\r" : "")
-            }.joined(separator: String(separator))
+            }.joined(separator: String(UnicodeScalar(separator)))
         }
         return ([lines[0]] + rows).joined(separator: "\n")
     }
 
-    private static func cells(_ line: String, _ separator: Character) -> [String] {
-        var cells = [""]
+    private static func cells(_ line: String, _ separator: UInt8) -> [String] {
+        var cells: [String] = []
         var isQuoted = false
-        for character in line {
-            if character == "\"" { isQuoted.toggle() }
-            if character == separator, !isQuoted {
-                cells.append("")
-            } else {
-                cells[cells.count - 1].append(character)
+        var start = line.utf8.startIndex
+        for index in line.utf8.indices {
+            let byte = line.utf8[index]
+            if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+            if byte == separator, !isQuoted {
+                cells.append(String(line[start..<index]))
+                start = line.utf8.index(after: index)
             }
         }
-        return cells
+        return cells + [String(line[start...])]
     }
 
     /// The parts of a form with files: what stands below a secret's name is masked as a whole.
@@ -137,8 +156,11 @@ extension Redaction {
             let head = String(part[..<blank.lowerBound])
             let content = part[blank.upperBound...]
             let value = content.hasSuffix("\n") ? content.dropLast() : content
-            let name = head.firstRange(of: "name=\"").map {
-                String(head[$0.upperBound...].prefix { $0 != "\"" })
+            let name = head.firstRange(of: "name=").map { place in
+                let rest = head[place.upperBound...]
+                return rest.hasPrefix("\"")
+                    ? String(rest.dropFirst().prefix { $0 != "\"" })
+                    : String(rest.prefix { !"; \n".contains($0) })
             }
             let clean =
                 name.flatMap(kind(ofMember:)).map { masked($0, String(value)) }

@@ -63,7 +63,11 @@ package struct Redaction {
 
     /// What stands in for one secret; a mark stays as it is.
     func masked(_ kind: String, _ value: String) -> String {
-        if value.isEmpty || SecretMark.isMark(value) || isHarmless(value) { return value }
+        if value.isEmpty || SecretMark.isMark(value) || Self.trifles.contains(value)
+            || isHarmless(value)
+        {
+            return value
+        }
         guard !known.isEmpty else { return mask(kind, value) }
         // An answer that shows a declared secret is recognised by its mark.
         let clean = known.replaced(in: value)
@@ -72,13 +76,54 @@ package struct Redaction {
         return (known.mark(in: Array(value.utf8)) ?? "") + mask(kind, value)
     }
 
+    /// What stands under a secret's name and is none.
+    private static let trifles: Set<String> = [
+        "true", "false", "null", "nil", "none", "undefined",
+    ]
+
     func kind(ofMember name: String) -> String? { kind(name, .members) }
 
     /// What `name: value` in a text holds: a member, or a header as logs print them.
     func kind(inText name: String) -> String? { kind(name, .members) ?? kind(name, .headers) }
 
+    /// What `name=value` in a text holds.
+    func kind(ofAssigned name: String) -> String? { kind(name, .leaves) }
+
+    /// What a parameter holds; a name that says something else elsewhere needs a value that looks
+    /// like a credential.
+    func kind(ofParameter name: String, _ value: String) -> String? {
+        guard let found = kind(name, .parameters) else { return nil }
+        // Google's clients send their API key as plain `key`.
+        let isPlain =
+            found == "key" || kind(name, .leaves) != nil || SecretLooks.isCredible(value)
+        return isPlain ? found : nil
+    }
+
     /// Running text: declared values, words by their looks, and `name=value` by its name.
-    package func text(_ text: String) -> String { scanned(text, findsPairs: true) }
+    package func text(_ text: String) -> String {
+        guard text.utf8.contains(0x0a), Self.hasJSONLine(text) else {
+            return scanned(text, findsPairs: true)
+        }
+        // A message as logs and reports print it: its lines of JSON are read as that.
+        var isChanged = false
+        let lines = text.parts(between: "\n").map { line in
+            guard Self.isJSONLine(line.utf8), let value = Self.parsed(Array(line.utf8)) else {
+                return line
+            }
+            let clean = json(value, Above(), &isChanged)
+            return isChanged ? clean.text + (line.utf8.last == 13 ? "\r" : "") : line
+        }
+        return scanned(isChanged ? lines.joined(separator: "\n") : text, findsPairs: true)
+    }
+
+    private static func hasJSONLine(_ text: String) -> Bool {
+        text.utf8.split(separator: 0x0a).contains(where: isJSONLine)
+    }
+
+    private static func isJSONLine(_ line: some Collection<UInt8>) -> Bool {
+        let first = line.first { $0 > 0x20 }
+        return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+    }
 
     /// Text that is a person's own, such as a line of a contract: names say nothing in it.
     package func words(_ text: String) -> String { scanned(text, findsPairs: false) }
@@ -101,10 +146,10 @@ package struct Redaction {
     package func parameters(_ text: String) -> String {
         text.parts(between: "&").map { pair in
             guard let (written, value) = pair.cut(at: "=") else { return self.text(pair) }
-            // Google's clients send their API key as plain `key`.
-            let secret = kind(FormText.decoded(written), .parameters)
+            let plain = FormText.decoded(value)
+            let secret = kind(ofParameter: FormText.decoded(written), plain)
             let shown = self.text(written) + "="
-            if let secret { return shown + masked(secret, FormText.decoded(value)) }
+            if let secret { return shown + masked(secret, plain) }
             return shown + encoded(value, plusIsBlank: true)
         }.joined(separator: "&")
     }
@@ -146,7 +191,10 @@ package struct Redaction {
     }
 
     private func fieldValue(_ field: HTTPMessage.Field) -> String {
-        guard let kind = kind(field.name, .headers) else { return string(field.value) }
+        guard let kind = kind(field.name, .headers) else {
+            return Self.isDigest(field.name)
+                ? known.replaced(in: field.value) : string(field.value)
+        }
         if SecretMark.isMark(field.value) { return field.value }
         switch kind {
         case "authorization":
@@ -160,6 +208,18 @@ package struct Redaction {
         default: return masked(kind, field.value)
         }
     }
+
+    /// Whether a name is that of a digest, which names a content and is chance all the same, or of a
+    /// version, which looks like an address.
+    private static func isDigest(_ name: String) -> Bool {
+        let normal = SecretNames.normal(name)
+        return digests.contains { normal.hasSuffix($0) }
+    }
+
+    private static let digests = [
+        "etag", "ifnonematch", "ifmatch", "digest", "sha256", "sha1", "sha512", "md5", "checksum",
+        "integrity", "version", "build",
+    ]
 
     private static let cookieAttributes: Set<String> = [
         "path", "domain", "expires", "max-age", "samesite", "httponly", "secure", "priority",
@@ -185,35 +245,61 @@ package struct Redaction {
 
     package func json(_ value: JSONValue) -> JSONValue {
         var isChanged = false
-        return json(value, kind: nil, &isChanged)
+        return json(value, Above(), &isChanged)
     }
 
-    /// The kind is what the name above says of the value.
-    private func json(_ value: JSONValue, kind: String?, _ isChanged: inout Bool) -> JSONValue {
+    /// What the names above a value say of it.
+    private struct Above {
+        /// The kind of secret that stands below a name.
+        var kind: String?
+        /// What stands here tells what is wrong with something.
+        var isComplaint = false
+        /// It is the number of a purchase, an order or a person.
+        var isNumber = false
+        /// It names a content or a version, whatever it looks like.
+        var isDigest = false
+    }
+
+    private func json(_ value: JSONValue, _ above: Above, _ isChanged: inout Bool) -> JSONValue {
         switch value {
         case .object(let object):
             var members: [JSONObject.Member] = []
             members.reserveCapacity(object.members.count)
+            let told = kindOfValue(in: object)
             for member in object.members {
-                let below = self.kind(ofMember: member.key) ?? inherited(kind, by: member.key)
-                let key = text(member.key)
+                var below = self.above(member, above)
+                if below.kind == nil, Self.valueNames.contains(member.key) { below.kind = told }
+                let key = self.key(member.key, above)
                 isChanged = isChanged || key != member.key
-                members.append(.init(key: key, value: json(member.value, kind: below, &isChanged)))
+                members.append(.init(key: key, value: json(member.value, below, &isChanged)))
             }
             return .object(JSONObject(members: members))
         case .array(let elements):
             var redacted: [JSONValue] = []
             redacted.reserveCapacity(elements.count)
-            for element in elements { redacted.append(json(element, kind: kind, &isChanged)) }
+            var below = above
+            for element in elements {
+                redacted.append(json(element, below, &isChanged))
+                // `["Authorization", "…"]`, as lists of headers are written.
+                if elements.count == 2, below.kind == nil, let name = element.string {
+                    below.kind = kind(name, .headers)
+                }
+            }
             return .array(redacted)
         case .string(let text):
-            let clean = kind.map { masked($0, text) } ?? string(text)
+            let isProse = above.isComplaint && text.utf8.contains(0x20)
+            let kind = isProse ? nil : above.kind
+            let clean =
+                kind.map { masked($0, text) }
+                ?? (above.isDigest ? known.replaced(in: text) : string(text))
             isChanged = isChanged || clean != text
             return .string(clean)
         case .number(let number):
             let text = number.description
-            let isCard = SecretLooks.cardEnd(in: Array(text.utf8), at: 0) == text.utf8.count
-            let known = ["password", "key", "phone", "card", "account"].first { $0 == kind }
+            let known = ["password", "key", "phone", "card", "account"].first { $0 == above.kind }
+            let isCard =
+                !above.isNumber
+                && SecretLooks.cardEnd(in: Array(text.utf8), at: 0) == text.utf8.count
             guard let kind = known ?? (isCard ? "card" : nil) else { return value }
             isChanged = true
             return .string(masked(kind, text))
@@ -221,22 +307,53 @@ package struct Redaction {
         }
     }
 
-    /// RevenueCat's attributes hold their value one level down; of a credential everything counts.
-    private func inherited(_ kind: String?, by key: String) -> String? {
-        switch kind {
-        case "password", "key", "token": kind
-        default: key == "value" ? kind : nil
+    private func above(_ member: JSONObject.Member, _ above: Above) -> Above {
+        let isText = if case .string = member.value { true } else { false }
+        let key = member.key
+        let isCredential = ["password", "key", "token", "secret"].contains(above.kind)
+        // RevenueCat's attributes hold their value one level down; of a credential everything counts.
+        let inherited = isCredential || key == "value" ? above.kind : nil
+        return Above(
+            kind: kind(key, isText ? .leaves : .members) ?? inherited,
+            isComplaint: above.isComplaint
+                || SecretNames.complaints.contains(SecretNames.normal(key)),
+            isNumber: ["id", "Id", "ID"].contains { key.hasSuffix($0) },
+            isDigest: isText && Self.isDigest(key)
+        )
+    }
+
+    /// A name, which is a secret itself where credentials are kept by their values.
+    private func key(_ key: String, _ above: Above) -> String {
+        guard let kind = above.kind, ["key", "token"].contains(kind), key.utf8.count >= 16,
+            SecretLooks.isMixed(key)
+        else { return text(key) }
+        return masked(kind, key)
+    }
+
+    private static let valueNames: Set<String> = ["value", "val", "content", "Value"]
+    private static let nameNames: Set<String> = ["name", "key", "field", "path", "header", "Name"]
+
+    /// What `{"name": "password", "value": …}` holds, and `{"path": "/password", "value": …}`.
+    private func kindOfValue(in object: JSONObject) -> String? {
+        guard (2...8).contains(object.members.count),
+            object.members.contains(where: { Self.valueNames.contains($0.key) })
+        else { return nil }
+        for member in object.members where Self.nameNames.contains(member.key) {
+            guard let name = member.value.string?.parts(between: "/").last else { continue }
+            if let kind = kind(name, .leaves) ?? kind(name, .headers) { return kind }
         }
+        return nil
     }
 
     /// A text that may hold JSON itself.
     func string(_ text: String) -> String {
+        if SecretLooks.isAddress(text) { return masked("address", text) }
         guard let first = text.utf8.first(where: { $0 > 0x20 }),
             first == UInt8(ascii: "{") || first == UInt8(ascii: "["),
             let value = Self.parsed(Array(text.utf8))
         else { return self.text(text) }
         var isChanged = false
-        let clean = json(value, kind: nil, &isChanged)
+        let clean = json(value, Above(), &isChanged)
         return isChanged ? clean.text : text
     }
 
@@ -246,7 +363,7 @@ package struct Redaction {
 
     func jsonBody(_ value: JSONValue) -> RedactedBody {
         var isChanged = false
-        let clean = json(value, kind: nil, &isChanged)
+        let clean = json(value, Above(), &isChanged)
         return isChanged ? .json(clean) : .unchangedJSON(value)
     }
 }

@@ -12,13 +12,16 @@ package enum SecretLooks {
         // Google's.
         "AIza", "ya29.", "GOCSPX-", "1//0",
         // Code hosts and registries.
-        "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "npm_", "pypi-",
+        "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "gldt-", "glrt-", "glptt-",
+        "npm_", "pypi-",
         "dckr_pat_",
         // Clouds and chats.
         "AKIA", "ASIA", "dop_v1_", "hf_", "sbp_", "xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-",
         "xapp-",
         "SG.", "shpat_", "shpss_", "sq0atp-", "sq0csp-", "sk-", "lin_api_", "EAACEdEose0",
-        "ExponentPushToken",
+        "ExponentPushToken", "sb_secret_", "dapi", "AGE-SECRET-KEY-1",
+        // Hashes of passwords.
+        "$argon2", "$2a$", "$2b$", "$2y$", "$scrypt$",
     ].map { Array($0.utf8) }
 
     /// A key has at least this many characters; a shorter word merely begins like one.
@@ -31,25 +34,41 @@ package enum SecretLooks {
         "reset/", "password/", "verify/", "verification/", "email/", "confirm/", "confirmation/",
         "invite/", "invitation/", "invitations/", "invites/", "magic/", "magic-link/", "activate/",
         "activation/", "unsubscribe/", "token/", "tokens/", "recover/", "recovery/", "callback/",
+        "auth/", "share/", "sessions/", "session/", "otp/", "hooks/", "/t/", "/s/",
+    ].map { Array($0.utf8) }
+    /// Those after which no id of a person or a thing stands.
+    private static let strictPathWords = [
+        "reset/", "magic/", "magic-link/", "otp/", "verify/", "verification/",
     ].map { Array($0.utf8) }
     private static let pathTokenLengthMin = 16
 
     /// Whether a part of a path that follows such a word proves its reader: long, of letters and
     /// digits, and no uuid, which is as often somebody's id.
     static func isPathToken(_ part: ArraySlice<UInt8>, after before: ArraySlice<UInt8>) -> Bool {
-        guard part.count >= pathTokenLengthMin, part.allSatisfy({ isPlain($0) || $0 == 0x2e }),
-            part.contains(where: { (48...57).contains($0) }),
-            part.contains(where: { (97...122).contains($0 | 0x20) }),
-            !(part.count == 36 && part.count { $0 == 0x2d } == 4)
-        else { return false }
-        return pathWords.contains { word in
-            before.suffix(word.count).elementsEqual(word, by: { $0 == $1 || $0 | 0x20 == $1 })
+        func follows(_ words: [[UInt8]]) -> Bool {
+            words.contains { word in
+                before.suffix(word.count)
+                    .elementsEqual(word, by: { $0 == $1 || $0 | 0x20 == $1 })
+            }
         }
+        guard part.allSatisfy({ isPlain($0) || $0 == 0x2e }), follows(pathWords) else {
+            return false
+        }
+        let digits = part.count { (48...57).contains($0) }
+        let letters = part.count { (97...122).contains($0 | 0x20) }
+        let isUUID = part.count == 36 && part.count { $0 == 0x2d } == 4
+        if part.count >= pathTokenLengthMin, digits > 0, letters > 0, !isUUID { return true }
+        guard follows(strictPathWords) else { return false }
+        return isUUID || part.count >= 8 && digits > 1 && letters > 1
+            || (4...8).contains(digits) && digits == part.count
     }
 
     /// How texts begin that are worth a look, by the last byte of each beginning.
     private static let beginnings: [[[UInt8]]] = {
-        let schemes = ["bearer ", "Bearer ", "BEARER ", "basic ", "Basic ", "-----BEGIN ", "eyJ"]
+        let schemes = [
+            "bearer ", "Bearer ", "BEARER ", "basic ", "Basic ", "-----BEGIN ", "eyJ", "password ",
+            "Password ", "token ", "Token ", "secret ", "Secret ", "code is ", " -u ", "--user ",
+        ]
         var table = [[[UInt8]]](repeating: [], count: 256)
         for beginning in prefixes + schemes.map({ Array($0.utf8) }) + pathWords {
             if let last = beginning.last { table[Int(last)].append(beginning) }
@@ -58,7 +77,7 @@ package enum SecretLooks {
     }()
 
     /// So many letters and digits in a row may be a key; shorter runs are words, ids and dates.
-    private static let runMin = 40
+    private static let runMin = 32
     /// Longer ones are public keys, certificates and pictures.
     private static let chanceMax = 256
     /// So many digits, blanks and hyphens aside, may be the number of a card or a phone.
@@ -68,7 +87,7 @@ package enum SecretLooks {
     package static func isWorthALook(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
-            var (run, digits) = (0, 0)
+            var (run, digits, dots) = (0, 0, 0)
             for index in bytes.indices {
                 let byte = bytes[index]
                 switch byte {
@@ -83,8 +102,15 @@ package enum SecretLooks {
                     (run, digits) = (run + 1, digits + 1)
                     if isAccountHead(bytes, index) { return true }
                 case 65...90, 97...122, UInt8(ascii: "_"): (run, digits) = (run + 1, 0)
-                case UInt8(ascii: "-"): run += 1
+                case UInt8(ascii: "-"), UInt8(ascii: "/"): run += 1
                 case UInt8(ascii: " "): run = 0
+                case UInt8(ascii: "+"):
+                    if index + 1 < bytes.count, (49...57).contains(bytes[index + 1]) { return true }
+                case UInt8(ascii: "."):
+                    dots = digits > 0 ? dots + 1 : 0
+                    (run, digits) = (0, 0)
+                    // An address of the net, perhaps.
+                    if dots == 3 { return true }
                 default: (run, digits) = (0, 0)
                 }
                 if run >= runMin || digits >= digitMin { return true }
@@ -110,9 +136,11 @@ package enum SecretLooks {
             let dots = word.count { $0 == UInt8(ascii: ".") }
             if dots >= 2 || word.count >= tokenLengthMin { return "token" }
         }
-        if word.count >= keyLengthMin, prefixes.contains(where: word.starts) { return "key" }
+        let isLong = word.count >= keyLengthMin || word.first == UInt8(ascii: "$")
+        if isLong, prefixes.contains(where: word.starts) { return "key" }
         if isEmail(word) { return "email" }
         if isPhone(word) { return "phone" }
+        if isHexKey(word) { return "key" }
         if isAccount(word) { return "account" }
         return isLegacyKey(word) || isChance(word) ? "key" : nil
     }
@@ -150,14 +178,108 @@ package enum SecretLooks {
             word.first != UInt8(ascii: "$")
         else { return false }
         let host = word[(place + 1)...]
-        return host.count > 3 && host.contains(UInt8(ascii: ".")) && !host.contains(at)
+        guard let dot = host.lastIndex(of: UInt8(ascii: ".")), !host.contains(at) else {
+            return false
+        }
+        // `logo@2x.png` is a picture, `pkg@1.2.3` a version.
+        let last = host[(dot + 1)...]
+        return dot > host.startIndex && (2...24).contains(last.count)
+            && last.allSatisfy { (97...122).contains($0 | 0x20) || $0 >= 0x80 || $0 == 0x25 }
+            && !pictures.contains { last.elementsEqual($0.utf8) }
     }
+
+    private static let pictures = ["png", "jpg", "jpeg", "gif", "svg", "webp", "js", "css"]
 
     /// `+4915123456789`: a number that can be called from anywhere (E.164).
     private static func isPhone(_ word: ArraySlice<UInt8>) -> Bool {
         guard word.first == UInt8(ascii: "+"), (11...16).contains(word.count) else { return false }
         let digits = word.dropFirst()
         return digits.first != UInt8(ascii: "0") && digits.allSatisfy { (48...57).contains($0) }
+    }
+
+    /// A prefix too short to be one alone, with as many hexadecimal digits as its service writes.
+    private static func isHexKey(_ word: ArraySlice<UInt8>) -> Bool {
+        let prefix: Int
+        if word.count == 36, word.starts(with: "key-".utf8) {
+            prefix = 4
+        } else if word.count == 34, word.starts(with: "SK".utf8) {
+            prefix = 2
+        } else {
+            return false
+        }
+        return word.dropFirst(prefix).allSatisfy {
+            (48...57).contains($0) || (97...102).contains($0)
+        }
+    }
+
+    /// Where a telephone number with blanks ends that begins at that place, from its `+` on.
+    static func phoneEnd(in bytes: [UInt8], at start: Int) -> Int? {
+        guard bytes[start] == UInt8(ascii: "+") else { return nil }
+        var digits = 0
+        var index = start + 1
+        var end = index
+        while index < bytes.count {
+            if (48...57).contains(bytes[index]) {
+                if digits == 0, bytes[index] == 48 { return nil }
+                digits += 1
+                end = index + 1
+            } else if !" -().".utf8.contains(bytes[index]) || index - end > 1 {
+                break
+            }
+            index += 1
+        }
+        return (9...15).contains(digits) ? end : nil
+    }
+
+    /// Whether the text is somebody's address in the net: no machine's own and none of a private
+    /// net, which anybody has.
+    static func isAddress(_ text: String) -> Bool {
+        guard (7...39).contains(text.utf8.count) else { return false }
+        if text.utf8.contains(UInt8(ascii: ":")) {
+            let parts = text.parts(between: ":")
+            let isHex = parts.allSatisfy { part in
+                part.utf8.count <= 4
+                    && part.utf8.allSatisfy {
+                        (48...57).contains($0) || (97...102).contains($0 | 0x20)
+                    }
+            }
+            // What is handed out begins with 2 or 3 (RFC 4291, section 2.4).
+            return isHex && (3...8).contains(parts.count) && parts[0].utf8.count == 4
+                && (parts[0].utf8.first == 50 || parts[0].utf8.first == 51)
+        }
+        return isAddress(Array(text.utf8)[...])
+    }
+
+    /// Four numbers of a public net, of which one is too large for that of a version.
+    static func isAddress(_ word: ArraySlice<UInt8>) -> Bool {
+        guard (7...15).contains(word.count), word.count(where: { $0 == 0x2e }) == 3 else {
+            return false
+        }
+        let parts = word.split(separator: 0x2e, omittingEmptySubsequences: false)
+        let numbers = parts.compactMap { part -> Int? in
+            guard (1...3).contains(part.count) else { return nil }
+            return Int(String(decoding: part, as: UTF8.self))
+        }
+        guard numbers.count == 4, numbers.allSatisfy({ (0...255).contains($0) }) else {
+            return false
+        }
+        switch (numbers[0], numbers[1]) {
+        case (0, _), (10, _), (127, _), (192, 168), (172, 16...31), (169, 254), (224..., _):
+            return false
+        default: return numbers[0] >= 24 && numbers.dropFirst().contains { $0 >= 32 }
+        }
+    }
+
+    /// Whether a value may be a credential: a word of a person's is shorter, and without digits.
+    static func isCredible(_ value: String) -> Bool {
+        let count = value.utf8.count
+        return count >= 16 || count >= 6 && value.utf8.contains { (48...57).contains($0) }
+    }
+
+    /// Whether letters and digits stand in it.
+    static func isMixed(_ text: String) -> Bool {
+        text.utf8.contains { (48...57).contains($0) }
+            && text.utf8.contains { (97...122).contains($0 | 0x20) }
     }
 
     // MARK: Checksums
@@ -187,6 +309,7 @@ package enum SecretLooks {
         var digits: [Int] = []
         var found: Int?
         var index = start
+        var isGrouped = false
         while digits.count < 20 {
             if index < bytes.count, (48...57).contains(bytes[index]) {
                 digits.append(Int(bytes[index]) - 48)
@@ -194,11 +317,38 @@ package enum SecretLooks {
                 continue
             }
             // The end of a group; others may follow that are none of the number's own.
-            if isIssued(digits), hasCheckDigit(digits) { found = index }
+            // Without groups, the numbers of purchases look alike: they have fifteen digits.
+            let isLong = isGrouped || digits.count == 16
+            if isLong, isIssued(digits), hasCheckDigit(digits) { found = index }
             guard index + 1 < bytes.count, bytes[index] == 0x20 || bytes[index] == 0x2d,
                 (48...57).contains(bytes[index + 1])
             else { break }
+            isGrouped = true
             index += 1
+        }
+        return found
+    }
+
+    /// Where an account in groups of four ends that begins at that place: `DE89 3704 0044 …`.
+    static func accountEnd(in bytes: [UInt8], at start: Int) -> Int? {
+        guard start + 4 < bytes.count, bytes[start + 4] == 0x20,
+            (65...90).contains(bytes[start]), (65...90).contains(bytes[start + 1]),
+            (48...57).contains(bytes[start + 2]), (48...57).contains(bytes[start + 3])
+        else { return nil }
+        var plain: [UInt8] = []
+        var found: Int?
+        var index = start
+        while index < bytes.count, plain.count <= 34 {
+            if (48...57).contains(bytes[index]) || (65...90).contains(bytes[index]) {
+                plain.append(bytes[index])
+                index += 1
+                let isEnd = index == bytes.count || !isPlain(bytes[index])
+                if isEnd, isAccount(plain[...]) { found = index }
+            } else if bytes[index] == 0x20 {
+                index += 1
+            } else {
+                break
+            }
         }
         return found
     }
@@ -284,7 +434,30 @@ package enum SecretLooks {
             return word.count >= 64 && distinct >= 10 && digits > 8 && upper + lower > 8
                 && (upper == 0 || lower == 0)
         }
-        return upper >= 4 && lower >= 4 && digits >= 3 && other <= word.count / 8 && distinct >= 20
+        return upper >= 4 && lower >= 4 && digits >= 3 && other <= word.count / 8 && distinct >= 16
             && turns >= word.count / 4
+    }
+
+    /// Where a word of base64 with its slashes and pluses ends that begins at that place, if all of
+    /// it is chance: no part of it is a word, as in a path.
+    static func base64End(in bytes: [UInt8], at start: Int) -> Int? {
+        var end = start
+        var slashes = 0
+        while end < bytes.count, isPlain(bytes[end]) || bytes[end] == 0x2f || bytes[end] == 0x2b {
+            if bytes[end] == 0x2f || bytes[end] == 0x2b { slashes += 1 }
+            end += 1
+        }
+        let word = bytes[start..<end]
+        guard slashes > 0, bytes[start] != 0x2f, isChance(word.filter { $0 != 0x2f }[...]) else {
+            return nil
+        }
+        let parts = word.split { $0 == 0x2f }
+        let hasWord = parts.contains { part in
+            part.count >= 3
+                && part.allSatisfy { (97...122).contains($0) || $0 == 0x2d || $0 == 0x5f }
+        }
+        guard !hasWord else { return nil }
+        while end < bytes.count, bytes[end] == 0x3d { end += 1 }
+        return end
     }
 }

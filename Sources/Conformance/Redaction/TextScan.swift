@@ -9,8 +9,8 @@ struct TextScan {
     private var output: [UInt8] = []
     private var copied = 0
     private var index = 0
-    /// The text of an element that is a secret, further on, and its kind.
-    private var secretElement: (Range<Int>, String)?
+    /// What of elements is a secret, further on, and its kind.
+    private var secretElements: [(range: Range<Int>, kind: String)] = []
     /// Where the scheme before the next word ended: `Bearer`, `Basic`.
     private var schemeEnd: Int?
 
@@ -31,15 +31,17 @@ struct TextScan {
 
     private mutating func run() {
         while index < bytes.count {
-            if let (range, kind) = secretElement, range.contains(index) {
-                secretElement = nil
-                replace(index..<range.upperBound, mask(kind, index..<range.upperBound))
+            if let (range, kind) = secretElements.first, index >= range.lowerBound {
+                secretElements.removeFirst()
+                if index < range.upperBound {
+                    replace(index..<range.upperBound, mask(kind, index..<range.upperBound))
+                }
             } else if let end = SecretMark.end(in: bytes, at: index) {
                 index = end
             } else if isWord(at: index) {
                 word()
             } else {
-                if findsPairs, let found = element() { secretElement = found }
+                if findsPairs { secretElements += element() }
                 user()
                 index += 1
             }
@@ -88,10 +90,8 @@ struct TextScan {
 
     private mutating func word() {
         let start = index
-        if let end = SecretLooks.cardEnd(in: bytes, at: start),
-            end == bytes.count || !isWord(at: end)
-        {
-            return replace(start..<end, mask("card", start..<end))
+        if let (end, kind) = groups(at: start) {
+            return replace(start..<end, mask(kind, start..<end))
         }
         var end = start
         while end < bytes.count, isWord(at: end) { end += 1 }
@@ -101,10 +101,24 @@ struct TextScan {
         while end > start + 1, bytes[end - 1] == UInt8(ascii: ".") { end -= 1 }
         let word = bytes[start..<end]
         if let kind = SecretLooks.kind(of: word) {
-            return replace(start..<end, mask(kind, start..<end))
+            // `ExponentPushToken[…]`, `$argon2id$v=19$m=65536,t=3,p=4$…`
+            let isHash = bytes[start] == UInt8(ascii: "$")
+            let isList = byte(end) == UInt8(ascii: "[")
+            let whole =
+                isHash
+                ? self.end(from: end) { !" \t\r\n\"'<>".utf8.contains($0) }
+                : isList ? self.end(from: end) { $0 != UInt8(ascii: "]") } : end
+            return replace(start..<whole, mask(kind, start..<whole))
         }
         if SecretLooks.isPathToken(word, after: bytes[..<start]) {
             return replace(start..<end, mask("token", start..<end))
+        }
+        // A version follows a slash, as in `Chrome/120.0.0.0`.
+        if SecretLooks.isAddress(word), start == 0 || bytes[start - 1] != UInt8(ascii: "/") {
+            return replace(start..<end, mask("address", start..<end))
+        }
+        if let end = SecretLooks.base64End(in: bytes, at: start) {
+            return replace(start..<end, mask("key", start..<end))
         }
         if word.contains(UInt8(ascii: "%")), let clean = decoded(start..<end) {
             return replace(start..<end, clean)
@@ -114,11 +128,52 @@ struct TextScan {
             let plain = pair.isEncoded ? FormText.decoded(value) : value
             return replace(pair.value, redaction.masked(pair.kind, plain))
         }
+        if findsPairs, let (kind, range) = told(by: start..<end) {
+            return replace(range, mask(kind, range))
+        }
         let isScheme =
             (5...6).contains(end - start)
             && Self.schemes.contains(string(start..<end).lowercased())
         schemeEnd = isScheme ? end : nil
         index = max(end, start + 1)
+    }
+
+    /// Numbers that people write in groups: of cards, accounts and telephones.
+    private func groups(at start: Int) -> (end: Int, kind: String)? {
+        let found =
+            SecretLooks.cardEnd(in: bytes, at: start).map { ($0, "card") }
+            ?? SecretLooks.accountEnd(in: bytes, at: start).map { ($0, "account") }
+            ?? SecretLooks.phoneEnd(in: bytes, at: start).map { ($0, "phone") }
+        return found.flatMap { $0.0 == bytes.count || !isWord(at: $0.0) ? $0 : nil }
+    }
+
+    /// What a word says of the next one without a sign between them: `--password x`, `token x`, `the
+    /// password is x`, `-u name:x`, `the code is 123456`.
+    private func told(by name: Range<Int>) -> (kind: String, value: Range<Int>)? {
+        let text = string(name)
+        var start = end(from: name.upperBound, while: Self.isBlank)
+        guard start > name.upperBound, start < bytes.count else { return nil }
+        if bytes[start...].starts(with: "is ".utf8) { start += 3 }
+        let stop = end(from: start) { !" \t\r\n\"'`,;<>()".utf8.contains($0) }
+        let value = string(start..<stop).trimmedOfStops
+        let range = start..<(start + value.utf8.count)
+        guard let first = value.utf8.first, isWord(at: start), first != UInt8(ascii: "%"),
+            !value.utf8.contains(0xe2)
+        else { return nil }
+        if text == "-u" || text == "--user" {
+            return value.utf8.contains(UInt8(ascii: ":")) ? ("authorization", range) : nil
+        }
+        if text.hasSuffix("code"), (4...8).contains(value.utf8.count),
+            value.utf8.allSatisfy({ (48...57).contains($0) })
+        {
+            return ("password", range)
+        }
+        guard let kind = redaction.kind(inText: text),
+            ["password", "key", "token", "secret"].contains(kind)
+        else { return nil }
+        let isFlag = text.hasPrefix("--") && !value.hasPrefix("-")
+        let isCredential = value.utf8.count >= 8 && SecretLooks.isMixed(value)
+        return isFlag || isCredential ? (kind, range) : nil
     }
 
     private func mask(_ kind: String, _ range: Range<Int>) -> String {
@@ -166,30 +221,92 @@ struct TextScan {
         return start..<(dashes?.upperBound ?? bytes.count)
     }
 
-    /// `<password>secret</password>`: at the first sign of it, where its text stands, which is a
-    /// secret by its name.
-    private func element() -> (Range<Int>, String)? {
-        guard bytes[index] == UInt8(ascii: "<") else { return nil }
+    /// At the sign that opens an element, where in it and behind it secrets stand, and of which
+    /// kinds: `<password>secret</password>`, `<input name="password" value="secret">`.
+    private func element() -> [(range: Range<Int>, kind: String)] {
+        guard bytes[index] == UInt8(ascii: "<") else { return [] }
         var nameStart = index + 1
         var nameEnd = end(from: nameStart, while: Self.isName)
         if byte(nameEnd) == UInt8(ascii: ":") {
             nameStart = nameEnd + 1
             nameEnd = end(from: nameStart, while: Self.isName)
         }
-        guard nameEnd > nameStart, let kind = redaction.kind(inText: string(nameStart..<nameEnd))
-        else { return nil }
-        let head = end(from: nameEnd) { $0 != UInt8(ascii: ">") }
-        guard head < bytes.count, bytes[head - 1] != UInt8(ascii: "/") else { return nil }
+        guard nameEnd > nameStart else { return [] }
+        let (head, attributes) = attributes(from: nameEnd)
+        guard head < bytes.count else { return [] }
+        var found: [(range: Range<Int>, kind: String)] = []
+        let names = attributes.filter { Self.nameAttributes.contains($0.name) }
+        let isPassword = attributes.contains {
+            $0.name == "type" && string($0.value).lowercased() == "password"
+        }
+        if let kind = names.lazy.compactMap({ redaction.kind(inText: string($0.value)) }).first
+            ?? (isPassword ? "password" : nil)
+        {
+            let values = attributes.filter { ["value", "content"].contains($0.name) }
+            found += values.map { ($0.value, kind) }
+        }
+        let name = string(nameStart..<nameEnd)
+        if name == "key", let entry = entry(after: head + 1) { return found + [entry] }
+        guard let kind = redaction.kind(inText: name), bytes[head - 1] != UInt8(ascii: "/") else {
+            return found
+        }
         var start = head + 1
         var stop = end(from: start) { $0 != UInt8(ascii: "<") }
         if bytes[start...].starts(with: "<![CDATA[".utf8) {
             start += 9
             stop = bytes[start...].firstRange(of: Array("]]>".utf8))?.lowerBound ?? bytes.count
+        } else if bytes[start..<stop].allSatisfy({ $0 <= 0x20 }) {
+            // Whatever is kept below credentials is one.
+            let close = Array("</".utf8) + bytes[(index + 1)..<nameEnd]
+            stop = bytes[start...].firstRange(of: close)?.lowerBound ?? start
         }
-        guard start < stop, SecretMark.end(in: bytes, at: start) == nil,
+        if start < stop, SecretMark.end(in: bytes, at: start) == nil,
             !bytes[start..<stop].allSatisfy({ $0 <= 0x20 })
+        {
+            found.append((start..<stop, kind))
+        }
+        return found
+    }
+
+    private static let nameAttributes: Set<String> = ["name", "key", "id", "property"]
+
+    /// The attributes of an element's head, and where the head ends.
+    private func attributes(
+        from start: Int
+    ) -> (head: Int, found: [(name: String, value: Range<Int>)]) {
+        var found: [(name: String, value: Range<Int>)] = []
+        var place = start
+        while place < bytes.count, bytes[place] != UInt8(ascii: ">") {
+            let nameStart = place
+            place = end(from: place, while: Self.isName)
+            guard place > nameStart, byte(place) == UInt8(ascii: "=") else {
+                place += place == nameStart ? 1 : 0
+                continue
+            }
+            let name = string(nameStart..<place).lowercased()
+            place += 1
+            guard let quote = byte(place) else { break }
+            let isQuoted = quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'")
+            let valueStart = isQuoted ? place + 1 : place
+            place = end(from: valueStart) {
+                isQuoted ? $0 != quote : $0 > 0x20 && $0 != UInt8(ascii: ">")
+            }
+            found.append((name, valueStart..<place))
+            if isQuoted { place += 1 }
+        }
+        return (min(place, bytes.count), found)
+    }
+
+    /// `<key>password</key><string>secret</string>`, as lists of properties are written.
+    private func entry(after start: Int) -> (range: Range<Int>, kind: String)? {
+        let nameEnd = end(from: start) { $0 != UInt8(ascii: "<") }
+        guard nameEnd < bytes.count, let kind = redaction.kind(inText: string(start..<nameEnd)),
+            bytes[nameEnd...].starts(with: "</key>".utf8)
         else { return nil }
-        return (start..<stop, kind)
+        let open = end(from: nameEnd + 6) { $0 <= 0x20 }
+        guard bytes[open...].starts(with: "<string>".utf8) else { return nil }
+        let value = open + 8
+        return (value..<end(from: value) { $0 != UInt8(ascii: "<") }, kind)
     }
 
     private static func isName(_ byte: UInt8) -> Bool {
@@ -231,6 +348,17 @@ private struct TextPair {
         "required", "absent", "empty",
     ]
 
+    private static let proseBeginnings: Set<String> = [
+        "must", "is", "was", "should", "cannot", "can", "has", "have", "may", "needs", "not",
+        "does",
+        "too", "at", "expired",
+    ]
+
+    private static func isProse(_ text: String) -> Bool {
+        guard let blank = text.firstIndex(of: " ") else { return false }
+        return proseBeginnings.contains(text[..<blank].lowercased())
+    }
+
     init?(_ redaction: Redaction, _ bytes: [UInt8], nameEnd: Int, nameStart: Int) {
         var reader = Reader(bytes: bytes, index: nameEnd)
         // The name may be quoted, and the quotation marks escaped: {\"token\": …}, user[token]=…
@@ -245,7 +373,8 @@ private struct TextPair {
         }
         let name = String(decoding: bytes[nameStart..<nameEnd], as: UTF8.self)
         let range: Range<Int>
-        if let kind = Self.kind(redaction, bytes, name, nameStart) {
+        let own = isAssigned ? redaction.kind(ofAssigned: name) : nil
+        if let kind = own ?? Self.kind(redaction, bytes, name, nameStart, nameEnd) {
             self.kind = kind
             if isAssigned || isStated { reader.index += 1 }
             if reader.next == UInt8(ascii: ">") { reader.index += 1 }
@@ -257,8 +386,13 @@ private struct TextPair {
             return nil
         }
         let text = String(decoding: bytes[range], as: UTF8.self)
+        // What a form says is wrong, and a program that names its own variables.
+        let isItself =
+            text.utf8.starts(with: name.utf8)
+            && text.utf8.dropFirst(name.utf8.count).first.map { ")}],;".utf8.contains($0) } != false
+        let isProse = isStated && Self.isProse(text) || isItself
         let isTemplate = text.hasPrefix("{{") && text.hasSuffix("}}")
-        guard !text.isEmpty, !isTemplate, !SecretMark.isMark(text),
+        guard !text.isEmpty, !isTemplate, !isProse, !SecretMark.isMark(text),
             !Self.noValues.contains(text.lowercased())
         else { return nil }
         value = range
@@ -269,19 +403,29 @@ private struct TextPair {
         _ redaction: Redaction,
         _ bytes: [UInt8],
         _ name: String,
-        _ nameStart: Int
+        _ nameStart: Int,
+        _ nameEnd: Int
     ) -> String? {
-        name == "key" && isWebQuery(bytes, nameStart) ? "key" : redaction.kind(inText: name)
+        if let kind = redaction.kind(inText: name) { return kind }
+        // `STRIPE_KEY`, as environments name theirs.
+        if name.hasSuffix("_KEY") || name.hasSuffix("_PASS") { return "key" }
+        guard isWebQuery(bytes, nameStart) else { return nil }
+        let rest = bytes[min(nameEnd + 1, bytes.count)...]
+        let value = rest.prefix { !"&;#\"'<> \t\r\n".utf8.contains($0) }
+        return redaction.kind(ofParameter: name, String(decoding: value, as: UTF8.self))
     }
 
-    /// Whether the name stands in the query of a web address or of a path; on a phone's bridge,
-    /// `key` names a place in the vault.
+    /// Whether the name stands in the query or the fragment of an address or of a path; on a phone's
+    /// bridge, `key` names a place in the vault.
     private static func isWebQuery(_ bytes: [UInt8], _ nameStart: Int) -> Bool {
-        guard nameStart > 0, "?&".utf8.contains(bytes[nameStart - 1]) else { return false }
+        guard nameStart > 0, "?&#;".utf8.contains(bytes[nameStart - 1]) else { return false }
         let ends = Set("\"'<>() \t\r\n".utf8)
         let before = bytes[..<nameStart]
         let start = before.lastIndex(where: ends.contains).map { $0 + 1 } ?? 0
-        return ["http://", "https://", "/"].contains { before[start...].starts(with: $0.utf8) }
+        return before[start...].starts(with: "/".utf8)
+            || before[start...].firstRange(of: Array(":/".utf8)) != nil
+                && before[start...].firstRange(of: Array("://?".utf8)) == nil
+            || before[start...].starts(with: "?".utf8)
     }
 
     /// Reads on from a place.
@@ -334,10 +478,14 @@ private struct TextPair {
         /// `name="password"`, in the head of a part or in a page, and where the value follows.
         mutating func formField(_ redaction: Redaction) -> (kind: String, value: Range<Int>)? {
             index += 1
-            guard next == UInt8(ascii: "\"") else { return nil }
-            let name = String(decoding: bytes[quoted(by: 0x22, isEscaped: false)], as: UTF8.self)
+            let name: String
+            if next == UInt8(ascii: "\"") {
+                name = String(decoding: bytes[quoted(by: 0x22, isEscaped: false)], as: UTF8.self)
+                index += 1
+            } else {
+                name = String(decoding: bytes[bare("", isAssigned: true)], as: UTF8.self)
+            }
             guard let kind = redaction.kind(inText: name) else { return nil }
-            index += 1
             skip { $0 == 0x20 || $0 == 9 }
             if index < bytes.count, bytes[index...].starts(with: "value=\"".utf8) {
                 index += 6
@@ -399,5 +547,12 @@ private struct TextPair {
             }
             return start..<index
         }
+    }
+}
+
+extension String {
+    /// Without the full stops at its end.
+    fileprivate var trimmedOfStops: String {
+        String(decoding: utf8.reversed().drop { $0 == UInt8(ascii: ".") }.reversed(), as: UTF8.self)
     }
 }

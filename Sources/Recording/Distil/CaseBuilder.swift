@@ -72,7 +72,7 @@ extension Distiller {
             calls: [Exchange]
         ) -> Contract? {
             guard !exchanges.isEmpty else { return nil }
-            let texts = exchanges.map(RequestTexts.init)
+            let texts = exchanges.concurrentMap(RequestTexts.init)
             namer = TemplateNamer(
                 users: users,
                 moments: base.map(SessionMoments.init(base:))

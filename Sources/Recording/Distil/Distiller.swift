@@ -27,63 +27,49 @@ package enum Distiller {
     ) -> (contracts: [Contract], notes: [String]) {
         let users = SessionUsers(recording.exchanges)
         var notes: [String] = []
-        let inbound = recording.exchanges.filter {
-            $0.to == .backend
-                && ($0.from == .app || Services.provider($0.from)?.webhookEndpoint != nil)
-        }
-        var groups: [(key: String, exchanges: [Exchange])] = []
-        var places: [String: Int] = [:]
-        var nobody: [Exchange] = []
+        var groups: [Group] = []
+        var positions: [String: Int] = [:]
+        var nobody: [Int] = []
         let refusals = Refusals(recording.exchanges)
-        for exchange in inbound {
-            guard exchange.response != nil else {
-                notes.append(
-                    "\(exchange.request.method) \(exchange.request.path) had no answer and is left out"
-                )
-                continue
-            }
-            guard exchange.response?.status != 101 else {
-                notes.append(
-                    "\(exchange.request.method) \(exchange.request.path) became a WebSocket and is left "
-                        + "out; the recording has its messages"
-                )
-                continue
-            }
-            if exchange.from != .app, refusals.reading(of: exchange) == .unknown {
-                notes.append(
-                    "\(exchange.request.method) \(exchange.request.path) was refused (401) and left "
-                        + "out: its credentials are those that 'secrets' of the profile says, or "
-                        + "nobody said them"
-                )
+        for (place, exchange) in recording.exchanges.enumerated() {
+            let isWebhook = Services.provider(exchange.from)?.webhookEndpoint != nil
+            guard exchange.to == .backend, exchange.from == .app || isWebhook else { continue }
+            if let note = reasonLeftOut(exchange, refusals) {
+                notes.append(note)
                 continue
             }
             guard let key = users.group(of: exchange) else {
-                nobody.append(exchange)
+                nobody.append(place)
                 continue
             }
-            if let index = places[key] {
-                groups[index].exchanges.append(exchange)
+            if let position = positions[key] {
+                groups[position].places.append(place)
             } else {
-                places[key] = groups.count
-                groups.append((key, [exchange]))
+                positions[key] = groups.count
+                groups.append(Group(key: key, places: [place]))
             }
         }
         if groups.count == 1 {
-            groups[0].exchanges = (groups[0].exchanges + nobody)
-                .sorted { $0.sequence < $1.sequence }
+            groups[0].places = (groups[0].places + nobody).sorted()
         } else if !nobody.isEmpty {
-            groups.append(("", nobody))
+            groups.append(Group(key: "", places: nobody))
         }
         let isOnly = groups.count == 1
         let session = recording.session
         let hearsSilence = recording.hasMessages
-        let calls = Dictionary(grouping: recording.exchanges.filter { $0.from == .backend }) {
-            isOnly ? groups[0].key : users.group(of: $0) ?? ""
+        for (place, exchange) in recording.exchanges.enumerated() where exchange.from == .backend {
+            let key = isOnly ? groups[0].key : users.group(of: exchange) ?? ""
+            // The last group has no key, and is nobody's.
+            let position = isOnly ? 0 : positions[key] ?? (key.isEmpty ? groups.count - 1 : nil)
+            guard let position, groups.indices.contains(position), groups[position].key == key
+            else { continue }
+            groups[position].calls.append(place)
         }
-        let contracts = groups.enumerated().compactMap { index, group -> Contract? in
-            let own = calls[group.key] ?? []
+        let results = Array(groups.enumerated()).concurrentMap(least: 2) { index, group in
+            let exchanges = group.places.map { recording.exchanges[$0] }
+            let calls = group.calls.map { recording.exchanges[$0] }
             var builder = CaseBuilder(
-                users: users.narrowed(to: group.exchanges + own, first: index),
+                users: users.narrowed(to: exchanges + calls, first: index),
                 recording: recording,
                 refusals: refusals,
                 session: session,
@@ -93,13 +79,42 @@ package enum Distiller {
             if !isOnly {
                 builder.suffix = "-" + (group.key.isEmpty ? "general" : SessionUsers.name(index))
             }
-            defer { notes += builder.notes.filter { !notes.contains($0) } }
-            return builder.contract(group.exchanges, calls: own)
+            let contract = builder.contract(exchanges, calls: calls)
+            return (contract: contract, notes: builder.notes)
         }
+        var known: Set<String> = []
+        for note in results.flatMap(\.notes) where known.insert(note).inserted {
+            notes.append(note)
+        }
+        let contracts = results.compactMap(\.contract)
         if !contracts.isEmpty, !hearsSilence {
             notes.append("the backend sent no push in this session, so none is looked for")
         }
         return (contracts, notes)
+    }
+
+    /// People who have to do with each other: where what they sent stands, and what the backend sent
+    /// because of it.
+    private struct Group: Sendable {
+        let key: String
+        var places: [Int]
+        var calls: [Int] = []
+    }
+
+    /// Why a request cannot be replayed; nil when it can.
+    private static func reasonLeftOut(_ exchange: Exchange, _ refusals: Refusals) -> String? {
+        let request = "\(exchange.request.method) \(exchange.request.path)"
+        guard let response = exchange.response else {
+            return "\(request) had no answer and is left out"
+        }
+        if response.status == 101 {
+            return "\(request) became a WebSocket and is left out; the recording has its messages"
+        }
+        guard exchange.from == .app || refusals.reading(of: exchange) != .unknown else {
+            return "\(request) was refused (401) and left out: its credentials are those that "
+                + "'secrets' of the profile says, or nobody said them"
+        }
+        return nil
     }
 
     /// The contract with new answers and messages where a run of it saw others; everything else

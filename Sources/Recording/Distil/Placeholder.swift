@@ -1,3 +1,5 @@
+internal import Conformance
+
 /// `‹kind:fingerprint›`, as the redactor writes it.
 struct Placeholder: Hashable {
     let text: String
@@ -6,18 +8,29 @@ struct Placeholder: Hashable {
     /// Secrets of the whole session tie nobody to anybody; neither do signatures.
     var ties: Bool { !["secret", "signature", "key", "address"].contains(kind) }
 
+    private static let opening = Array("‹".utf8)
+    private static let closing = Array("›".utf8)
+
     static func all(in text: String) -> [Placeholder] {
         // Looked for as bytes: almost no text has one.
-        guard text.utf8.contains(0xe2), text.contains("‹") else { return [] }
+        guard text.utf8.contains(0xe2) else { return [] }
+        let bytes = Array(text.utf8)
         var found: [Placeholder] = []
-        var rest = text[...]
-        while let open = rest.firstIndex(of: "‹"), let close = rest[open...].firstIndex(of: "›") {
-            let whole = rest[open...close]
-            let words = whole.dropFirst().dropLast().split(separator: ":")
+        var index = 0
+        while let open = bytes.place(of: opening, from: index),
+            let close = bytes.place(of: closing, from: open)
+        {
+            index = close + closing.count
+            let inner = bytes[(open + opening.count)..<close]
+            let words = inner.split(separator: UInt8(ascii: ":"))
             if words.count == 2 {
-                found.append(Placeholder(text: String(whole), kind: String(words[0])))
+                found.append(
+                    Placeholder(
+                        text: String(decoding: bytes[open..<index], as: UTF8.self),
+                        kind: String(decoding: words[0], as: UTF8.self)
+                    )
+                )
             }
-            rest = rest[rest.index(after: close)...]
         }
         return found
     }

@@ -4,7 +4,7 @@ internal import Conformance
 ///
 /// A delivery that was refused for its credentials comes with such credentials again, and an id that
 /// the backend never took stays what it is: with right ones and with a new id it would be taken.
-struct Refusals {
+struct Refusals: Sendable {
     /// What becomes of a delivery.
     enum Reading: Hashable {
         case asUsual

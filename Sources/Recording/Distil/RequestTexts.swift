@@ -1,21 +1,19 @@
 internal import Conformance
 
 /// What a request says, read once: its times, and the values that an answer before it may have given.
-struct RequestTexts {
+struct RequestTexts: Sendable {
     /// Numbers of milliseconds, and dates with a fraction: one without may have been cut.
     private(set) var moments: [Instant] = []
     /// When an event says that it came about.
     private(set) var eventTimes: [Instant] = []
-    /// Every text and number of it, headers and target included.
+    /// Those of its texts and numbers that an answer may have given before, of headers and target too.
     private(set) var values: [String] = []
 
     init(_ exchange: Exchange) {
         let request = exchange.request
-        for part in request.target.split(whereSeparator: { "/?&=".contains($0) }) {
-            values.append(String(part).percentDecoded)
-        }
+        for part in request.target.targetParts { add(part) }
         for field in request.fields {
-            for word in field.value.split(separator: " ") { values.append(String(word)) }
+            for word in field.value.parts(between: " ") where !word.isEmpty { add(word) }
         }
         guard let body = try? JSONValue(parsing: request.body) else { return }
         collect(body)
@@ -29,15 +27,22 @@ struct RequestTexts {
         case .object(let object): for member in object.members { collect(member.value) }
         case .array(let elements): for element in elements { collect(element) }
         case .string(let text):
-            values.append(text)
+            add(text)
             if let date = TemplateNamer.date(text), date.milliseconds % 1000 != 0 {
                 moments.append(date)
             }
         case .number(let number):
-            values.append(number.description)
-            if let moment = TemplateNamer.milliseconds(value) { moments.append(moment) }
+            if let moment = TemplateNamer.milliseconds(value) {
+                moments.append(moment)
+            } else {
+                add(number.description)
+            }
         // Nobody and no time is named by these.
         case .null, .bool: break
         }
+    }
+
+    private mutating func add(_ text: String) {
+        if TemplateNamer.isNamed(text) { values.append(text) }
     }
 }

@@ -1,7 +1,7 @@
 internal import Conformance
 
 /// Who is who in a recorded session: which texts are ids of users, and which of them belong together.
-struct SessionUsers {
+struct SessionUsers: Sendable {
     /// What the people of a contract are called, in order of appearance.
     private static let names = [
         "ada", "bob", "cleo", "dora", "emil", "fred", "gina", "hugo", "ines", "jack",
@@ -30,15 +30,18 @@ struct SessionUsers {
     ///   - knowsRefused: Whether an id that was only ever refused is somebody. In a recording it is
     ///     nobody: it is refused again under the same id only. The ids of a run are all its own.
     init(_ exchanges: [Exchange], knowsRefused: Bool = false) {
-        var reader = SessionTexts()
+        var texts = NumberedTexts()
         var said: [[Int]] = []
         said.reserveCapacity(exchanges.count)
         var tokens: [(token: String, id: String)] = []
-        for exchange in exchanges {
-            let found = reader.read(exchange)
-            said.append(found.texts)
-            if knowsRefused || !exchange.isRefused { learn(found.ids) }
-            if let token = found.token { tokens.append(token) }
+        // So many at once that every processor has some, and few enough to be held.
+        for start in stride(from: 0, to: exchanges.count, by: 4096) {
+            let some = exchanges[start..<min(start + 4096, exchanges.count)]
+            for (exchange, found) in zip(some, some.concurrentMap(SessionTexts.init)) {
+                said.append(found.texts.map { texts.number(of: $0) })
+                if knowsRefused || !exchange.isRefused { learn(found.ids) }
+                if let token = found.token { tokens.append(token) }
+            }
         }
         // Firebase hands out a token together with its owner's id.
         for (token, id) in tokens {
@@ -47,13 +50,13 @@ struct SessionUsers {
             groups.join(id, token)
         }
         // What each text names; most name nothing.
-        let keys = reader.texts.map { text -> [String] in
+        let keys = texts.all.map { text -> [String] in
             let own = userByID[text] != nil ? [text] : []
             return own + Placeholder.all(in: text).filter(\.ties).map(\.text)
         }
-        for (exchange, texts) in zip(exchanges, said) {
+        for (exchange, numbers) in zip(exchanges, said) {
             var linked: [String] = []
-            for key in texts.lazy.flatMap({ keys[$0] }) where !linked.contains(key) {
+            for key in numbers.lazy.flatMap({ keys[$0] }) where !linked.contains(key) {
                 linked.append(key)
             }
             links[exchange.sequence] = linked
@@ -87,7 +90,8 @@ struct SessionUsers {
 
     /// Whether what stands under that name is the id of a person.
     static func isID(_ member: String) -> Bool {
-        idMembers.contains(member.lowercased().filter(\.isLetter))
+        let normal = SecretNames.normal(member).utf8.filter { (97...122).contains($0) }
+        return idMembers.contains(String(decoding: normal, as: UTF8.self))
     }
 
     // MARK: Who belongs together
@@ -128,7 +132,7 @@ struct SessionUsers {
     }
 
     /// Keys that belong together: a forest in which every tree is flat.
-    private struct Groups {
+    private struct Groups: Sendable {
         private var parents: [String: String] = [:]
         private var members: [String: [String]] = [:]
 
@@ -148,75 +152,74 @@ struct SessionUsers {
     }
 }
 
-/// Reads the texts of a session, each exchange once.
-private struct SessionTexts {
-    struct Found {
-        /// What stands under the names of ids, in order.
-        var ids: [String] = []
-        /// Every text that may be an id or hold a placeholder, by its number.
-        var texts: [Int] = []
-        /// A token that Firebase gave out, and to whom.
-        var token: (token: String, id: String)?
-    }
-
+/// What an exchange says that may name somebody, read once.
+private struct SessionTexts: Sendable {
     /// A longer text is nobody's id.
     private static let idLengthMax = 200
 
+    /// What stands under the names of ids, in order.
+    private(set) var ids: [String] = []
+    /// Every text that may be an id or hold a placeholder.
     private(set) var texts: [String] = []
-    private var numbers: [String: Int] = [:]
-    private var isIDByName: [String: Bool] = [:]
+    /// A token that Firebase gave out, and to whom.
+    private(set) var token: (token: String, id: String)?
 
-    mutating func read(_ exchange: Exchange) -> Found {
-        var found = Found()
-        for part in exchange.request.target.split(whereSeparator: { "/?&=".contains($0) }) {
-            add(String(part).percentDecoded, &found)
-        }
-        for field in exchange.request.fields { add(field.value, &found) }
+    init(_ exchange: Exchange) {
+        for part in exchange.request.target.targetParts { add(part) }
+        for field in exchange.request.fields { add(field.value) }
         let answer = exchange.response?.body ?? []
         for (index, body) in [exchange.request.body, answer].enumerated() {
             guard let value = try? JSONValue(parsing: body) else { continue }
-            collect(value, isID: false, &found)
+            collect(value, isID: false)
             if index == 1, exchange.to == .firebase, let id = value["localId"]?.string,
                 let token = value["idToken"]?.string
             {
-                found.token = (token, id)
+                self.token = (token, id)
             }
         }
-        for field in exchange.response?.fields ?? [] { add(field.value, &found) }
+        for field in exchange.response?.fields ?? [] { add(field.value) }
         for effect in exchange.effects {
-            found.ids += effect.recipients
-            for recipient in effect.recipients { add(recipient, &found) }
+            ids += effect.recipients
+            for recipient in effect.recipients { add(recipient) }
         }
-        return found
     }
 
-    private mutating func collect(_ value: JSONValue, isID: Bool, _ found: inout Found) {
+    private mutating func collect(_ value: JSONValue, isID: Bool) {
         switch value {
         case .object(let object):
             for member in object.members {
-                collect(member.value, isID: self.isID(member.key), &found)
+                collect(member.value, isID: SessionUsers.isID(member.key))
             }
-        case .array(let elements): for element in elements { collect(element, isID: isID, &found) }
+        case .array(let elements): for element in elements { collect(element, isID: isID) }
         case .string(let text):
-            if isID { found.ids.append(text) }
-            add(text, &found)
+            if isID { ids.append(text) }
+            add(text)
         // Nobody is named by these.
         case .null, .bool, .number: break
         }
     }
 
-    private mutating func isID(_ name: String) -> Bool {
-        if let known = isIDByName[name] { return known }
-        let isID = SessionUsers.isID(name)
-        if isIDByName.count < 4096 { isIDByName[name] = isID }
-        return isID
+    private mutating func add(_ text: String) {
+        if text.utf8.count <= Self.idLengthMax || text.utf8.contains(0xe2) { texts.append(text) }
     }
+}
 
-    private mutating func add(_ text: String, _ found: inout Found) {
-        guard text.utf8.count <= Self.idLengthMax || text.utf8.contains(0xe2) else { return }
-        if let number = numbers[text] { return found.texts.append(number) }
-        numbers[text] = texts.count
-        found.texts.append(texts.count)
-        texts.append(text)
+/// Texts by numbers, equal ones by the same.
+private struct NumberedTexts {
+    private(set) var all: [String] = []
+    private var numbers: [String: Int] = [:]
+
+    mutating func number(of text: String) -> Int {
+        if let number = numbers[text] { return number }
+        numbers[text] = all.count
+        all.append(text)
+        return all.count - 1
+    }
+}
+
+extension String {
+    /// What stands between the signs that divide a path and a query, decoded.
+    var targetParts: [String] {
+        utf8.split { "/?&=".utf8.contains($0) }.map { String(Substring($0)).percentDecoded }
     }
 }

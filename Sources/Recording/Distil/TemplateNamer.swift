@@ -13,7 +13,7 @@ struct TemplateNamer {
     /// The moments that requests said, in milliseconds, by their second.
     private var moments: [Int64: Set<Int64>] = [:]
     /// Names of members as they are written, and without case and punctuation; the same in most bodies.
-    private var keys: [String: (written: String, normal: String)] = [:]
+    private var keys: [String: Key] = [:]
     /// What `{{some.NAME}}` stands for where it is not made up.
     private(set) var values: [String: JSONValue] = [:]
 
@@ -47,6 +47,13 @@ struct TemplateNamer {
         nameByValue[value].map { "{{some.\($0)}}" }
     }
 
+    /// Whether an answer that gives the value names it for a later request, so that it matters
+    /// whether one says it: a number, a uuid, or what nobody wrote.
+    static func isNamed(_ text: String) -> Bool {
+        let isNumber = text.utf8.allSatisfy { (48...57).contains($0) || $0 == 0x2d || $0 == 0x2e }
+        return isNumber && !text.isEmpty || TemplateValues.isUUID(text) || isRandom(text)
+    }
+
     private func userTemplate(_ id: String) -> String? {
         users.userByID[id].map { user in
             users.anonymous.contains(id) ? "{{anonymous.\(user)}}" : "{{user.\(user)}}"
@@ -57,14 +64,14 @@ struct TemplateNamer {
 
     /// A request's value with names in place of what only this session had.
     mutating func request(_ value: JSONValue) -> JSONValue {
-        each(value, "") { namer, leaf, key in namer.requestLeaf(leaf, key) }
+        each(value, Self.nowhere) { namer, leaf, key in namer.requestLeaf(leaf, key) }
     }
 
     /// The value with every leaf named, by its own kind and by the member that it stands in.
     private mutating func each(
         _ value: JSONValue,
-        _ key: String,
-        _ name: (inout TemplateNamer, JSONValue, String) -> JSONValue
+        _ key: Key,
+        _ name: (inout TemplateNamer, JSONValue, Key) -> JSONValue
     ) -> JSONValue {
         switch value {
         case .object(let object):
@@ -72,7 +79,7 @@ struct TemplateNamer {
             members.reserveCapacity(object.members.count)
             for member in object.members {
                 let key = self.key(member.key)
-                let named = each(member.value, key.normal, name)
+                let named = each(member.value, key, name)
                 members.append(.init(key: key.written, value: named))
             }
             return .object(JSONObject(members: members))
@@ -84,9 +91,35 @@ struct TemplateNamer {
         }
     }
 
-    private mutating func key(_ key: String) -> (written: String, normal: String) {
+    /// A name of a member: how it is written, and what it says of the value.
+    private struct Key {
+        let written: String
+        /// What has a price or an amount is money.
+        let isMoney: Bool
+        let isTransaction: Bool
+        /// A number under it may be a time.
+        let isTime: Bool
+        let isID: Bool
+
+        init(_ key: String, written: String) {
+            self.written = written
+            let normal = SecretNames.normal(key)
+            let bytes = Array(normal.utf8)
+            isMoney = bytes.holds("price") || bytes.holds("amount")
+            isTransaction = bytes.holds("transaction")
+            isTime =
+                normal.hasSuffix("at") || bytes.holds("time")
+                || ["iat", "exp", "date"].contains(normal)
+            isID = normal.hasSuffix("id")
+        }
+    }
+
+    /// What stands below no name.
+    private static let nowhere = Key("", written: "")
+
+    private mutating func key(_ key: String) -> Key {
         if nameByValue[key] == nil, let known = keys[key] { return known }
-        let found = (text(key), Self.normal(key))
+        let found = Key(key, written: text(key))
         if keys.count < Self.keyCountMax { keys[key] = found }
         return found
     }
@@ -98,7 +131,7 @@ struct TemplateNamer {
         moments[moment.seconds, default: []].insert(moment.milliseconds)
     }
 
-    private mutating func requestLeaf(_ value: JSONValue, _ key: String) -> JSONValue {
+    private mutating func requestLeaf(_ value: JSONValue, _ key: Key) -> JSONValue {
         switch value {
         case .string(let text): return .string(request(text, key))
         case .number(let number):
@@ -106,7 +139,7 @@ struct TemplateNamer {
                 remember(moment)
                 return .string(template("now", moment))
             }
-            if key.contains("price") || key.contains("amount"), number.double != 0 {
+            if key.isMoney, number.double != 0 {
                 let template = some("amount", number.description)
                 if let name = nameByValue[number.description] { values[name] = value }
                 return .string(template)
@@ -116,9 +149,9 @@ struct TemplateNamer {
         }
     }
 
-    private mutating func request(_ text: String, _ key: String) -> String {
+    private mutating func request(_ text: String, _ key: Key) -> String {
         if let template = userTemplate(text) ?? known(text) { return template }
-        if key.contains("transaction"), text.utf8.count > 5 { return some("transaction", text) }
+        if key.isTransaction, text.utf8.count > 5 { return some("transaction", text) }
         if TemplateValues.isUUID(text) { return some("uuid", text) }
         if let moment = Self.date(text), isWithinReach(moment) {
             remember(moment)
@@ -178,10 +211,10 @@ struct TemplateNamer {
 
     /// An answer's value: literal where it means something, a matcher where it differs by itself.
     mutating func answer(_ value: JSONValue) -> JSONValue {
-        each(value, "") { namer, leaf, key in namer.answerLeaf(leaf, key) }
+        each(value, Self.nowhere) { namer, leaf, key in namer.answerLeaf(leaf, key) }
     }
 
-    private mutating func answerLeaf(_ value: JSONValue, _ key: String) -> JSONValue {
+    private mutating func answerLeaf(_ value: JSONValue, _ key: Key) -> JSONValue {
         switch value {
         case .string(let text): return .string(answer(text))
         case .number(let number):
@@ -192,11 +225,11 @@ struct TemplateNamer {
                         ? template("now", moment) : "{{any.timestamp}}"
                 )
             }
-            if Self.isEpochSeconds(value, key, base) { return .string("{{any.timestamp}}") }
+            if key.isTime, Self.isEpochSeconds(value, base) { return .string("{{any.timestamp}}") }
             if let template = known(number.description), number.description.count > 2 {
                 return .string(template)
             }
-            if key == "id" || key.hasSuffix("id"), number.int64 != nil {
+            if key.isID, number.int64 != nil {
                 return .string(
                     reused.contains(number.description)
                         ? some("number", number.description) : "{{any.number}}"
@@ -276,13 +309,11 @@ struct TemplateNamer {
         return Instant(milliseconds: number)
     }
 
-    /// A number of seconds not far from the session, under a name that means a time.
-    private static func isEpochSeconds(_ value: JSONValue, _ key: String, _ base: Instant) -> Bool {
+    /// A number of seconds not far from the session.
+    private static func isEpochSeconds(_ value: JSONValue, _ base: Instant) -> Bool {
         let tenYears: Int64 = 10 * 366 * 86_400
-        guard let number = value.int64,
-            number.subtractingSaturated(base.seconds).magnitude < tenYears
-        else { return false }
-        return key.hasSuffix("at") || key.contains("time") || ["iat", "exp", "date"].contains(key)
+        return value.int64.map { $0.subtractingSaturated(base.seconds).magnitude < tenYears }
+            ?? false
     }
 
     static func date(_ text: String) -> Instant? {
@@ -294,14 +325,10 @@ struct TemplateNamer {
 
     // MARK: Looks
 
-    private static func normal(_ key: String) -> String {
-        key.lowercased().filter { $0.isLetter || $0.isNumber }
-    }
-
     private static func kind(_ kind: String) -> String { kind == "authorization" ? "token" : kind }
 
     /// Long, without blanks, and of digits and letters in no order a person would choose.
-    private static func isRandom(_ text: String) -> Bool {
+    static func isRandom(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         guard bytes.count >= 16, !bytes.contains(UInt8(ascii: " ")) else { return false }
         var changes = 0

@@ -194,15 +194,84 @@ enum RecordingLine {
         return exchange
     }
 
-    static func complete(
-        _ exchange: inout Exchange,
-        with value: JSONValue,
+    /// What a line says about the end of an exchange.
+    struct Completion: Sendable {
+        var completed: Int64
+        var outcome: Exchange.Outcome
+        var effects: [Effect]
+    }
+
+    /// One line of a file, read by itself.
+    enum Read: Sendable {
+        case header(RecordingHeader)
+        case begin(Exchange, isLater: Bool)
+        case sent(Int, [UInt8], SenderProof?)
+        case end(Int, Completion)
+        case closed(Int)
+        case note
+        case wrong(RecordingError)
+
+        init(_ line: ArraySlice<UInt8>, number: Int, hasHeader: Bool) {
+            do throws(RecordingError) {
+                self = try Self.read(line, number, hasHeader)
+            } catch {
+                self = .wrong(error)
+            }
+        }
+
+        private static func read(
+            _ line: ArraySlice<UInt8>,
+            _ number: Int,
+            _ hasHeader: Bool
+        ) throws(RecordingError) -> Read {
+            let value: JSONValue
+            do throws(JSONError) {
+                value = try JSONValue(
+                    parsing: line,
+                    options: .init(depthMax: 160, duplicateKeys: .keep)
+                )
+            } catch {
+                throw RecordingError(
+                    line: number,
+                    problem: "this is not JSON: \(error)",
+                    remedy: .restore
+                )
+            }
+            guard hasHeader else { return .header(try RecordingHeader(value, line: number)) }
+            if let sequence = value["begin"]?.int64 {
+                let sequence = Int(clamping: sequence)
+                return .begin(
+                    try exchange(value, sequence: sequence, line: number),
+                    isLater: isLater(value["request"]?["body"])
+                )
+            }
+            if let sequence = value["sent"]?.int64 {
+                return .sent(
+                    Int(clamping: sequence),
+                    try bytes(value["body"], number),
+                    try proof(value, number)
+                )
+            }
+            if let sequence = value["end"]?.int64 {
+                return .end(Int(clamping: sequence), try completion(value, line: number))
+            }
+            if let count = value["closed"]?.int64 { return .closed(Int(clamping: count)) }
+            if value["note"]?.string != nil { return .note }
+            throw RecordingError(
+                line: number,
+                problem: "the line is neither begin, sent, end, note nor closed",
+                remedy: .restore
+            )
+        }
+    }
+
+    private static func completion(
+        _ value: JSONValue,
         line: Int
-    ) throws(RecordingError) {
+    ) throws(RecordingError) -> Completion {
         guard let completed = value["us"]?.int64 else {
             throw RecordingError(line: line, problem: "'us' is no time", remedy: .restore)
         }
-        exchange.completed = completed
         var response: HTTPMessage.Response?
         if let answer = value["answer"] {
             guard let status = answer["status"]?.int64, (100...999).contains(status) else {
@@ -218,18 +287,19 @@ enum RecordingLine {
                 body: try bytes(answer["body"], line)
             )
         }
+        let outcome: Exchange.Outcome
         if value["lost"] == true {
-            exchange.outcome = .answerLost(response)
+            outcome = .answerLost(response)
         } else if let response {
-            exchange.outcome = .answered(response)
+            outcome = .answered(response)
         } else {
             let word = value["failure"]?.string ?? ""
             let text = value["text"]?.string ?? ""
-            exchange.outcome =
+            outcome =
                 word == "cut"
                 ? .requestCut : .failed(failures.first { $0.1 == word }?.0 ?? .closed, text)
         }
-        exchange.effects = (value["effects"]?.array ?? []).compactMap { effect in
+        let effects = (value["effects"]?.array ?? []).compactMap { effect -> Effect? in
             guard let kind = effect["kind"]?.string else { return nil }
             return Effect(
                 kind: kind,
@@ -238,6 +308,7 @@ enum RecordingLine {
                 idempotencyKey: effect["key"]?.string
             )
         }
+        return Completion(completed: completed, outcome: outcome, effects: effects)
     }
 
     /// What proved the sender, where the line says so.
@@ -267,15 +338,15 @@ enum RecordingLine {
     ) throws(RecordingError) -> [HTTPMessage.Field] {
         var fields: [HTTPMessage.Field] = []
         for pair in value?.array ?? [] {
-            let words = pair.strings
-            guard words.count == 2 else {
+            let words = pair.array ?? []
+            guard words.count == 2, let name = words[0].string, let value = words[1].string else {
                 throw RecordingError(
                     line: line,
                     problem: "a header is no pair of name and value",
                     remedy: .restore
                 )
             }
-            fields.append(HTTPMessage.Field(words[0], words[1]))
+            fields.append(HTTPMessage.Field(name, value))
         }
         return fields
     }

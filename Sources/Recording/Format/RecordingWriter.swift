@@ -185,9 +185,23 @@ package final class RecordingWriter: JournalTap {
         case .unchangedJSON(let value): return .json(value.bytes, digest: Digest.sha256(plain))
         case .json(let value): return .json(value.bytes, digest: nil)
         case .text(let text): return .bytes(Array(text.utf8))
-        case .bytes where !redactor.isSecret(plain): return .bytes(plain)
+        case .bytes where !redactor.isSecret(plain) && !hidesSecrets(plain):
+            return .bytes(plain)
         case .bytes, .hidden:
             return .omitted(count: bytes.count, digest: Digest.sha256(bytes))
+        }
+    }
+
+    /// Whether a packed file holds secrets, or cannot be looked into.
+    private func hidesSecrets(_ bytes: [UInt8]) -> Bool {
+        guard bytes.starts(with: [0x1f, 0x8b]) else { return false }
+        guard let plain = BodyDecoding.plain(bytes, encoding: "gzip", max: 4 * bodyMax) else {
+            return true
+        }
+        switch redactor.redacted(plain, contentType: nil) {
+        case .unchangedJSON, .bytes: return redactor.isSecret(plain)
+        case .text(let text): return Array(text.utf8) != plain
+        case .json, .hidden: return true
         }
     }
 

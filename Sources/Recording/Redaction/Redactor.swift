@@ -67,11 +67,16 @@ package struct Redactor: Sendable {
             let made = "‹\(kind):\(fingerprint)›"
             if books.placeholders.count >= 4 * Self.soughtMax { books.placeholders.removeAll() }
             books.placeholders[value] = made
-            if value.utf8.count >= Self.soughtLengthMin {
+            if value.utf8.count >= Self.soughtLengthMin, isKept || Self.isUnlikely(value) {
                 books.known.add(value, made, isKept: isKept)
             }
             return made
         }
+    }
+
+    /// Whether a value may be looked for everywhere: a word of small letters is a word elsewhere.
+    private static func isUnlikely(_ value: String) -> Bool {
+        !value.utf8.allSatisfy { (97...122).contains($0) || $0 == 0x5f || $0 == 0x2d }
     }
 
     package static func isPlaceholder(_ text: String) -> Bool { SecretMark.isMark(text) }

@@ -21,6 +21,66 @@ struct EffectTableTests {
         (0..<count).map { _ in EvidenceBuilder.push(to: recipient) }
     }
 
+    // MARK: Whom it reaches
+
+    @Test(
+        "an audience is reached exactly, or the message does not count",
+        arguments: [
+            (Audience(users: ["ada"]), ["ada"], true),
+            (Audience(users: ["ada"]), ["ada", "bob"], false),
+            (Audience(users: ["ada"]), ["ada", "everyone"], false),
+            (Audience(users: ["ada"]), ["bob"], false), (Audience(users: ["ada"]), [], false),
+            (Audience(users: ["ada", "bob"]), ["bob", "ada"], true),
+            (Audience(users: ["ada", "bob"]), ["ada"], false),
+            (Audience(users: ["ada"], others: 1), ["ada", "device-1"], true),
+            (Audience(users: ["ada"], others: 1), ["ada"], false),
+            (Audience(users: ["ada"], others: 1), ["ada", "device-1", "device-2"], false),
+            (Audience(isEveryone: true), ["everyone"], true),
+            (Audience(isEveryone: true), ["everyone", "ada"], false),
+            (Audience(others: 1), ["everyone"], false), (Audience(), [], true),
+        ] as [(Audience, [String], Bool)]
+    )
+    func reaches(audience: Audience, recipients: [String], isReached: Bool) throws {
+        var push = EvidenceBuilder.push(to: "")
+        push.effects[0].recipients = recipients.map {
+            ["ada": Self.ada, "bob": Self.bob][$0] ?? $0
+        }
+        var effect = EvidenceBuilder.effect(1...1)
+        (effect.user, effect.audience) = (nil, audience)
+        #expect(codes(effect, [push]) == (isReached ? [] : [.effectCount]))
+        effect.says = push.effects[0].content
+        #expect(codes(effect, [push], rule: GoldenRule.self) == (isReached ? [] : [.effectContent]))
+    }
+
+    @Test func `whom a message reached instead stands beside whom it should have`() throws {
+        var push = EvidenceBuilder.push(to: Self.ada)
+        push.effects[0].recipients.append("everyone")
+        var effect = EvidenceBuilder.effect(1...1)
+        (effect.user, effect.audience) = (nil, Audience(users: ["ada"]))
+        effect.says = push.effects[0].content
+        let builder = EvidenceBuilder.bought({ $0.effects = [effect] }, [push])
+        let found = try #require(GoldenRule.findings(in: builder.evidence).first)
+        #expect(found.nearMiss.contains { $0.contains("ada, a segment") })
+        #expect(found.expected.contains("to ada that says"))
+    }
+
+    // MARK: Keys
+
+    @Test(
+        "as many keys as events, and one on every attempt",
+        arguments: [
+            (["a"], 1, true), (["a", "a"], 1, true), (["a", "b"], 1, false),
+            (["a", "a", "b"], 2, true), (["a", "a", "a"], 2, false), (["a", nil], 1, false),
+            ([nil], 1, false), ([], 1, true),
+        ] as [([String?], Int, Bool)]
+    )
+    func sharedKeys(keys: [String?], count: Int, isRight: Bool) {
+        var effect = EvidenceBuilder.effect { $0.countMin = 0 }
+        (effect.user, effect.keyCount) = (nil, count)
+        let attempts = keys.map { EvidenceBuilder.push(to: Self.ada, key: $0) }
+        #expect(codes(effect, attempts) == (isRight ? [] : [.keyChanged]))
+    }
+
     // MARK: Counting
 
     @Test(

@@ -1,6 +1,6 @@
 /// Exactly whom a message reaches: not fewer, and nobody beside.
 ///
-/// Source: OneSignal fact sheet, section 3: aliases, segments and filters name whom a message goes to.
+/// Source: fact sheet of the push service, section 3: aliases, segments and filters name whom a message goes to.
 package struct Audience: Hashable, Codable, Sendable {
     /// What the fakes call the people of a segment, whoever they are.
     package static let everyone = "everyone"
