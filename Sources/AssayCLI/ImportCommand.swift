@@ -11,9 +11,11 @@ struct ImportCommand: AsyncParsableCommand {
         commandName: "import",
         abstract: "Makes a recording of what another tool wrote: HAR, curl, Postman, Pact, events.",
         discussion: """
-            Formats: har (1.2), curl (command lines), ndjson (a request a line), events \
-            (RevenueCat's event JSON), pact (3 and 4), postman (a collection of format 2.1, with \
-            the answers that were saved). Secrets are replaced on the way in.
+            Formats: har (1.2), curl (command lines), ndjson (a request a line), events (JSON of \
+            RevenueCat's or Purchasely's events, as dashboards and exports show them), pact (3 and \
+            4), postman (a collection of format 2.1, with the answers that were saved), mitmproxy \
+            (flows that 'mitmdump -w' saved), openapi (the examples of a description, version 3). \
+            Secrets are replaced on the way in.
 
             Requests without an answer, such as curl commands, are sent to --target, and its \
             answers are recorded.
@@ -32,7 +34,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: "har, curl, postman, pact, events or ndjson (default: what it looks like)."
+        help: "har, curl, postman, pact, mitmproxy, openapi, events or ndjson (default: a guess)."
     )
     var format: String?
 

@@ -96,6 +96,11 @@ package protocol Provider: Hashable, Codable, Sendable {
         at now: Instant
     ) -> SenderProof
 
+    /// The event that a value is, as a log, an export or the documentation shows it.
+    ///
+    /// - Returns: What the service sends for it; nil when it is none of its events.
+    static func event(in value: JSONValue) -> ShownEvent?
+
     /// Sends its events there from now on.
     mutating func connect(_ target: WebhookTarget)
 
@@ -107,6 +112,18 @@ package protocol Provider: Hashable, Codable, Sendable {
 
     /// When an event is delivered again.
     func schedule(of delivery: WebhookDelivery) -> RetrySchedule
+}
+
+/// An event of a service that somebody shows outside a delivery.
+package struct ShownEvent: Hashable, Sendable {
+    /// As it is delivered.
+    package let body: JSONValue
+    /// When it says that it came about.
+    package let time: Instant?
+
+    package init(body: JSONValue, time: Instant?) {
+        (self.body, self.time) = (body, time)
+    }
 }
 
 /// Names of headers and members that hold secrets, in lower case and as the service writes them.
@@ -146,6 +163,7 @@ extension Provider {
         for _: WebhookTarget,
         at _: Instant
     ) -> SenderProof { SenderProof() }
+    package static func event(in _: JSONValue) -> ShownEvent? { nil }
     package var confided: [(name: String, secret: Secret)] { [] }
 
     package static func caller(of _: HTTPMessage.Request) -> Exchange.Party { .backend }

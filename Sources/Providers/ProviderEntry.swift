@@ -16,6 +16,7 @@ package struct ProviderEntry: Sendable {
     package let environment: @Sendable (BackendSetup) -> [String: String]
     package let confided: @Sendable (Services) -> [(name: String, secret: Secret)]
     package let connect: @Sendable (inout Services, WebhookTarget) -> Void
+    package let event: @Sendable (JSONValue) -> ShownEvent?
     package let proof: @Sendable (HTTPMessage.Request, WebhookTarget, Instant) -> SenderProof
 
     /// Answers one request.
@@ -52,6 +53,7 @@ package struct ProviderEntry: Sendable {
         environment = { Kind.environment($0) }
         confided = { $0[keyPath: place].confided }
         connect = { $0[keyPath: place].connect($1) }
+        event = { Kind.event(in: $0) }
         proof = { Kind.proof(of: $0, for: $1, at: $2) }
         respond = { $0[keyPath: place].respond(to: $1, at: $2, planned: $3) }
         failure = { $0[keyPath: place].failure($1, of: $2) }

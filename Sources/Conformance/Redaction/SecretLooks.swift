@@ -448,7 +448,11 @@ package enum SecretLooks {
             end += 1
         }
         let word = bytes[start..<end]
-        guard slashes > 0, bytes[start] != 0x2f, isChance(word.filter { $0 != 0x2f }[...]) else {
+        // What follows a slash goes on in a path.
+        let isInside = start > 0 && bytes[start - 1] == 0x2f
+        guard slashes > 0, !isInside, bytes[start] != 0x2f,
+            isChance(word.filter { $0 != 0x2f }[...])
+        else {
             return nil
         }
         let parts = word.split { $0 == 0x2f }

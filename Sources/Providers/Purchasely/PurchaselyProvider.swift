@@ -94,6 +94,18 @@ extension PurchaselyState: Provider {
         return WebhookAttempt(url: webhook.url) { sender.request(body, path: $0, at: now) }
     }
 
+    /// A body of version 3 (fact sheet, section 5), or of version 2 (section 8), as it was published.
+    package static func event(in value: JSONValue) -> ShownEvent? {
+        let isCurrent = value["event_name"]?.string != nil && value["event_id"]?.string != nil
+        let isOld = value["name"]?.string != nil && value["properties"]?.object != nil
+        guard isCurrent || isOld else { return nil }
+        let written = value["event_created_at"] ?? value["received_at"]
+        let time =
+            value["event_created_at_ms"]?.int64.map(Instant.init(milliseconds:))
+            ?? written?.string.flatMap { Instant(iso8601: $0) }
+        return ShownEvent(body: value, time: time)
+    }
+
     package static func proof(
         of request: HTTPMessage.Request,
         for target: WebhookTarget,

@@ -139,6 +139,18 @@ extension RevenueCatState: Provider {
         }
     }
 
+    /// The whole body, or the event alone, as the dashboard shows it.
+    package static func event(in value: JSONValue) -> ShownEvent? {
+        let event = value["event"] ?? value
+        guard event["type"]?.string != nil, event["id"]?.string != nil,
+            value["event"] != nil || event["event_timestamp_ms"] != nil
+        else { return nil }
+        return ShownEvent(
+            body: value["event"] == nil ? ["api_version": "1.0", "event": value] : value,
+            time: event["event_timestamp_ms"]?.int64.map(Instant.init(milliseconds:))
+        )
+    }
+
     package static func proof(
         of request: HTTPMessage.Request,
         for target: WebhookTarget,

@@ -67,24 +67,19 @@ extension Distiller {
             )
         }
 
-        mutating func contract(
-            _ exchanges: [Exchange],
-            calls: [Exchange]
-        ) -> Contract? {
-            guard !exchanges.isEmpty else { return nil }
-            let texts = exchanges.concurrentMap(RequestTexts.init)
-            namer = TemplateNamer(
-                users: users,
-                moments: base.map(SessionMoments.init(base:))
-                    ?? SessionMoments(exchanges, texts, began: recording.header.began),
-                session: session,
-                // What came after the first answer.
-                reused: Set(texts.dropFirst().flatMap(\.values))
-            )
+        /// - Parameters:
+        ///   - places: Where in the recording stands what was sent to the backend.
+        ///   - calls: Where stands what the backend sent because of it.
+        mutating func contract(_ places: [Int], calls: [Int]) -> Contract? {
+            guard !places.isEmpty else { return nil }
+            namer = namer(places)
+            let exchanges = places.lazy.map { [recording] in recording.exchanges[$0] }
+            let calls = calls.map { recording.exchanges[$0] }
             var steps: [Step] = []
+            steps.reserveCapacity(places.count)
             var deliveries: [String: (name: String, body: [UInt8])] = [:]
-            let volatile = volatilePlaces(exchanges)
             let polls = polls(exchanges)
+            let volatile = volatilePlaces(exchanges, polls)
             for (index, exchange) in exchanges.enumerated() where !polls.contains(index) {
                 if exchange.from == .app {
                     steps.append(request(exchange, volatile[index] ?? []))
@@ -120,9 +115,24 @@ extension Distiller {
             return contract
         }
 
+        private func namer(_ places: [Int]) -> TemplateNamer {
+            let texts = places.concurrentMap { [recording] in
+                RequestTexts(recording.exchanges[$0])
+            }
+            let exchanges = places.lazy.map { recording.exchanges[$0] }
+            return TemplateNamer(
+                users: users,
+                moments: base.map(SessionMoments.init(base:))
+                    ?? SessionMoments(exchanges, texts, began: recording.header.began),
+                session: session,
+                // What came after the first answer.
+                reused: Set(texts.dropFirst().lazy.flatMap(\.values))
+            )
+        }
+
         /// Reads that were asked again at once: how often, and what the first ones saw, was a matter of
         /// time.
-        private func polls(_ exchanges: [Exchange]) -> Set<Int> {
+        private func polls(_ exchanges: some Collection<Exchange>) -> Set<Int> {
             Set(
                 zip(exchanges, exchanges.dropFirst()).enumerated().filter { _, pair in
                     isSameRead(pair.0, pair.1)
@@ -146,11 +156,16 @@ extension Distiller {
         }
 
         /// Places that differ between two equal reads with nothing in between.
-        private func volatilePlaces(_ exchanges: [Exchange]) -> [Int: [JSONPointer]] {
+        private func volatilePlaces(
+            _ exchanges: some RandomAccessCollection<Exchange>,
+            _ polls: Set<Int>
+        ) -> [Int: [JSONPointer]] {
             var places: [Int: [JSONPointer]] = [:]
-            for (index, pair) in zip(exchanges, exchanges.dropFirst()).enumerated() {
-                guard isSameRead(pair.0, pair.1),
-                    pair.0.response?.status == pair.1.response?.status,
+            for index in polls.sorted() {
+                let start = exchanges.index(exchanges.startIndex, offsetBy: index)
+                let pair = (exchanges[start], exchanges[exchanges.index(after: start)])
+                guard pair.0.response?.status == pair.1.response?.status,
+                    pair.0.response?.body != pair.1.response?.body,
                     let left = (pair.0.response?.body).flatMap({ try? JSONValue(parsing: $0) }),
                     let right = (pair.1.response?.body).flatMap({ try? JSONValue(parsing: $0) })
                 else { continue }

@@ -66,10 +66,9 @@ package enum Distiller {
             groups[position].calls.append(place)
         }
         let results = Array(groups.enumerated()).concurrentMap(least: 2) { index, group in
-            let exchanges = group.places.map { recording.exchanges[$0] }
-            let calls = group.calls.map { recording.exchanges[$0] }
+            let all = (group.places + group.calls).lazy.map { recording.exchanges[$0] }
             var builder = CaseBuilder(
-                users: users.narrowed(to: exchanges + calls, first: index),
+                users: users.narrowed(to: all, first: index),
                 recording: recording,
                 refusals: refusals,
                 session: session,
@@ -79,7 +78,7 @@ package enum Distiller {
             if !isOnly {
                 builder.suffix = "-" + (group.key.isEmpty ? "general" : SessionUsers.name(index))
             }
-            let contract = builder.contract(exchanges, calls: calls)
+            let contract = builder.contract(group.places, calls: group.calls)
             return (contract: contract, notes: builder.notes)
         }
         var known: Set<String> = []
@@ -155,8 +154,10 @@ package enum Distiller {
             options: Options(id: contract.id, source: contract.source)
         )
         builder.base = record.base
-        let inbound = exchanges.filter { $0.to == .backend && $0.response != nil }
-        let calls = exchanges.filter { $0.from == .backend }
+        let inbound = exchanges.indices.filter {
+            exchanges[$0].to == .backend && exchanges[$0].response != nil
+        }
+        let calls = exchanges.indices.filter { exchanges[$0].from == .backend }
         guard let seen = builder.contract(inbound, calls: calls) else {
             return contract
         }

@@ -34,7 +34,7 @@ struct SessionMoments {
     ///   - exchanges: Those of one contract.
     ///   - texts: What each of them said.
     ///   - began: When the recording began.
-    init(_ exchanges: [Exchange], _ texts: [RequestTexts], began: Instant) {
+    init(_ exchanges: some Collection<Exchange>, _ texts: [RequestTexts], began: Instant) {
         func real(_ exchange: Exchange) -> Instant { began + .microseconds(exchange.invoked) }
         let said = zip(exchanges, texts).map { (present: real($0), moments: $1.moments) }
         let earliest =

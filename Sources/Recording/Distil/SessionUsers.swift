@@ -102,7 +102,7 @@ struct SessionUsers: Sendable {
     /// Only the people of some exchanges, called anew in the order in which they appear there.
     ///
     /// The first of them gets the name at `first`: the second contract of a session is bob's.
-    func narrowed(to exchanges: [Exchange], first: Int = 0) -> SessionUsers {
+    func narrowed(to exchanges: some Sequence<Exchange>, first: Int = 0) -> SessionUsers {
         var copy = SessionUsers([])
         var names: [String: String] = [:]
         var tokens: Set<String> = []

@@ -332,6 +332,15 @@ enum RecordingLine {
         )
     }
 
+    /// Texts that stand in most exchanges, each held once.
+    private static let common: [String: String] = Dictionary(
+        uniqueKeysWithValues: [
+            "application/json", "application/json; charset=utf-8", "text/plain; charset=utf-8",
+            "gzip, deflate", "gzip, deflate, br", "transfer-encoding", "Transfer-Encoding",
+            "Content-Encoding", "content-encoding",
+        ].map { ($0, $0) }
+    )
+
     private static func fields(
         _ value: JSONValue?,
         _ line: Int
@@ -346,7 +355,7 @@ enum RecordingLine {
                     remedy: .restore
                 )
             }
-            fields.append(HTTPMessage.Field(name, value))
+            fields.append(HTTPMessage.Field(common[name] ?? name, common[value] ?? value))
         }
         return fields
     }

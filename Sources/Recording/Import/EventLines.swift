@@ -1,41 +1,53 @@
 internal import Conformance
+internal import Providers
 
 /// Bodies of events, and lines of requests.
 extension ImportReader {
-    /// RevenueCat's JSON as its dashboard and logs show it: `{"event": …}`, many of them in an array
-    /// or one a line.
+    /// Events as services' dashboards, exports and pages show them: one, many in an array or below
+    /// `events`, `items` or `data`, or one a line.
     mutating func events(_ bytes: [UInt8]) throws(RecordingError) {
-        guard let hook = context.webhooks[.revenueCat] else {
+        for (line, value) in try values(bytes) {
+            let listed = ["events", "items", "data"].lazy.compactMap { value[$0]?.array }.first
+            for event in listed ?? [value] { try add(event: event, line) }
+        }
+        guard !exchanges.isEmpty else {
+            throw fail(1, "there is no event in it", "Name another file.")
+        }
+    }
+
+    private mutating func add(event: JSONValue, _ line: Int) throws(RecordingError) {
+        let senders = Services.providers.filter { $0.webhookEndpoint != nil }
+        guard
+            let (sender, shown) = senders.lazy.compactMap({ sender in
+                sender.event(event).map { (sender, $0) }
+            }).first
+        else {
+            let names = senders.map(\.title).joined(separator: " or ")
             throw fail(
-                1,
-                "nobody says where RevenueCat's events go",
-                "Name 'revenuecat-webhook' under 'endpoints' in assay.yaml."
+                line,
+                "this is no event of \(names): it has no type or no id",
+                "Take the whole body that was sent."
+            )
+        }
+        guard let hook = context.webhooks[sender.party] else {
+            throw fail(
+                line,
+                "nobody says where the events of \(sender.title) go",
+                "Name '\(sender.webhookEndpoint ?? "")' under 'endpoints' in assay.yaml."
             )
         }
         let words = hook.split(separator: " ").map(String.init)
-        for (line, body) in try values(bytes) {
-            guard body["event"]?["type"]?.string != nil, body["event"]?["id"]?.string != nil else {
-                throw fail(
-                    line,
-                    "this is no event: it has no /event/type or no /event/id",
-                    "Take the whole body that RevenueCat sent."
-                )
-            }
-            let moment = body["event"]?["event_timestamp_ms"]?.int64.map(
-                Instant.init(milliseconds:)
-            )
-            // What a backend has to answer is fixed by the sender (fact sheet, section 1.3).
-            add(
-                HTTPMessage.Request(
-                    words[0],
-                    words[1],
-                    fields: [HTTPMessage.Field("content-type", "application/json")],
-                    body: body.bytes
-                ),
-                HTTPMessage.Response(200),
-                at: moment
-            )
-        }
+        // What a backend has to answer is fixed by the sender.
+        add(
+            HTTPMessage.Request(
+                words[0],
+                words[1],
+                fields: [HTTPMessage.Field("content-type", "application/json")],
+                body: shown.body.bytes
+            ),
+            HTTPMessage.Response(200),
+            at: shown.time
+        )
     }
 
     /// One request a line.

@@ -10,12 +10,16 @@ package enum Importer {
         case curl
         /// Lines of `{"method", "url", "headers", "body", "status", "answer"}`.
         case ndjson
-        /// RevenueCat's event JSON: one body, an array, or one a line.
+        /// Events of RevenueCat and Purchasely as JSON: one, many in an array, or one a line.
         case events
         /// A Pact file, specification 3 or 4.
         case pact
         /// A Postman collection, format 2.0 or 2.1.
         case postman
+        /// Flows that mitmproxy saved.
+        case mitmproxy
+        /// The examples of an OpenAPI description, version 3, in JSON or YAML.
+        case openapi
     }
 
     /// What an import needs to know beyond the file.
@@ -58,6 +62,8 @@ package enum Importer {
         case .har: try reader.har(try json(bytes))
         case .pact: try reader.pact(try json(bytes))
         case .postman: try reader.postman(try json(bytes))
+        case .mitmproxy: try reader.flows(bytes)
+        case .openapi: try reader.openAPI(try ImportReader.document(bytes))
         case .events: try reader.events(bytes)
         case .ndjson: try reader.lines(bytes)
         case .curl: try reader.curl(bytes)
@@ -72,18 +78,33 @@ package enum Importer {
             head.split(whereSeparator: \.isNewline)
             .first { !$0.hasPrefix("#") && !$0.allSatisfy(\.isWhitespace) } ?? ""
         if first.hasPrefix("curl ") || first.hasPrefix("$ curl ") { return .curl }
+        if isFlow(bytes) { return .mitmproxy }
+        if ("\n" + head).contains("\nopenapi:") { return .openapi }
         if let value = try? JSONValue(parsing: bytes, options: options) {
+            if value["openapi"] != nil, value["paths"] != nil { return .openapi }
             if value["log"]?["entries"] != nil { return .har }
             if value["interactions"] != nil { return .pact }
             if value["info"]?["schema"] != nil, value["item"] != nil { return .postman }
-            if value["event"] != nil || value.array?.first?["event"] != nil { return .events }
-            return value["method"] != nil ? .ndjson : nil
+            if value["method"] != nil { return .ndjson }
+            let first = ["events", "items", "data"].lazy.compactMap { value[$0]?.array }.first
+            return isEvent((first ?? value.array)?.first ?? value) ? .events : nil
         }
         guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")),
             let line = try? JSONValue(parsing: Array(bytes[..<end]), options: options)
         else { return nil }
-        if line["event"] != nil { return .events }
-        return line["method"] != nil ? .ndjson : nil
+        if line["method"] != nil { return .ndjson }
+        return isEvent(line) ? .events : nil
+    }
+
+    private static func isEvent(_ value: JSONValue) -> Bool {
+        value["event"] != nil || Services.providers.contains { $0.event(value) != nil }
+    }
+
+    /// Whether a file begins as a table of flows does: a length, and the name that comes first.
+    private static func isFlow(_ bytes: [UInt8]) -> Bool {
+        let rest = bytes.prefix(16).drop { (48...57).contains($0) }
+        return rest.startIndex > 0 && rest.first == UInt8(ascii: ":")
+            && bytes.prefix(400).contains(UInt8(ascii: ";")) && bytes.last == UInt8(ascii: "}")
     }
 
     static let options = JSONValue.ParseOptions(depthMax: depthMax, duplicateKeys: .keep)

@@ -1,0 +1,227 @@
+internal import Conformance
+internal import Replay
+
+/// Flows as mitmproxy saves them (`mitmdump -w`): one value after the other, in its own binary form.
+extension ImportReader {
+    mutating func flows(_ bytes: [UInt8]) throws(RecordingError) {
+        var values: [FlowValue] = []
+        var reader = FlowReader(bytes: bytes)
+        while !reader.isAtEnd { values.append(try reader.value(depth: 0)) }
+        let requests = values.map { value in
+            let host = value["request"]?["host"]?.text ?? ""
+            let port = value["request"]?["port"]?.int.map { ":\($0)" } ?? ""
+            return JSONValue.object(
+                ["request": ["url": .string("http://\(host)\(port)/"), "method": "POST"]]
+            )
+        }
+        let choice = HARChoice(requests, hosts: context.hosts)
+        notes += choice.notes
+        for (index, value) in values.enumerated() {
+            let place = "flow \(index + 1)"
+            guard value["type"]?.text == "http", let request = value["request"] else {
+                notes.append("\(place) is no HTTP and is left out")
+                continue
+            }
+            if choice.leftOut.contains(index) { continue }
+            if value["websocket"]?.isNull == false {
+                notes.append("\(place), a WebSocket, is left out: only requests are imported")
+                continue
+            }
+            try add(flow: value, request, place)
+        }
+    }
+
+    private mutating func add(
+        flow: FlowValue,
+        _ request: FlowValue,
+        _ place: String
+    ) throws(RecordingError) {
+        guard let method = request["method"]?.text, Self.isMethod(method),
+            let path = request["path"]?.text, path.hasPrefix("/")
+        else {
+            throw fail(1, "\(place) has no method or no path", "Save the flows again.")
+        }
+        let start = request["timestamp_start"]?.double ?? 0
+        let end = flow["response"]?["timestamp_end"]?.double ?? start
+        add(
+            HTTPMessage.Request(
+                method,
+                path,
+                fields: Self.fields(request),
+                body: try Self.body(request, place)
+            ),
+            try answer(flow, place),
+            at: start > 0 ? Instant(milliseconds: Int64(clamping: start * 1000)) : nil,
+            microseconds: Int64(clamping: (end - start) * 1_000_000)
+        )
+    }
+
+    private func answer(
+        _ flow: FlowValue,
+        _ place: String
+    ) throws(RecordingError) -> HTTPMessage.Response? {
+        guard let response = flow["response"], !response.isNull else { return nil }
+        guard let status = response["status_code"]?.int, (100...999).contains(status) else {
+            throw fail(1, "\(place) has an answer without a status", "Save the flows again.")
+        }
+        return HTTPMessage.Response(
+            status,
+            fields: Self.fields(response),
+            body: try Self.body(response, place)
+        )
+    }
+
+    /// Without those that say how the body was packed: it is unpacked here.
+    private static func fields(_ message: FlowValue) -> [HTTPMessage.Field] {
+        let packing = ["content-encoding", "content-length", "transfer-encoding"]
+        return message["headers"]?.list.compactMap { pair in
+            guard let name = pair.list.first?.text, let value = pair.list.last?.text,
+                pair.list.count == 2, !name.hasPrefix(":"), !packing.contains(name.lowercased())
+            else { return nil }
+            return HTTPMessage.Field(name, value)
+        } ?? []
+    }
+
+    private static func body(
+        _ message: FlowValue,
+        _ place: String
+    ) throws(RecordingError) -> [UInt8] {
+        let content = message["content"]?.bytes ?? []
+        let encoding = message["headers"]?.list.first {
+            $0.list.first?.text?.lowercased() == "content-encoding"
+        }?.list.last?.text
+        guard let plain = BodyDecoding.plain(content, encoding: encoding, max: Importer.bodyMax)
+        else {
+            throw RecordingError(
+                line: 1,
+                problem: "\(place) has a body in '\(encoding ?? "")' that cannot be unpacked",
+                remedy: "Save the flows with --anticomp."
+            )
+        }
+        return plain
+    }
+}
+
+extension Int64 {
+    /// The nearest number that there is; zero for none.
+    fileprivate init(clamping value: Double) {
+        self = value.isFinite ? Int64(Swift.min(Swift.max(value, 0), 9e15)) : 0
+    }
+}
+
+/// A value of a file of flows: a netstring with a sign behind it that says what it is.
+private enum FlowValue {
+    case bytes([UInt8])
+    case text(String)
+    case int(Int)
+    case double(Double)
+    case bool(Bool)
+    case null
+    case list([FlowValue])
+    case members([(String, FlowValue)])
+
+    subscript(key: String) -> FlowValue? {
+        guard case .members(let members) = self else { return nil }
+        return members.last { $0.0 == key }?.1
+    }
+
+    var isNull: Bool { if case .null = self { true } else { false } }
+
+    var text: String? {
+        switch self {
+        case .text(let text): text
+        case .bytes(let bytes): String(validating: bytes, as: UTF8.self)
+        case .int, .double, .bool, .null, .list, .members: nil
+        }
+    }
+
+    var bytes: [UInt8]? {
+        switch self {
+        case .bytes(let bytes): bytes
+        case .text(let text): Array(text.utf8)
+        case .int, .double, .bool, .null, .list, .members: nil
+        }
+    }
+
+    var int: Int? { if case .int(let value) = self { value } else { nil } }
+
+    var double: Double? {
+        switch self {
+        case .double(let value): value
+        case .int(let value): Double(value)
+        case .bytes, .text, .bool, .null, .list, .members: nil
+        }
+    }
+
+    var list: [FlowValue] { if case .list(let values) = self { values } else { [] } }
+}
+
+/// Reads `LENGTH:PAYLOAD` and the sign behind it: `,` bytes, `;` text, `#` and `^` numbers, `!` a
+/// truth, `~` nothing, `]` a list, `}` a table.
+private struct FlowReader {
+    private static let depthMax = 32
+    private static let remedy = "Save the flows again with 'mitmdump -w FILE'."
+
+    let bytes: [UInt8]
+    private var index: Int
+    private let end: Int
+
+    init(bytes: [UInt8]) { self.init(bytes: bytes, range: bytes.startIndex..<bytes.endIndex) }
+
+    private init(bytes: [UInt8], range: Range<Int>) {
+        self.bytes = bytes
+        index = range.lowerBound
+        end = range.upperBound
+    }
+
+    var isAtEnd: Bool { index >= end }
+
+    private func fail(_ problem: String) -> RecordingError {
+        RecordingError(line: 1, problem: "byte \(index): \(problem)", remedy: Self.remedy)
+    }
+
+    mutating func value(depth: Int) throws(RecordingError) -> FlowValue {
+        guard depth < Self.depthMax else { throw fail("it is nested too deeply") }
+        var length = 0
+        var digits = 0
+        while index < end, (48...57).contains(bytes[index]), digits < 12 {
+            length = length * 10 + Int(bytes[index]) - 48
+            (index, digits) = (index + 1, digits + 1)
+        }
+        guard digits > 0, index < end, bytes[index] == UInt8(ascii: ":") else {
+            throw fail("no length of a value stands here")
+        }
+        index += 1
+        guard length < end - index else { throw fail("the file ends within a value") }
+        let payload = index..<(index + length)
+        index = payload.upperBound + 1
+        let text = String(decoding: bytes[payload], as: UTF8.self)
+        switch bytes[payload.upperBound] {
+        case UInt8(ascii: ","): return .bytes(Array(bytes[payload]))
+        case UInt8(ascii: ";"): return .text(text)
+        case UInt8(ascii: "~"): return .null
+        case UInt8(ascii: "!"): return .bool(text == "true")
+        case UInt8(ascii: "#"):
+            guard let number = Int(text) else { throw fail("'\(text.prefix(20))' is no number") }
+            return .int(number)
+        case UInt8(ascii: "^"):
+            guard let number = Double(text) else { throw fail("'\(text.prefix(20))' is no number") }
+            return .double(number)
+        case UInt8(ascii: "]"): return .list(try values(payload, depth))
+        case UInt8(ascii: "}"):
+            let all = try values(payload, depth)
+            guard all.count % 2 == 0 else { throw fail("a table has a name without a value") }
+            return .members(
+                stride(from: 0, to: all.count, by: 2).map { (all[$0].text ?? "", all[$0 + 1]) }
+            )
+        default: throw fail("the sign behind the value is none that mitmproxy writes")
+        }
+    }
+
+    private func values(_ range: Range<Int>, _ depth: Int) throws(RecordingError) -> [FlowValue] {
+        var inner = FlowReader(bytes: bytes, range: range)
+        var found: [FlowValue] = []
+        while !inner.isAtEnd { found.append(try inner.value(depth: depth + 1)) }
+        return found
+    }
+}

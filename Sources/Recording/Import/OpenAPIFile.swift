@@ -1,0 +1,183 @@
+internal import Conformance
+internal import ContractFiles
+
+/// The examples of an API description, OpenAPI 3: for each operation that shows what is sent and
+/// what comes back, one exchange.
+extension ImportReader {
+    private static let methods = ["get", "put", "post", "delete", "patch", "head", "options"]
+
+    mutating func openAPI(_ file: JSONValue) throws(RecordingError) {
+        guard let paths = file["paths"]?.object else {
+            throw fail(1, "there are no /paths", "Name an OpenAPI document of version 3.")
+        }
+        var without: [String] = []
+        for path in paths.members {
+            for method in Self.methods {
+                guard let operation = path.value[method] else { continue }
+                let name = "\(method.uppercased()) \(path.key)"
+                let shared = path.value["parameters"]?.array ?? []
+                let source = OpenAPIOperation(
+                    document: file,
+                    operation: operation,
+                    parameters: shared + (operation["parameters"]?.array ?? [])
+                )
+                guard let exchange = source.exchange(method.uppercased(), path.key) else {
+                    without.append(name)
+                    continue
+                }
+                add(exchange.request, exchange.response, at: nil)
+            }
+        }
+        if !without.isEmpty {
+            let names = without.prefix(8).joined(separator: ", ")
+            let more = without.count > 8 ? ", … and \(without.count - 8) more" : ""
+            notes.append("left out for want of examples: \(names)\(more)")
+        }
+        guard !exchanges.isEmpty else {
+            throw fail(
+                1,
+                "no operation has examples of its parameters, its body and its answer",
+                "Add 'example' to them, or record the requests."
+            )
+        }
+    }
+
+    /// The document, which is YAML as often as JSON.
+    static func document(_ bytes: [UInt8]) throws(RecordingError) -> JSONValue {
+        if let value = try? JSONValue(parsing: bytes, options: Importer.options) { return value }
+        do throws(ContractError) {
+            let text = String(decoding: bytes, as: UTF8.self)
+            return try LocatedNode(parsing: text, path: "").json
+        } catch {
+            throw RecordingError(
+                line: error.location.line,
+                problem: "this is no YAML: \(error.problem)",
+                remedy: "Name an OpenAPI document of version 3."
+            )
+        }
+    }
+}
+
+/// One operation with the examples that stand in it, behind references or in schemas.
+private struct OpenAPIOperation {
+    private static let depthMax = 24
+
+    let document: JSONValue
+    let operation: JSONValue
+    let parameters: [JSONValue]
+
+    /// Nil when something that has to be sent, or what comes back, has no example.
+    func exchange(
+        _ method: String,
+        _ path: String
+    ) -> (request: HTTPMessage.Request, response: HTTPMessage.Response)? {
+        guard let answer = answer() else { return nil }
+        var target = path
+        var query: [String] = []
+        var fields: [HTTPMessage.Field] = []
+        for parameter in parameters.map({ resolved($0) }) {
+            guard let name = parameter["name"]?.string else { continue }
+            guard let value = example(of: parameter).map(Self.plain) else {
+                if parameter["required"]?.bool == true { return nil }
+                continue
+            }
+            switch parameter["in"]?.string {
+            case "path": target = target.replacing("{\(name)}", with: value.percentEncoded)
+            case "query": query.append("\(name.percentEncoded)=\(value.percentEncoded)")
+            case "header": fields.append(HTTPMessage.Field(name, value))
+            // Cookies are credentials, and nobody documents a real one.
+            default: continue
+            }
+        }
+        guard !target.contains("{") else { return nil }
+        var body: [UInt8] = []
+        let described = operation["requestBody"].map { resolved($0) }
+        if let content = described?["content"]?.object?.members.first {
+            if let example = example(of: content.value) {
+                body = example.string.map { Array($0.utf8) } ?? example.bytes
+                fields.append(HTTPMessage.Field("content-type", content.key))
+            } else if described?["required"]?.bool == true {
+                return nil
+            }
+        }
+        if !query.isEmpty { target += "?" + query.joined(separator: "&") }
+        return (HTTPMessage.Request(method, target, fields: fields, body: body), answer)
+    }
+
+    /// The first success that shows what comes back.
+    private func answer() -> HTTPMessage.Response? {
+        let answers = operation["responses"]?.object?.members ?? []
+        for member in answers {
+            guard let status = Int(member.key), (200..<300).contains(status) else { continue }
+            let answer = resolved(member.value)
+            guard let content = answer["content"]?.object?.members.first else {
+                return HTTPMessage.Response(status)
+            }
+            guard let example = example(of: content.value) else { continue }
+            return HTTPMessage.Response(
+                status,
+                fields: [HTTPMessage.Field("content-type", content.key)],
+                body: example.string.map { Array($0.utf8) } ?? example.bytes
+            )
+        }
+        return nil
+    }
+
+    /// What `$ref` points to in the same document.
+    private func resolved(_ value: JSONValue, depth: Int = 0) -> JSONValue {
+        guard depth < Self.depthMax, let reference = value["$ref"]?.string,
+            reference.hasPrefix("#"), let pointer = JSONPointer(String(reference.dropFirst())),
+            let found = document[pointer]
+        else { return value }
+        return resolved(found, depth: depth + 1)
+    }
+
+    /// `example`, the first of `examples`, or what the schema shows.
+    private func example(of value: JSONValue) -> JSONValue? {
+        if let example = value["example"] { return example }
+        if let first = value["examples"]?.object?.members.first {
+            let shown = resolved(first.value)
+            if let value = shown["value"] { return value }
+        }
+        return value["schema"].flatMap { example(ofSchema: $0, depth: 0) }
+    }
+
+    private func example(ofSchema schema: JSONValue, depth: Int) -> JSONValue? {
+        guard depth < Self.depthMax else { return nil }
+        let schema = resolved(schema)
+        if let example = schema["example"] ?? schema["examples"]?.array?.first ?? schema["const"]
+            ?? schema["default"] ?? schema["enum"]?.array?.first
+        {
+            return example
+        }
+        if let parts = schema["allOf"]?.array {
+            var members: [JSONObject.Member] = []
+            for part in parts {
+                guard let object = example(ofSchema: part, depth: depth + 1)?.object else {
+                    return nil
+                }
+                members += object.members
+            }
+            return .object(JSONObject(members: members))
+        }
+        if let choice = (schema["oneOf"] ?? schema["anyOf"])?.array?.first {
+            return example(ofSchema: choice, depth: depth + 1)
+        }
+        if let items = schema["items"] {
+            return example(ofSchema: items, depth: depth + 1).map { .array([$0]) }
+        }
+        guard let properties = schema["properties"]?.object?.members else { return nil }
+        let required = Set(schema["required"]?.strings ?? [])
+        var members: [JSONObject.Member] = []
+        for property in properties {
+            if let value = example(ofSchema: property.value, depth: depth + 1) {
+                members.append(.init(key: property.key, value: value))
+            } else if required.contains(property.key) {
+                return nil
+            }
+        }
+        return members.isEmpty ? nil : .object(JSONObject(members: members))
+    }
+
+    private static func plain(_ value: JSONValue) -> String { value.string ?? value.text }
+}
