@@ -89,7 +89,7 @@ struct ProviderNamesTests {
         Place(
             "Sources/AssayCLI/",
             "flags that people have, and the reference backend's own addresses",
-            ["revenuecat": 9, "onesignal": 4, "firebase": 3, "purchasely": 4, "despia": 2]
+            ["revenuecat": 9, "onesignal": 4, "firebase": 3, "purchasely": 5, "despia": 2]
         ),
         Place(
             "Sources/AssayBenchmarks/",

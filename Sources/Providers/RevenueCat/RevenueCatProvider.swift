@@ -142,8 +142,10 @@ extension RevenueCatState: Provider {
     /// The whole body, or the event alone, as the dashboard shows it.
     package static func event(in value: JSONValue) -> ShownEvent? {
         let event = value["event"] ?? value
-        guard event["type"]?.string != nil, event["id"]?.string != nil,
+        let isNamed = (event["id"] ?? event["event_id"])?.string != nil
+        guard event["type"]?.string != nil, isNamed,
             value["event"] != nil || event["event_timestamp_ms"] != nil
+                || event["app_user_id"] != nil
         else { return nil }
         return ShownEvent(
             body: value["event"] == nil ? ["api_version": "1.0", "event": value] : value,

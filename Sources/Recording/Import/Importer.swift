@@ -10,7 +10,7 @@ package enum Importer {
         case curl
         /// Lines of `{"method", "url", "headers", "body", "status", "answer"}`.
         case ndjson
-        /// Events of RevenueCat and Purchasely as JSON: one, many in an array, or one a line.
+        /// Events of services that send webhooks, as JSON: one, many in an array, or one a line.
         case events
         /// A Pact file, specification 3 or 4.
         case pact
@@ -79,7 +79,7 @@ package enum Importer {
             .first { !$0.hasPrefix("#") && !$0.allSatisfy(\.isWhitespace) } ?? ""
         if first.hasPrefix("curl ") || first.hasPrefix("$ curl ") { return .curl }
         if isFlow(bytes) { return .mitmproxy }
-        if ("\n" + head).contains("\nopenapi:") { return .openapi }
+        if head.hasPrefix("openapi:") || bytes.holds("\nopenapi:") { return .openapi }
         if let value = try? JSONValue(parsing: bytes, options: options) {
             if value["openapi"] != nil, value["paths"] != nil { return .openapi }
             if value["log"]?["entries"] != nil { return .har }
