@@ -12,7 +12,8 @@ struct ReviewCommand: ParsableCommand {
         discussion: """
             'assay distil' and 'assay verify --update' write NAME.yaml.new. For each of them \
             this says what changed and asks: accept (it becomes NAME.yaml), reject (it is \
-            removed) or skip. With --check nothing is asked: exit 1 while anything is pending.
+            removed) or skip. What looks secret in it, or in its recording, is told. With \
+            --check nothing is asked: exit 1 while anything is pending.
 
             Example:  assay review recordings
                       assay review --check recordings
@@ -92,6 +93,7 @@ struct ReviewCommand: ParsableCommand {
             Terminal.output("\(errors)\n")
             return false
         }
+        tellSecrets(path, new)
         guard FileManager.default.fileExists(atPath: accepted) else {
             Terminal.output("  new\n\n")
             let data = FileManager.default.contents(atPath: path) ?? Data()
@@ -108,6 +110,28 @@ struct ReviewCommand: ParsableCommand {
         case .failure: Terminal.output("  the accepted contract cannot be read; this replaces it\n")
         }
         return true
+    }
+
+    /// Says what looks secret in a contract and in the recording that it came from, and never what
+    /// it is.
+    private func tellSecrets(_ path: String, _ contract: Contract) {
+        let names =
+            (try? TargetOptions.profile(nil, Setting.environment))?.allSecretNames ?? []
+        let data = FileManager.default.contents(atPath: path) ?? Data()
+        let lines = RecordingCheck.lines(of: String(decoding: data, as: UTF8.self), names: names)
+        for (number, kind) in lines.prefix(5) {
+            Terminal.output("  line \(number) looks secret: \(kind)\n")
+        }
+        if lines.count > 5 { Terminal.output("  … and \(lines.count - 5) more lines\n") }
+        let source = contract.source
+        guard FileManager.default.fileExists(atPath: source + "/recording.ndjson"),
+            let recording = try? RecordingFile.read(source)
+        else { return }
+        let count = RecordingCheck.findings(in: recording, names: names).count
+        guard count > 0 else { return }
+        let places = count == 1 ? "1 place looks" : "\(count) places look"
+        let command = Terminal.next(["record", "--check", source])
+        Terminal.output("  \(places) secret in its recording: \(command)\n")
     }
 
     private static func read(_ path: String, id: String) -> Result<Contract, ContractErrors> {

@@ -1,5 +1,6 @@
 import Conformance
 import Recording
+import TestSupport
 import Testing
 
 @Suite("What looks secret in a recording")
@@ -52,5 +53,28 @@ struct RecordingCheckTests {
     func shipped(scenario: String) throws {
         let recording = try ShippedRecordingsTests.recording(scenario)
         #expect(RecordingCheck.findings(in: recording).isEmpty)
+    }
+
+    @Test func `a golden tells its lines that look secret`() {
+        let text = """
+            steps:
+              - request: post-login
+                body: {"password":"{{some.password1}}","user":"{{user.ada}}"}
+              - request: post-other
+                body: {"password":"planted-1","note":"mail ada@mail.example"}
+                answer: {"ok":true}
+            """
+        let found = RecordingCheck.lines(of: text)
+        #expect(found.map(\.number) == [5])
+        #expect(
+            RecordingCheck.lines(of: "x-shop: abc", names: ["X-Shop"]).map(\.kind) == ["secret"]
+        )
+    }
+
+    @Test func `no line of a shipped golden looks secret`() {
+        for (path, text) in Repository.files(below: "recordings", ending: "yaml") {
+            let found = RecordingCheck.lines(of: text).map { "\(path):\($0.number) \($0.kind)" }
+            #expect(found.isEmpty)
+        }
     }
 }

@@ -345,7 +345,7 @@ private struct TextPair {
     /// What people and our own reports say in place of a value.
     private static let noValues: Set<String> = [
         "null", "nil", "none", "true", "false", "undefined", "missing", "wrong", "invalid",
-        "required", "absent", "empty",
+        "required", "absent", "empty", "{", "[",
     ]
 
     private static let proseBeginnings: Set<String> = [
@@ -391,7 +391,8 @@ private struct TextPair {
             text.utf8.starts(with: name.utf8)
             && text.utf8.dropFirst(name.utf8.count).first.map { ")}],;".utf8.contains($0) } != false
         let isProse = isStated && Self.isProse(text) || isItself
-        let isTemplate = text.hasPrefix("{{") && text.hasSuffix("}}")
+        let isTemplate =
+            text.hasSuffix("}}") && (text.hasPrefix("{{") || text.hasPrefix("Bearer {{"))
         guard !text.isEmpty, !isTemplate, !isProse, !SecretMark.isMark(text),
             !Self.noValues.contains(text.lowercased())
         else { return nil }

@@ -28,6 +28,22 @@ package enum RecordingCheck {
         }
     }
 
+    /// The lines of a golden contract that look secret, with what each is taken for.
+    ///
+    /// - Parameters:
+    ///   - text: The contract as a file.
+    ///   - names: Further names of headers, members and parameters that hold secrets.
+    package static func lines(
+        of text: String,
+        names: [String] = []
+    ) -> [(number: Int, kind: String)] {
+        let redactor = Redactor(key: [], names: names)
+        return text.exactLines.enumerated().compactMap { index, line in
+            let clean = redactor.text(line)
+            return clean == line ? nil : (index + 1, kind(of: clean, beyond: line))
+        }
+    }
+
     private static func findings(in exchange: Exchange, _ clean: Exchange) -> [Finding] {
         var places: [(String, String)] = []
         func compare(_ place: String, _ before: String, _ after: String) {
