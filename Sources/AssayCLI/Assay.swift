@@ -63,6 +63,7 @@ struct Failure: Error, CustomStringConvertible {
 enum Main {
     static func main() async {
         Terminal.ignoreBrokenPipes()
+        CrashNotice.install()
         do {
             var command = try Assay.parseAsRoot()
             for line in Setting.warnings(Setting.environment) {

@@ -23,7 +23,9 @@ def push(user, text):
     body = {
         "app_id": "a55a4000-0000-4000-8000-000000000000",
         "idempotency_key": str(uuid.uuid4()),
-        "include_aliases": {"external_id": [user]},
+        "include_aliases": {
+            "external_id": [user, "somebody-else"] if DEFECT == "others-too" else [user],
+        },
         "target_channel": "push",
         "contents": {"en": text},
     }

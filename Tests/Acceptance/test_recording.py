@@ -96,12 +96,12 @@ def lines(folder, scenario):
 
 
 class WholeRound(unittest.TestCase):
-    """Record, distil, review, replay; green on the backend, red on ten that changed."""
+    """Record, distil, review, replay; green on the backend, red on eleven that changed."""
 
     defects = {
         "other-status": "E101", "locked-out": "E106", "late-expiry": "E106", "wrong-plan": "E106",
         "field-renamed": "E106", "number-as-text": "E106", "no-dedupe": "E2", "other-words": "E211",
-        "silent": "E2", "wrong-person": "E211",
+        "silent": "E2", "wrong-person": "E211", "others-too": "E211",
     }
 
     @classmethod
@@ -570,6 +570,27 @@ class Ends(unittest.TestCase):
         self.assertTrue(data.endswith(b"\n"))
         for line in data.splitlines():
             json.loads(line)
+
+    def test_a_trap_is_told_as_a_bug_and_what_was_written_stays(self):
+        recorder = Recorder(self.folder, "out")
+        self.assertEqual(requests.get(recorder.proxy + "/healthz", timeout=20).status_code, 200)
+        recorder.process.send_signal(signal.SIGILL)
+        self.assertEqual(recorder.process.wait(timeout=60), 70)
+        recorder.process.stdout.close()
+        recorder.errors.seek(0)
+        self.assertIn("a bug in Assay", recorder.errors.read())
+        recorder.errors.close()
+        self.assertIn("did not close it", assay(self.folder, "distil", "out", "--id", "x/y", "--print"))
+
+    def test_a_folder_without_leave_to_write_is_told(self):
+        if os.geteuid() == 0:
+            self.skipTest("root may write everywhere")
+        os.chmod(self.folder, 0o500)
+        try:
+            out = assay(self.folder, "record", "out", expect=2)
+        finally:
+            os.chmod(self.folder, 0o700)
+        self.assertIn("cannot write the recording", out)
 
     def test_a_terminal_that_closes_closes_the_file(self):
         recorder = Recorder(self.folder, "out")

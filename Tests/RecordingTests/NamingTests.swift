@@ -41,6 +41,40 @@ struct NamingTests {
         RecordingFileTests.exchange(number, "GET", target, body: nil, answer: answer)
     }
 
+    // MARK: Shapes
+
+    @Test func `a key keeps what its service puts in front, unless the backend makes it`() throws {
+        let mark = "‹key:0a1b2c3d4e5f.rk_live_›"
+        let sent = try contract([Self.register(["apiKey": .string(mark)])])
+        #expect(sent.values == ["key1": "rk_live_{{some.key1-rest}}"])
+        guard case .request(let request)? = sent.steps.first else { throw NoAnswer() }
+        #expect(request.body == .json(["appUserId": "{{user.ada}}", "apiKey": "{{some.key1}}"]))
+        let given = try contract([
+            Self.register(), Self.read(["apiKey": .string(mark)]),
+            Self.register(["apiKey": .string(mark)]),
+        ])
+        #expect(given.values.isEmpty, "the first answer gives it")
+    }
+
+    @Test(
+        "the longest id is found in a text, wherever others begin alike",
+        arguments: [
+            ("for user-17", "for {{user.ada}}"), ("for user-171!", "for {{user.bob}}!"),
+            ("user-17 and user-171 and user-1", "{{user.ada}} and {{user.bob}} and user-1"),
+            ("user-1717", "{{user.bob}}7"), ("xuser-17user-171", "x{{user.ada}}{{user.bob}}"),
+            ("", ""), ("user-", "user-"),
+        ]
+    )
+    func idsInTexts(text: String, expected: String) throws {
+        let other = RecordingFileTests.exchange(1, body: ["appUserId": "user-171"], answer: [:])
+        let both = RecordingFileTests.exchange(
+            2,
+            body: ["appUserId": "user-17", "userId": "user-171"],
+            answer: ["text": .string(text)]
+        )
+        #expect(try answer([Self.register(), other, both])["text"] == .string(expected))
+    }
+
     // MARK: Answers
 
     private static let leaves: [(String, JSONValue, JSONValue)] = [

@@ -56,6 +56,28 @@ struct RedactorTests {
         )
     }
 
+    @Test(
+        "a mark says what its key began with",
+        arguments: [
+            ("rk_li" + "ve_Xq7Lm2Zt9Ra4", ".rk_li" + "ve_›"), ("ghp_Xq7Lm2Zt9Ra4Kd8W", ".ghp_›"),
+            ("os_v2_app_Xq7Lm2Zt9Ra4", ".os_v2_app_›"), ("hunter2-hunter2", "›"),
+        ]
+    )
+    func shapes(value: String, ending: String) throws {
+        let clean = redactor().json(["apiKey": .string(value)])
+        let mark = try #require(clean["apiKey"]?.string)
+        #expect(mark.hasSuffix(ending) && Redactor.isPlaceholder(mark), "\(mark)")
+        #expect(mark.contains(".") == (ending != "›"))
+    }
+
+    @Test func `a plain word below a secret's name is not looked for elsewhere`() {
+        let redactor = redactor()
+        _ = redactor.json(["token": "premium_feature", "password": "hunter2-hunter2"])
+        let line = redactor.line(["a": "premium_feature", "b": "hunter2-hunter2"])
+        let text = String(decoding: line, as: UTF8.self)
+        #expect(text.contains("premium_feature") && !text.contains("hunter2"))
+    }
+
     @Test func `no planted secret comes out, wherever it stands`() {
         let everywhere = exchange(
             target: "/v1/x?key=AIzaPlantedKey000111222&email=ada.lovelace%40example.org",

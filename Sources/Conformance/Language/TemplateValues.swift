@@ -125,10 +125,26 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         switch name.prefix(while: \.isLetter) {
         case "email": .string("\(name)-\(namespace.hex("some", name, count: 8))@example.com")
         case "device", "uuid": .string(namespace.installID(of: "some " + name))
+        case "phone": .string("+49151" + digits("some " + name, count: 8))
+        case "card": .string("4242424242424242")
+        case "address": .string("203.0.113.\(1 + (Int(digits(name, count: 3)) ?? 0) % 254)")
+        // As strict backends want it: letters of both cases, a digit and a sign.
+        case "password": .string("Pw-\(name)-\(namespace.hex("some", name, count: 16))")
         case "number":
             .integer(Int64(namespace.hex("some", name, count: 7), radix: 16) ?? 1)
         default: .string("\(name)-\(namespace.hex("some", name, count: 24))")
         }
+    }
+
+    /// Decimal digits of chance, the first of them no zero.
+    private func digits(_ name: String, count: Int) -> String {
+        let hex = namespace.hex("some digits", name, count: count)
+        return String(
+            hex.utf8.enumerated().map { index, byte in
+                let value = Int(byte) % 10
+                return Character(String(index == 0 && value == 0 ? 7 : value))
+            }
+        )
     }
 
     // MARK: Matching

@@ -5,6 +5,13 @@ struct Placeholder: Hashable {
     let text: String
     let kind: String
 
+    /// What the value began with, such as `rk_live_`; nil where nothing is known of it.
+    var prefix: String? {
+        guard let dot = text.firstIndex(of: ".") else { return nil }
+        let prefix = text[text.index(after: dot)...].dropLast()
+        return prefix.isEmpty ? nil : String(prefix)
+    }
+
     /// Secrets of the whole session tie nobody to anybody; neither do signatures.
     var ties: Bool { !["secret", "signature", "key", "address"].contains(kind) }
 

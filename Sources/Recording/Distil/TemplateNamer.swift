@@ -161,14 +161,22 @@ struct TemplateNamer {
     }
 
     /// A text with the ids and secrets in it replaced.
-    mutating func text(_ text: String) -> String {
+    ///
+    /// - Parameter isAnswer: A secret that an answer gives first is whatever the backend makes it.
+    mutating func text(_ text: String, isAnswer: Bool = false) -> String {
         if let template = userTemplate(text) ?? known(text) { return template }
         // What braces the session itself had are meant.
         var output = Template.escaped(text)
         for placeholder in Placeholder.all(in: text) {
+            let isNew = nameByValue[placeholder.text] == nil
             let template =
                 users.ownerOfToken[placeholder.text].map { "{{id-token.\($0)}}" }
                 ?? some(Self.kind(placeholder.kind), placeholder.text)
+            if isNew, !isAnswer, let prefix = placeholder.prefix,
+                let name = nameByValue[placeholder.text]
+            {
+                values[name] = .string(prefix + "{{some.\(name)-rest}}")
+            }
             output = output.replacing(placeholder.text, with: template)
         }
         return ids.replaced(in: output, by: userTemplate)
@@ -266,7 +274,7 @@ struct TemplateNamer {
 
     /// A text of an answer with the ids and secrets in it replaced; dates in words match any.
     mutating func answerText(_ text: String) -> String {
-        Template(self.text(text)).pieces.map { piece in
+        Template(self.text(text, isAnswer: true)).pieces.map { piece in
             switch piece {
             case .text(let text):
                 DateSpans.replaced(

@@ -5,7 +5,8 @@ internal import Providers
 /// Keeps the books of `Redaction` for one recording, so that equal secrets stay equal and none can
 /// be read.
 ///
-/// A placeholder is `‹kind:fingerprint›`; the fingerprint is keyed with a key that is never written,
+/// A placeholder is `‹kind:fingerprint›`, or `‹kind:fingerprint.prefix›` for a key whose beginning says
+/// whose it is; the fingerprint is keyed with a key that is never written,
 /// and the kind is that under which the value was first seen. A value that was a secret once is
 /// replaced wherever it turns up later, whatever stands around it.
 package struct Redactor: Sendable {
@@ -13,6 +14,8 @@ package struct Redactor: Sendable {
     private struct Books {
         var placeholders: [String: String] = [:]
         var known = KnownSecrets(countMax: soughtMax)
+        /// Headers that hold nothing secret; most of a session's are the same.
+        var clean: Set<HTTPMessage.Field> = []
         /// What names were found to mean.
         var kinds: [SecretNames.Place: [String: String?]] = [:]
     }
@@ -23,6 +26,8 @@ package struct Redactor: Sendable {
     private static let soughtLengthMin = 8
     /// Names repeat; a stranger's ten thousand names must not be kept.
     private static let nameCountMax = 4096
+    /// Longer headers do not repeat, in bytes.
+    private static let cleanLengthMax = 200
 
     private let key: [UInt8]
     /// Names that the profile adds; of headers, members and parameters alike.
@@ -64,7 +69,9 @@ package struct Redactor: Sendable {
         let fingerprint = Digest.fingerprint(value, key: key)
         return books.withLock { books in
             if let found = books.placeholders[value] { return found }
-            let made = "‹\(kind):\(fingerprint)›"
+            // What its service puts in front says what it is, and how a backend knows it.
+            let prefix = SecretLooks.prefix(of: value).map { "." + $0 } ?? ""
+            let made = "‹\(kind):\(fingerprint)\(prefix)›"
             if books.placeholders.count >= 4 * Self.soughtMax { books.placeholders.removeAll() }
             books.placeholders[value] = made
             if value.utf8.count >= Self.soughtLengthMin, isKept || Self.isUnlikely(value) {
@@ -98,7 +105,21 @@ package struct Redactor: Sendable {
     package func text(_ text: String) -> String { redaction.text(text) }
 
     package func fields(_ fields: [HTTPMessage.Field]) -> [HTTPMessage.Field] {
-        redaction.fields(fields)
+        let redaction = redaction
+        return fields.map { field in
+            guard field.value.utf8.count <= Self.cleanLengthMax else {
+                return redaction.fields([field])[0]
+            }
+            if books.withLock({ $0.clean.contains(field) }) { return field }
+            let redacted = redaction.fields([field])[0]
+            if redacted == field {
+                books.withLock { books in
+                    if books.clean.count >= Self.nameCountMax { books.clean.removeAll() }
+                    books.clean.insert(field)
+                }
+            }
+            return redacted
+        }
     }
 
     package func target(_ text: String) -> String { redaction.target(text) }
