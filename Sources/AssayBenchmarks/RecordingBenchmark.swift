@@ -9,7 +9,7 @@ internal import Darwin
 #endif
 
 /// `assay record` in front of a server that does nothing: what it adds, what it sustains, what it
-/// holds; and how long ten thousand exchanges take to distil.
+/// holds; and how long a hundred thousand exchanges take to distil.
 enum RecordingBenchmark {
     static func run(assay: String, own: String) throws {
         let folder = NSTemporaryDirectory() + "assay-bench-\(getpid())"
@@ -59,7 +59,8 @@ enum RecordingBenchmark {
         memory(recorder, port: proxy)
         kill(recorder, SIGINT)
         ServingBenchmark.wait(recorder)
-        distil()
+        distil(isShared: false)
+        distil(isShared: true)
     }
 
     private static func median(_ values: [Double]) -> Double {
@@ -116,8 +117,9 @@ enum RecordingBenchmark {
         return (pages * Int(sysconf(Int32(_SC_PAGESIZE)))) >> 20
     }
 
-    /// A thousand people who register, buy, are told, and read their subscription.
-    private static func distil() {
+    /// Ten thousand people who register, buy, are told, and read their subscription: each by himself,
+    /// or all of them on one device.
+    private static func distil(isShared: Bool) {
         let base: Int64 = 1_790_000_000_000
         var exchanges: [Exchange] = []
         func add(
@@ -142,10 +144,12 @@ enum RecordingBenchmark {
                 )
             )
         }
-        for number in 0..<1000 {
+        for number in 0..<10_000 {
             let id = "person-\(number)"
             let until: JSONValue = .integer(base + 2_592_000_000)
-            add(.app, .backend, "POST", "/register", ["appUserId": .string(id)], ["ok": true])
+            let device: JSONValue = .string("‹device:\(isShared ? 0 : number)›")
+            let person: JSONValue = ["appUserId": .string(id), "deviceId": device]
+            add(.app, .backend, "POST", "/register", person, ["ok": true])
             for event in 0..<4 {
                 let body: JSONValue = [
                     "event": [
@@ -185,6 +189,7 @@ enum RecordingBenchmark {
                 }
             )
         }
-        Benchmarks.show("distil: 10,000 exchanges", samples)
+        let shape = isShared ? "one device" : "apart"
+        Benchmarks.show("distil: 100,000 exchanges, \(shape)", samples)
     }
 }
