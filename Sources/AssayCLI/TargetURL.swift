@@ -13,6 +13,13 @@ struct TargetURL {
         else {
             throw Failure(.usage, "\(flag) '\(text)' is not a URL such as http://127.0.0.1:8080")
         }
+        guard url.user == nil, url.password == nil else {
+            throw Failure(
+                .usage,
+                "\(flag) holds a name or a password, which would stand in reports and recordings; "
+                    + "write \(scheme)://\(host) without it, and send what proves you as a header"
+            )
+        }
         let isLoopback =
             host == "localhost" || host.hasPrefix("127.") || host == "::1" || host == "[::1]"
         guard isLoopback || allowed.contains(host) else {

@@ -42,6 +42,7 @@ struct ExitCodeTests {
             (["frobnicate"], "frobnicate"), (["verify", "--sped"], "--sped"),
             (["verify"], "no backend to verify"),
             (["verify", "--target", "nonsense"], "is not a URL"),
+            (["record", "--target", "http://ada:planted@127.0.0.1:1"], "a name or a password"),
             (["verify", "--target", "http://example.com"], "--allow-host example.com"),
             (["verify", "--target", "http://127.0.0.1:1", "--jobs", "0"], "--jobs '0'"),
             (

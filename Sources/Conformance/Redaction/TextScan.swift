@@ -100,7 +100,7 @@ struct TextScan {
         // A full stop ends the sentence and not the word.
         while end > start + 1, bytes[end - 1] == UInt8(ascii: ".") { end -= 1 }
         let word = bytes[start..<end]
-        if let kind = SecretLooks.kind(of: word) {
+        if let kind = SecretLooks.kind(of: word), !isDigest(at: start) {
             // `ExponentPushToken[…]`, `$argon2id$v=19$m=65536,t=3,p=4$…`
             let isHash = bytes[start] == UInt8(ascii: "$")
             let isList = byte(end) == UInt8(ascii: "[")
@@ -136,6 +136,13 @@ struct TextScan {
             && Self.schemes.contains(string(start..<end).lowercased())
         schemeEnd = isScheme ? end : nil
         index = max(end, start + 1)
+    }
+
+    /// Whether a digest stands there, as we write ours: `sha256:…`.
+    private func isDigest(at start: Int) -> Bool {
+        ["sha256:", "sha384:", "sha512:"].contains {
+            bytes[..<start].suffix(7).elementsEqual($0.utf8)
+        }
     }
 
     /// Numbers that people write in groups: of cards, accounts and telephones.
