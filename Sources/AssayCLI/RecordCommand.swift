@@ -15,12 +15,12 @@ struct RecordCommand: AsyncParsableCommand {
             Everything that passes is written to FOLDER/recording.ndjson, a line at a time and \
             without secrets: what the app and the providers send to the backend (through the \
             proxy), and what the backend sends to the fakes. Ctrl-C ends it; a kill loses at \
-            most the line being written. Then: assay distil FOLDER.
+            most the line being written. Then: assay distil FOLDER, or --distil at once.
 
             The proxy listens on 127.0.0.1:8081 and the control API, which moves the store, on \
             9300; --listen HOST:PORT and --listen control=HOST:PORT move them.
 
-            Example:  assay record --start 'node server.js' recordings/shop/purchase
+            Example:  assay record --start 'node server.js' --distil recordings/shop/purchase
                       assay record --target http://127.0.0.1:8080 --listen 127.0.0.1:8081
                       assay record --check recordings/shop/purchase    # before a commit
             """
@@ -33,6 +33,12 @@ struct RecordCommand: AsyncParsableCommand {
 
     @Option(name: .long, help: "What the fakes' ids are drawn from.")
     var seed: UInt64 = 0
+
+    @Flag(
+        name: .long,
+        help: "When it ends, distil the session and play it on the backend, as 'assay distil' does."
+    )
+    var distil = false
 
     @Flag(
         name: .long,
@@ -97,6 +103,10 @@ struct RecordCommand: AsyncParsableCommand {
             throw error
         }
         await session.close()
+        guard distil else { return }
+        // The backend that was recorded teaches what differs by itself, started anew.
+        var command = try DistilCommand.parse([name] + distilWords)
+        try await command.run()
     }
 
     private func record(
@@ -403,9 +413,12 @@ struct RecordCommand: AsyncParsableCommand {
         Terminal.error((isLive ? "\r\u{1b}[K" : "") + Self.text(state) + "\n")
         if let failure = state.failure { throw Failure(.usage, failure) }
         let folder = (writer.path as NSString).deletingLastPathComponent
-        // The backend that was recorded teaches what differs by itself.
-        let backend = target.replayWords.isEmpty ? defaultProfile : target.replayWords
-        Terminal.error("Next:  \(Terminal.next(["distil", folder] + backend))\n")
+        if !distil { Terminal.error("Next:  \(Terminal.next(["distil", folder] + distilWords))\n") }
+    }
+
+    /// How 'distil' reaches the backend that was recorded, which teaches what differs by itself.
+    private var distilWords: [String] {
+        target.replayWords.isEmpty ? defaultProfile : target.replayWords
     }
 
     /// `2026-11-21-101502`.

@@ -571,6 +571,17 @@ class Ends(unittest.TestCase):
         for line in data.splitlines():
             json.loads(line)
 
+    def test_a_session_is_distilled_and_played_when_it_ends(self):
+        recorder = Recorder(self.folder, "recordings/shop/one", "--distil")
+        answer = requests.post(recorder.proxy + "/api/user/register", timeout=20, json={
+            "appUserId": "user-9", "deviceId": "d", "platform": "ios"})
+        self.assertEqual(answer.status_code, 200)
+        self.assertEqual(recorder.stop(), 0)
+        golden = pathlib.Path(self.folder, "recordings/shop/one/golden.yaml.new")
+        self.assertIn("POST /api/user/register", golden.read_text())
+        errors = pathlib.Path(self.folder, "record.err").read_text()
+        self.assertIn("played on the backend that was recorded", errors)
+
     def test_a_trap_is_told_as_a_bug_and_what_was_written_stays(self):
         recorder = Recorder(self.folder, "out")
         self.assertEqual(requests.get(recorder.proxy + "/healthz", timeout=20).status_code, 200)
