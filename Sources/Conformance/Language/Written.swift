@@ -46,9 +46,8 @@ package indirect enum Written: Hashable, Sendable {
         return text
     }
 
-    /// Writes an entry and the end of its last line.
-    ///
-    /// - Parameter lead: What stands at its first line in place of the blanks, such as a dash.
+    /// Writes an entry and the end of its last line; a lead, such as a dash, stands at its first line
+    /// in place of the blanks.
     private static func write(
         _ entry: Entry,
         indent: Int,

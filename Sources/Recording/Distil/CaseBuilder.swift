@@ -70,6 +70,7 @@ extension Distiller {
         /// - Parameters:
         ///   - places: Where in the recording stands what was sent to the backend.
         ///   - calls: Where stands what the backend sent because of it.
+        /// - Returns: The group's contract; nil when nothing was sent to the backend.
         mutating func contract(_ places: [Int], calls: [Int]) -> Contract? {
             guard !places.isEmpty else { return nil }
             namer = namer(places)

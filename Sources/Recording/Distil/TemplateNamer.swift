@@ -160,9 +160,8 @@ struct TemplateNamer {
         return self.text(text)
     }
 
-    /// A text with the ids and secrets in it replaced.
-    ///
-    /// - Parameter isAnswer: A secret that an answer gives first is whatever the backend makes it.
+    /// A text with the ids and secrets in it replaced; a secret that an answer gives first is
+    /// whatever the backend makes it.
     mutating func text(_ text: String, isAnswer: Bool = false) -> String {
         if let template = userTemplate(text) ?? known(text) { return template }
         // What braces the session itself had are meant.

@@ -7,6 +7,7 @@ extension Collection where Element: Sendable, Index == Int, Self: Sendable {
     /// - Parameters:
     ///   - least: How many elements are worth a part of their own.
     ///   - transform: Is called once for each element, on any thread.
+    /// - Returns: As many images as there are elements.
     func concurrentMap<Image: Sendable>(
         least: Int = 64,
         _ transform: @Sendable (Element) -> Image

@@ -33,6 +33,7 @@ package enum RecordingCheck {
     /// - Parameters:
     ///   - text: The contract as a file.
     ///   - names: Further names of headers, members and parameters that hold secrets.
+    /// - Returns: Each line by its number, which counts from one.
     package static func lines(
         of text: String,
         names: [String] = []
