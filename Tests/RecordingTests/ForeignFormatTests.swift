@@ -102,7 +102,7 @@ struct ForeignFormatTests {
             if count == 0 { continue }
             #expect(throws: RecordingError.self) { try read(cut, .mitmproxy) }
         }
-        var generator = SplitMix(seed: 7)
+        var generator = SeededGenerator(seed: 7)
         for _ in 0..<2000 {
             var bytes = whole
             for _ in 0..<3 {
@@ -232,20 +232,5 @@ struct ForeignFormatTests {
                 #expect(try read(bytes, .events).exchanges.count == 1, "\(file.lastPathComponent)")
             }
         }
-    }
-}
-
-/// The same numbers for the same seed.
-private struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-        return value ^ (value >> 31)
     }
 }

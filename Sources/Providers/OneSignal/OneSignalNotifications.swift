@@ -35,7 +35,7 @@ extension OneSignalState {
             )
         )
         notifications[app.appID] = log
-        let everyone = target.segments.isEmpty ? [] : ["everyone"]
+        let everyone = target.segments.isEmpty ? [] : [Audience.everyone]
         effects.append(
             Effect(
                 kind: "onesignal.notification",

@@ -49,18 +49,13 @@ package struct Audience: Hashable, Codable, Sendable {
         Field.flag("everyone", \.isEveryone, "A segment is addressed as well.")
     }
 
-    /// Whether a message went to exactly these.
+    /// Whether a message went to exactly these: all of the users, a segment or none, and as many
+    /// others.
     package func isReached(by effect: Effect, in namespace: Namespace) -> Bool {
-        Set(effect.recipients) == expected(of: effect, in: namespace)
-    }
-
-    /// Those whom it had to reach; for the others, whoever was reached and is no user of it.
-    private func expected(of effect: Effect, in namespace: Namespace) -> Set<String>? {
-        var expected = Set(users.map(namespace.id(of:)))
-        if isEveryone { expected.insert(Self.everyone) }
-        let rest = Set(effect.recipients).subtracting(expected).subtracting([Self.everyone])
-        guard rest.count == others else { return nil }
-        return expected.union(rest)
+        let reached = Set(effect.recipients)
+        let named = Set(users.map(namespace.id(of:)))
+        return named.isSubset(of: reached) && reached.contains(Self.everyone) == isEveryone
+            && reached.subtracting(named).subtracting([Self.everyone]).count == others
     }
 
     /// Whom it reaches, for people.
