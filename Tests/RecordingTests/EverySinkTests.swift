@@ -102,6 +102,31 @@ struct EverySinkTests {
 
     // MARK: Files
 
+    @Test(
+        "a packed file is kept when nothing secret is in it",
+        arguments: [
+            ("H4sIAAAAAAACAytILC4uzy9KsS3IScwrSU3RLUhMzgZShgCE2CDbGQAAAA==", false),
+            ("H4sIAAAAAAACA8vLL8nIzEtXKMlXyMhMSVXISC1KBQAeBWqiFAAAAA==", true),
+            ("H4sIAAAAAAACA8vLL8nIzEtX", false),
+        ]
+    )
+    func packed(base64: String, isKept: Bool) throws {
+        let folder = try TemporaryFolder()
+        let writer = try RecordingWriter(
+            path: folder.path + "/recording.ndjson",
+            header: RecordingHeader(version: "1", began: Self.base, target: "http://127.0.0.1:1"),
+            redactor: Redactor(key: Array("key".utf8))
+        )
+        var exchange = PlantedSecret.all[0].exchange
+        exchange.request.fields = [HTTPMessage.Field("content-type", "application/gzip")]
+        exchange.request.body = Array(try #require(Data(base64Encoded: base64)))
+        writer.began(exchange)
+        writer.close()
+        let text = try #require(folder.read("recording.ndjson"))
+        #expect(text.contains("\"base64\"") == isKept)
+        #expect(text.contains("\"omitted\"") == !isKept)
+    }
+
     /// As it is, and with the bodies of requests that were on their way before all of them was known.
     @Test("a recording", arguments: [false, true])
     func recording(isToldLater: Bool) throws {
