@@ -26,6 +26,10 @@ enum Benchmarks {
             try await ServingBenchmark.bareServer()
             return
         }
+        if arguments.count == 2, arguments[1] == "storage" {
+            StorageBenchmark.run()
+            return
+        }
         let folder = URL(fileURLWithPath: arguments[0]).deletingLastPathComponent()
         let assay = folder.appendingPathComponent("assay").path
         print("cores                              \(ProcessInfo.processInfo.activeProcessorCount)")
@@ -35,6 +39,7 @@ enum Benchmarks {
         judging()
         journal()
         millionEntries()
+        StorageBenchmark.run()
         try ServingBenchmark.run(assay: assay, own: arguments[0])
         try await simpleCases(assay: assay, own: arguments[0])
         try RecordingBenchmark.run(assay: assay, own: arguments[0])

@@ -9,7 +9,7 @@ internal import Synchronization
 package final class FakeWorld: Sendable {
     private struct State {
         var spaces: [String: Services]
-        var namespaceByID: [String: String] = [:]
+        var ids = NamespaceIDs()
         /// Virtual time of each run that is going on; only the journal's labels.
         var labels: [String: Instant] = [:]
         var snapshots: [String: Services] = [:]
@@ -92,15 +92,13 @@ package final class FakeWorld: Sendable {
         let fresh = made(namespace)
         state.withLock { state in
             if state.spaces[namespace] == nil { state.spaces[namespace] = fresh }
-            for id in ids { state.namespaceByID[id] = namespace }
+            for id in ids { state.ids.give(id, to: namespace) }
         }
         if !ids.isEmpty { hasIDs.store(true, ordering: .relaxed) }
     }
 
     package func ids(of namespace: String) -> [String] {
-        state.withLock { state in
-            state.namespaceByID.filter { $0.value == namespace }.keys.sorted()
-        }
+        state.withLock { $0.ids.ids(of: namespace) }
     }
 
     /// Forgets everything about a namespace but which ids belong to it, its webhooks and switches.
@@ -119,7 +117,7 @@ package final class FakeWorld: Sendable {
         state.withLock { state in
             state.spaces[namespace] = nil
             state.labels[namespace] = nil
-            state.namespaceByID = state.namespaceByID.filter { $0.value != namespace }
+            state.ids.forget(namespace)
         }
     }
 
@@ -262,8 +260,7 @@ package final class FakeWorld: Sendable {
         var calls: [Services.InternalCall] = []
         var isChange = false
         let reply = state.withLock { state in
-            let known = state.namespaceByID
-            let found = candidates.lazy.compactMap { known[$0] }.first
+            let found = candidates.isEmpty ? nil : state.ids.owner(among: candidates)
             let namespace = wanted.flatMap { state.spaces[$0] == nil ? nil : $0 } ?? found ?? ""
             // Taken out and put back, so that the state is changed in place and not copied.
             guard var services = state.spaces.removeValue(forKey: namespace) else {
@@ -329,8 +326,7 @@ package final class FakeWorld: Sendable {
 
     /// Everything but keys and secrets, as JSON that `load` reads.
     package func save() throws -> JSONValue {
-        let spaces = state.withLock { $0.spaces }
-        let ids = state.withLock { $0.namespaceByID }
+        let (spaces, ids) = state.withLock { ($0.spaces, $0.ids.namespaces) }
         var saved = JSONObject()
         for (name, services) in spaces.sorted(by: { $0.key < $1.key }) {
             saved[name] = try JSONValue(encoding: services)
@@ -376,7 +372,7 @@ package final class FakeWorld: Sendable {
         state.withLock { state in
             state.spaces = spaces
             if state.spaces[""] == nil { state.spaces[""] = fresh }
-            state.namespaceByID = ids
+            state.ids = NamespaceIDs(ids)
         }
         if !ids.isEmpty { hasIDs.store(true, ordering: .relaxed) }
     }

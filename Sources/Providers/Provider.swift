@@ -70,8 +70,12 @@ package protocol Provider: Hashable, Codable, Sendable {
 
     // MARK: What follows
 
-    /// Learns from the others what an answer may depend on.
-    static func prepare(_ services: inout Services, at now: Instant)
+    /// Learns from the others what the answer to a request may depend on.
+    static func prepare(
+        _ services: inout Services,
+        for request: HTTPMessage.Request,
+        at now: Instant
+    )
 
     /// Carries what it wants to tell to where it belongs.
     ///
@@ -203,7 +207,11 @@ extension Provider {
 
     package mutating func take(key: Secret?) {}
 
-    package static func prepare(_ services: inout Services, at now: Instant) {}
+    package static func prepare(
+        _: inout Services,
+        for _: HTTPMessage.Request,
+        at _: Instant
+    ) {}
 
     package static func settle(
         _ services: inout Services,

@@ -26,7 +26,7 @@ package struct ProviderEntry: Sendable {
     /// With the pause that it asks for, in milliseconds.
     let busy: @Sendable (Services, Int64, HTTPMessage.Request) -> HTTPMessage.Response
     let refusal: @Sendable (Services, String) -> HTTPMessage.Response?
-    let prepare: @Sendable (inout Services, Instant) -> Void
+    let prepare: @Sendable (inout Services, HTTPMessage.Request, Instant) -> Void
     let settle: @Sendable (inout Services, Instant) -> [Services.InternalCall]
     let nextMoment: @Sendable (Services) -> Instant?
     let attempt: @Sendable (Services, WebhookDelivery, Instant) -> WebhookAttempt?
@@ -59,7 +59,7 @@ package struct ProviderEntry: Sendable {
         failure = { $0[keyPath: place].failure($1, of: $2) }
         busy = { $0[keyPath: place].busy($1, of: $2) }
         refusal = { $0[keyPath: place].failure(code: $1) }
-        prepare = { Kind.prepare(&$0, at: $1) }
+        prepare = { Kind.prepare(&$0, for: $1, at: $2) }
         settle = { Kind.settle(&$0, at: $1) }
         nextMoment = { $0[keyPath: place].nextMoment }
         attempt = { $0[keyPath: place].attempt(at: $1, now: $2) }

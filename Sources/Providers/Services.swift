@@ -84,7 +84,7 @@ package struct Services: Hashable, Codable, Sendable {
         }
         let planned = planned(party, request)
         if let reply = refusal(provider, planned, request) { return reply }
-        provider.prepare(&self, now)
+        provider.prepare(&self, request, now)
         var reply = provider.respond(&self, request, now, planned)
         switch planned {
         case .loseAnswer: reply.manner = .reset

@@ -67,7 +67,7 @@ struct PurchaselyTests {
             for member in more.members { body[member.key] = member.value }
             let events = try act(&state, action, body)
             #expect(names(events) == expected, "\(action)")
-            let known = state.subscriptions.values.first?.isActive
+            let known = state.subscriptions.held(by: "ada").first?.isActive
             let last = events.last { $0.name == "ACTIVATE" || $0.name == "DEACTIVATE" }
             if let last { #expect(known == (last.name == "ACTIVATE"), "\(action)") }
         }

@@ -25,7 +25,10 @@ struct LayoutTests {
             ("Conformance", []),
             (
                 "Providers",
-                ["Conformance", "Crypto", "CryptoExtras", "Foundation", "SwiftASN1", "X509"]
+                [
+                    "Conformance", "Crypto", "CryptoExtras", "DequeModule", "Foundation",
+                    "HashTreeCollections", "SwiftASN1", "Synchronization", "X509",
+                ]
             ),
             ("ContractFiles", ["Conformance", "Yams", "Foundation"]),
             ("Reports", ["Conformance"]),

@@ -44,8 +44,9 @@ extension DespiaState {
         _ call: ProviderControl.Call,
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
-        prepare(&services, at: now)
-        return services.despia.show(name(call)).object ?? JSONObject()
+        let device = name(call)
+        refreshHistory(of: device, &services, at: now)
+        return services.despia.show(device).object ?? JSONObject()
     }
 
     private static func move(

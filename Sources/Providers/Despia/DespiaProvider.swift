@@ -25,11 +25,19 @@ extension DespiaState: Provider {
         self.init(seed: seed)
     }
 
+    package static func prepare(
+        _ services: inout Services,
+        for request: HTTPMessage.Request,
+        at now: Instant
+    ) {
+        refreshHistory(of: device(in: request), &services, at: now)
+    }
+
     /// The device reads its purchases where the store keeps them.
-    package static func prepare(_ services: inout Services, at now: Instant) {
+    static func refreshHistory(of device: String, _ services: inout Services, at now: Instant) {
         services.revenueCat.advance(to: now)
         let store = services.revenueCat
-        services.despia.refreshHistory {
+        services.despia.refreshHistory(of: device) {
             store.purchase(withTransaction: $0)
         } isActive: {
             $0.isActive(at: now)

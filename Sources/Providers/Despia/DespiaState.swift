@@ -1,4 +1,5 @@
 package import Conformance
+package import DequeModule
 
 /// The fake Despia runtime: devices, their shared accounts, and the bridge's commands over HTTP.
 ///
@@ -10,12 +11,12 @@ package struct DespiaState: Hashable, Codable, Sendable {
 
     package var settings = DespiaSettings()
     package var faults = DespiaFaults()
-    package internal(set) var devices: [String: DespiaDevice] = [:]
+    package internal(set) var devices: SharedTable<String, DespiaDevice> = [:]
     /// The copy of the vault that an account holds, by account.
-    var cloud: [String: [String: DespiaDevice.VaultItem]] = [:]
+    var cloud: SharedTable<String, [String: DespiaDevice.VaultItem]> = [:]
     /// Purchases of a store account, newest first, in the shape of section 4.
-    var history: [String: [JSONObject]] = [:]
-    package internal(set) var records: [DespiaRecord] = []
+    var history: SharedTable<String, [JSONObject]> = [:]
+    package internal(set) var records: Deque<DespiaRecord> = []
     var nextSequence: Int64 = 1
     var ids: IDSource
     var actions: [StoreAction] = []
@@ -141,27 +142,37 @@ package struct DespiaState: Hashable, Codable, Sendable {
         }
     }
 
-    /// Brings the purchases that the devices show up to what the store knows.
+    /// Brings the purchases that a device shows up to what the store knows.
     package mutating func refreshHistory(
+        of device: String,
         _ find: (String) -> Purchase?,
         isActive: (Purchase) -> Bool
     ) {
-        for account in history.keys {
-            history[account] = history[account]?.map { entry in
-                guard let id = entry["originalTransactionId"]?.string, let purchase = find(id)
-                else {
-                    return entry
-                }
-                var entry = entry
-                entry["transactionId"] = .string(purchase.transactionID)
-                entry["purchaseDate"] = .string(purchase.purchased.description)
-                entry["expirationDate"] =
-                    purchase.expires.map { .string($0.description) } ?? .null
-                entry["isActive"] = .bool(isActive(purchase))
-                entry["willRenew"] = .bool(purchase.willRenew)
+        guard let account = devices[device]?.storeAccount, let known = history[account] else {
+            return
+        }
+        history[account] = known.map { entry in
+            guard let id = entry["originalTransactionId"]?.string, let purchase = find(id) else {
                 return entry
             }
+            var entry = entry
+            entry["transactionId"] = .string(purchase.transactionID)
+            entry["purchaseDate"] = .string(purchase.purchased.description)
+            entry["expirationDate"] =
+                purchase.expires.map { .string($0.description) } ?? .null
+            entry["isActive"] = .bool(isActive(purchase))
+            entry["willRenew"] = .bool(purchase.willRenew)
+            return entry
         }
+    }
+
+    /// The device that a request is about.
+    static func device(in request: HTTPMessage.Request) -> String {
+        device(request.jsonObject().0, request)
+    }
+
+    private static func device(_ body: JSONObject?, _ request: HTTPMessage.Request) -> String {
+        body?["device"]?.string ?? request.query("device") ?? "main"
     }
 
     /// A request that cannot be carried out, with words for the person who made it.
@@ -218,7 +229,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
         guard object != nil || request.method == "GET" else {
             throw Refusal(400, "the body is no JSON object: \(problem)")
         }
-        let name = body["device"]?.string ?? request.query("device") ?? "main"
+        let name = Self.device(body, request)
         switch (request.method, path) {
         case ("GET", []):
             return ["despia": ["ready": true, "devices": .strings(devices.keys.sorted())]]
@@ -228,7 +239,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
         case ("GET", ["log"]):
             let after = request.query("after").flatMap { Int64($0) } ?? 0
             let limit = request.query("limit").flatMap { Int($0) } ?? 1000
-            let found = records.lazy.filter { $0.sequence > after }.prefix(max(1, limit))
+            let found = records(after: after).prefix(max(1, limit))
             return ["records": .array(found.compactMap { try? JSONValue(encoding: $0) })]
         case ("PUT", ["device", "history"]):
             guard let list = body["history"]?.array else {
@@ -278,6 +289,16 @@ package struct DespiaState: Hashable, Codable, Sendable {
             )
         )
         nextSequence += 1
-        if records.count > Self.recordMax { records.removeFirst(records.count - Self.recordMax) }
+        if records.count > Self.recordMax { records.removeFirst() }
+    }
+
+    /// The lines behind that number, which are in order.
+    private func records(after number: Int64) -> Deque<DespiaRecord>.SubSequence {
+        var (low, high) = (0, records.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if records[middle].sequence > number { high = middle } else { low = middle + 1 }
+        }
+        return records[low...]
     }
 }

@@ -311,17 +311,15 @@ extension FirebaseState {
         let wanted = (call.query("maxResults") ?? call.fields["maxResults"]).flatMap { Int($0) }
         let size = min(max(1, wanted ?? 20), 1000)
         let after = call.query("nextPageToken") ?? call.fields.filled("nextPageToken")
-        let project = project(call)
-        let rest = project.sortedIDs.drop { id in after.map { id <= $0 } ?? false }
-        let page = rest.prefix(size)
+        let page = project(call).users(size, after: after)
         return .present([
             ("kind", "identitytoolkit#DownloadAccountResponse"),
             (
                 "users",
-                page.isEmpty ? nil : .array(page.compactMap { project.users[$0] }.map(record))
+                page.isEmpty ? nil : .array(page.map(record))
             ),
             // A full page always has a token, even when nothing follows (trap T12).
-            ("nextPageToken", page.count == size ? page.last.map(JSONValue.string) : nil),
+            ("nextPageToken", page.count == size ? page.last.map { .string($0.localID) } : nil),
         ])
     }
 
@@ -361,7 +359,7 @@ extension FirebaseState {
         let project = project(call)
         var answer: JSONObject = ["recordsCount": .string(String(project.users.count))]
         guard call.fields.flag("returnUserInfo") != false else { return answer }
-        var users = project.sortedIDs.compactMap { project.users[$0] }
+        var users = project.allUsers
         switch try Self.choice(SortField.self, call, "sortBy") {
         // They are in the order of their ids already.
         case nil, .unspecified, .id: break

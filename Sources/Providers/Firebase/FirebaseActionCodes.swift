@@ -11,7 +11,7 @@ extension FirebaseState {
         _ kinds: Set<ActionCode.Kind>,
         _ call: FirebaseCall
     ) throws(FirebaseError) -> ActionCode {
-        guard let code = project(call).actionCodes.first(where: { $0.code == text }),
+        guard let code = project(call).actionCodes[text],
             kinds.contains(code.kind)
         else { throw FirebaseError("INVALID_OOB_CODE") }
         if let seconds = settings.actionCodeSeconds, call.now - code.made > .seconds(seconds) {
@@ -21,7 +21,7 @@ extension FirebaseState {
     }
 
     mutating func consume(_ code: ActionCode, _ call: FirebaseCall) {
-        edit(call) { $0.actionCodes.removeAll { $0.code == code.code } }
+        edit(call) { $0.actionCodes.remove(code.code) }
     }
 
     mutating func makeCode(
@@ -49,7 +49,7 @@ extension FirebaseState {
             link: link,
             made: call.now
         )
-        edit(call) { $0.actionCodes.append(code) }
+        edit(call) { $0.actionCodes.append(code, as: text) }
         return code
     }
 
@@ -243,7 +243,7 @@ extension FirebaseState {
             user.email = wanted
             user.validSince = call.now.seconds
         default:
-            let known = project.users.values.first { $0.initialEmail == code.email }
+            let known = project.user(withInitialEmail: code.email)
             guard let known else { throw FirebaseError("INVALID_OOB_CODE") }
             guard project.user(withEmail: code.email) == nil else {
                 throw FirebaseError("EMAIL_EXISTS")

@@ -30,7 +30,7 @@ extension FirebaseState {
     ) -> FirebaseCall {
         let tenant = request.query("tenantId")
         let owner = projects.values.first { project in
-            project.tenantID == tenant && project.actionCodes.contains { $0.code == code }
+            project.tenantID == tenant && project.actionCodes[code] != nil
         }
         let password = request.query("newPassword") ?? ""
         return FirebaseCall(

@@ -121,7 +121,7 @@ extension FirebaseState {
             _ = try updateConfiguration(call)
             return emulatorConfiguration(call)
         case ("GET", "oobCodes"):
-            let codes = project(call).actionCodes.map { code in
+            let codes = project(call).actionCodes.all.map { code in
                 JSONValue.object(
                     .present([
                         ("email", .string(code.email)),
@@ -133,7 +133,7 @@ extension FirebaseState {
             }
             return ["oobCodes": .array(codes)]
         case ("GET", "verificationCodes"):
-            let codes: [JSONValue] = project(call).phoneCodes.map {
+            let codes: [JSONValue] = project(call).phoneCodes.all.map {
                 [
                     "phoneNumber": .string($0.phoneNumber), "sessionInfo": .string($0.session),
                     "code": .string($0.code),

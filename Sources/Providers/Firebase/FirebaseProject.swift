@@ -1,7 +1,7 @@
 package import Conformance
 
 /// The accounts of one project, or of one tenant of it, with the indexes that lookups need.
-package struct FirebaseProject: Hashable, Codable, Sendable {
+package struct FirebaseProject: Hashable, Sendable {
     /// A code that was mailed to somebody.
     package struct ActionCode: Hashable, Codable, Sendable {
         package enum Kind: String, Hashable, Codable, Sendable, CaseIterable {
@@ -43,15 +43,26 @@ package struct FirebaseProject: Hashable, Codable, Sendable {
     package var allowsDuplicateEmails: Bool
     package var enumerationProtection: Bool
     package var blockingFunctions: JSONValue = .object(JSONObject())
-    package private(set) var users: [String: FirebaseUser] = [:]
-    private var idsByEmail: [String: [String]] = [:]
-    private var idByPhone: [String: String] = [:]
+    package private(set) var users: SharedTable<String, FirebaseUser> = [:]
+    private var ids = SharedOrder<String>()
+    private var idsByEmail: SharedTable<String, [String]> = [:]
+    /// By any address of theirs: their own, their providers', the one they began with.
+    private var idsByMention: SharedTable<Mention, SharedOrder<String>> = [:]
+    private var idByPhone: SharedTable<String, String> = [:]
     /// Keys are `provider|rawID`.
-    private var idByProvider: [String: String] = [:]
-    package var actionCodes: [ActionCode] = []
-    package var phoneCodes: [PhoneCode] = []
+    private var idByProvider: SharedTable<String, String> = [:]
+    /// By code.
+    package var actionCodes = SharedLog<ActionCode>()
+    /// By session.
+    package var phoneCodes = SharedLog<PhoneCode>()
     /// Times of failed sign-ins and of reset mails, by `kind|email`.
-    package var attempts: [String: [Instant]] = [:]
+    private var attempts: SharedTable<String, [Instant]> = [:]
+
+    /// Where a user says an address.
+    private struct Mention: Hashable {
+        let email: String
+        let isInitial: Bool
+    }
 
     package init(projectID: String, tenantID: String?, settings: FirebaseSettings) {
         self.projectID = projectID
@@ -76,24 +87,58 @@ package struct FirebaseProject: Hashable, Codable, Sendable {
 
     /// Users whose top-level or provider email this is.
     package func users(mentioning email: String) -> [FirebaseUser] {
-        let wanted = email.lowercased()
-        return users.values.filter { user in
-            user.email == wanted || user.federated.contains { $0.email == wanted }
-        }.sorted { $0.localID < $1.localID }
+        users(Mention(email: email.lowercased(), isInitial: false))
     }
 
-    package var sortedIDs: [String] { users.keys.sorted() }
+    /// The user who began with that address, whatever it is now.
+    package func user(withInitialEmail email: String) -> FirebaseUser? {
+        users(Mention(email: email, isInitial: true)).first
+    }
+
+    /// In the order of their ids.
+    private func users(_ mention: Mention) -> [FirebaseUser] {
+        idsByMention[mention]?.all.compactMap { users[$0] } ?? []
+    }
+
+    /// At most so many users in the order of their ids, from behind that id on.
+    package func users(_ limit: Int, after id: String?) -> [FirebaseUser] {
+        let page = id.map { ids.prefix(limit, after: $0) } ?? ids.prefix(limit, from: 0)
+        return page.compactMap { users[$0] }
+    }
+
+    /// In the order of their ids.
+    package var allUsers: [FirebaseUser] { users(users.count, after: nil) }
 
     // MARK: Writing
 
     package mutating func save(_ user: FirebaseUser) {
         if let old = users[user.localID] { unindex(old) }
         users[user.localID] = user
+        index(user)
+    }
+
+    private mutating func index(_ user: FirebaseUser) {
+        ids.insert(user.localID)
         if let email = user.email { idsByEmail[email, default: []].append(user.localID) }
+        for mention in Self.mentions(of: user) {
+            idsByMention[mention, default: SharedOrder()].insert(user.localID)
+        }
         if let phone = user.phoneNumber { idByPhone[phone] = user.localID }
         for provider in user.federated {
             idByProvider[provider.providerID + "|" + provider.rawID] = user.localID
         }
+    }
+
+    private static func mentions(of user: FirebaseUser) -> Set<Mention> {
+        var mentions = Set(
+            ([user.email] + user.federated.map(\.email)).compactMap { $0 }.map {
+                Mention(email: $0, isInitial: false)
+            }
+        )
+        if let initial = user.initialEmail {
+            mentions.insert(Mention(email: initial, isInitial: true))
+        }
+        return mentions
     }
 
     package mutating func remove(_ localID: String) {
@@ -104,15 +149,22 @@ package struct FirebaseProject: Hashable, Codable, Sendable {
     /// All users go, the action codes stay (section 8).
     package mutating func removeAllUsers() {
         users = [:]
+        ids = SharedOrder()
         idsByEmail = [:]
+        idsByMention = [:]
         idByPhone = [:]
         idByProvider = [:]
     }
 
     private mutating func unindex(_ user: FirebaseUser) {
+        ids.remove(user.localID)
         if let email = user.email {
             idsByEmail[email]?.removeAll { $0 == user.localID }
             if idsByEmail[email]?.isEmpty == true { idsByEmail[email] = nil }
+        }
+        for mention in Self.mentions(of: user) {
+            idsByMention[mention]?.remove(user.localID)
+            if idsByMention[mention]?.isEmpty == true { idsByMention[mention] = nil }
         }
         if let phone = user.phoneNumber, idByPhone[phone] == user.localID { idByPhone[phone] = nil }
         for provider in user.federated {
@@ -137,5 +189,48 @@ package struct FirebaseProject: Hashable, Codable, Sendable {
         let recent = (attempts[key] ?? []).filter { now - $0 < window }
         attempts[key] = counts ? recent + [now] : recent
         return recent.count >= max
+    }
+}
+
+/// What can be found again from the users is not written, but for whose an address is first.
+extension FirebaseProject: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case projectID, tenantID, allowsDuplicateEmails, enumerationProtection, blockingFunctions
+        case users, idsByEmail, actionCodes, phoneCodes, attempts
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let saved = try decoder.container(keyedBy: CodingKeys.self)
+        projectID = try saved.decode(String.self, forKey: .projectID)
+        tenantID = try saved.decodeIfPresent(String.self, forKey: .tenantID)
+        allowsDuplicateEmails = try saved.decode(Bool.self, forKey: .allowsDuplicateEmails)
+        enumerationProtection = try saved.decode(Bool.self, forKey: .enumerationProtection)
+        blockingFunctions = try saved.decode(JSONValue.self, forKey: .blockingFunctions)
+        users = try saved.decode(SharedTable<String, FirebaseUser>.self, forKey: .users)
+        actionCodes = SharedLog(
+            try saved.decode([ActionCode].self, forKey: .actionCodes),
+            by: \.code
+        )
+        phoneCodes = SharedLog(
+            try saved.decode([PhoneCode].self, forKey: .phoneCodes),
+            by: \.session
+        )
+        attempts = try saved.decode(SharedTable<String, [Instant]>.self, forKey: .attempts)
+        for user in users.values { index(user) }
+        idsByEmail = try saved.decode(SharedTable<String, [String]>.self, forKey: .idsByEmail)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var saved = encoder.container(keyedBy: CodingKeys.self)
+        try saved.encode(projectID, forKey: .projectID)
+        try saved.encodeIfPresent(tenantID, forKey: .tenantID)
+        try saved.encode(allowsDuplicateEmails, forKey: .allowsDuplicateEmails)
+        try saved.encode(enumerationProtection, forKey: .enumerationProtection)
+        try saved.encode(blockingFunctions, forKey: .blockingFunctions)
+        try saved.encode(users, forKey: .users)
+        try saved.encode(idsByEmail, forKey: .idsByEmail)
+        try saved.encode(actionCodes.all, forKey: .actionCodes)
+        try saved.encode(phoneCodes.all, forKey: .phoneCodes)
+        try saved.encode(attempts, forKey: .attempts)
     }
 }

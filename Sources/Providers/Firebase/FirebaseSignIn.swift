@@ -279,14 +279,14 @@ extension FirebaseState {
             session: ids.letters(40),
             code: ids.digits(6)
         )
-        edit(call) { $0.phoneCodes.append(code) }
+        edit(call) { $0.phoneCodes.append(code, as: code.session) }
         return ["sessionInfo": .string(code.session)]
     }
 
     mutating func signInWithPhoneNumber(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let session = try call.fields.required("sessionInfo", "MISSING_SESSION_INFO")
         let code = try call.fields.required("code", "MISSING_CODE")
-        guard let sent = project(call).phoneCodes.first(where: { $0.session == session }) else {
+        guard let sent = project(call).phoneCodes[session] else {
             throw FirebaseError("INVALID_SESSION_INFO")
         }
         guard sent.code == code else { throw FirebaseError("INVALID_CODE") }
@@ -296,7 +296,7 @@ extension FirebaseState {
             throw FirebaseError("PHONE_NUMBER_EXISTS")
         }
         guard known?.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
-        edit(call) { $0.phoneCodes.removeAll { $0.session == session } }
+        edit(call) { $0.phoneCodes.remove(session) }
         var user = linking?.user ?? known ?? newUser(call)
         user.phoneNumber = sent.phoneNumber
         user.lastLogin = call.now

@@ -1,4 +1,5 @@
 package import Conformance
+internal import DequeModule
 
 /// The notifications of one app, apart from its users: they are many, and each is written in place.
 package struct NotificationLog: Hashable, Codable, Sendable {
@@ -26,19 +27,33 @@ package struct NotificationLog: Hashable, Codable, Sendable {
     /// How many notifications, and how many results of keyed requests, are kept; the oldest go.
     package static let countMax = 20_000
 
-    package private(set) var notifications: [String: Notification] = [:]
-    private var results: [String: Stored] = [:]
-    /// Ids of notifications, oldest first, from `firstID` on.
-    private var ids: [String] = []
-    private var firstID = 0
-    /// Keys of results, oldest first, from `firstKey` on.
-    private var keys: [String] = []
-    private var firstKey = 0
+    package private(set) var notifications: SharedTable<String, Notification> = [:]
+    private var results: SharedTable<String, Stored> = [:]
+    /// Ids of notifications, oldest first.
+    private var ids: Deque<String> = []
+    /// Keys of results, oldest first.
+    private var keys: Deque<String> = []
 
     package init() {}
 
-    /// Newest first.
-    package var all: [Notification] { ids[firstID...].reversed().compactMap { notifications[$0] } }
+    /// How many were queued at that time or since: the clock never goes back.
+    package func count(since time: Instant) -> Int {
+        var (low, high) = (0, ids.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if let found = notifications[ids[middle]], found.queued >= time {
+                high = middle
+            } else {
+                low = middle + 1
+            }
+        }
+        return ids.count - low
+    }
+
+    /// A page of them, newest first.
+    package func newest(_ limit: Int, from offset: Int) -> [Notification] {
+        ids.reversed().dropFirst(offset).prefix(limit).compactMap { notifications[$0] }
+    }
 
     package func result(of key: String, at now: Instant, within window: Duration) -> JSONValue? {
         results[key].flatMap { now - $0.at < window ? $0.body : nil }
@@ -47,14 +62,7 @@ package struct NotificationLog: Hashable, Codable, Sendable {
     package mutating func add(_ notification: Notification) {
         notifications[notification.id] = notification
         ids.append(notification.id)
-        if ids.count - firstID > Self.countMax {
-            notifications[ids[firstID]] = nil
-            firstID += 1
-        }
-        if firstID > Self.countMax {
-            ids.removeFirst(firstID)
-            firstID = 0
-        }
+        if ids.count > Self.countMax { notifications[ids.removeFirst()] = nil }
     }
 
     package mutating func update(_ notification: Notification) {
@@ -64,13 +72,6 @@ package struct NotificationLog: Hashable, Codable, Sendable {
     package mutating func keep(_ body: JSONValue, of key: String, at now: Instant) {
         results[key] = Stored(body: body, at: now)
         keys.append(key)
-        if keys.count - firstKey > Self.countMax {
-            results[keys[firstKey]] = nil
-            firstKey += 1
-        }
-        if firstKey > Self.countMax {
-            keys.removeFirst(firstKey)
-            firstKey = 0
-        }
+        if keys.count > Self.countMax { results[keys.removeFirst()] = nil }
     }
 }

@@ -1,7 +1,7 @@
 package import Conformance
 
 /// The people and devices that one OneSignal app knows.
-package struct OneSignalApp: Hashable, Codable, Sendable {
+package struct OneSignalApp: Hashable, Sendable {
     /// A person with aliases, properties and devices (fact sheet, section 7).
     package struct User: Hashable, Codable, Sendable {
         package let id: String
@@ -69,12 +69,38 @@ package struct OneSignalApp: Hashable, Codable, Sendable {
 
     package static let subscriptionsMax = 20
     package let appID: String
-    package private(set) var users: [String: User] = [:]
+    package private(set) var users: SharedTable<String, User> = [:]
     /// Keys are `label|id`; one pair belongs to one user.
-    private var userByAlias: [String: String] = [:]
-    package private(set) var subscriptions: [String: Subscription] = [:]
+    private var userByAlias: SharedTable<String, String> = [:]
+    package private(set) var subscriptions: SharedTable<String, Subscription> = [:]
     /// Keys are `type|token`.
-    private var subscriptionByToken: [String: String] = [:]
+    private var subscriptionByToken: SharedTable<String, String> = [:]
+    /// Devices in the order in which they were made.
+    private var players = SharedOrder<Player>()
+    /// How many devices are reachable, by platform.
+    package private(set) var reachable: [String: Int64] = [:]
+    /// Who has which tags, so that an audience is found without asking everybody.
+    private var tagged = SharedOrder<Tagged>()
+
+    /// A device's place in the list of all.
+    private struct Player: Hashable, Comparable {
+        let created: Int64
+        let id: String
+
+        static func < (left: Player, right: Player) -> Bool {
+            (left.created, left.id) < (right.created, right.id)
+        }
+    }
+
+    private struct Tagged: Hashable, Comparable {
+        let key: String
+        let value: String
+        let user: String
+
+        static func < (left: Tagged, right: Tagged) -> Bool {
+            (left.key, left.value, left.user) < (right.key, right.value, right.user)
+        }
+    }
 
     package init(appID: String) {
         self.appID = appID
@@ -88,13 +114,15 @@ package struct OneSignalApp: Hashable, Codable, Sendable {
     }
 
     package mutating func save(_ user: User) {
-        if let old = users[user.id] {
+        let old = users[user.id]
+        if let old {
             for (label, id) in old.aliases where userByAlias[label + "|" + id] == user.id {
                 userByAlias[label + "|" + id] = nil
             }
         }
         users[user.id] = user
         for (label, id) in user.aliases { userByAlias[label + "|" + id] = user.id }
+        retag(user.id, old?.tags, user.tags)
     }
 
     /// The user goes with its aliases and subscriptions.
@@ -102,6 +130,31 @@ package struct OneSignalApp: Hashable, Codable, Sendable {
         guard let user = users.removeValue(forKey: id) else { return }
         for (label, alias) in user.aliases { userByAlias[label + "|" + alias] = nil }
         for subscription in user.subscriptionIDs { drop(subscription) }
+        retag(id, user.tags, JSONObject())
+    }
+
+    private mutating func retag(_ id: String, _ old: JSONObject?, _ new: JSONObject) {
+        guard old != new else { return }
+        func entry(_ member: JSONObject.Member) -> Tagged {
+            Tagged(key: member.key, value: member.value.string ?? "", user: id)
+        }
+        for member in old?.members ?? [] where new[member.key] != member.value {
+            tagged.remove(entry(member))
+        }
+        for member in new.members where old?[member.key] != member.value {
+            tagged.insert(entry(member))
+        }
+    }
+
+    /// The users who have a tag.
+    ///
+    /// - Parameters:
+    ///   - key: The tag's name.
+    ///   - value: Its value; nil for any.
+    package func users(tagged key: String, _ value: String?) -> [User] {
+        tagged.run(from: Tagged(key: key, value: value ?? "", user: "")) {
+            $0.key == key && (value == nil || $0.value == value)
+        }.compactMap { users[$0.user] }
     }
 
     // MARK: Subscriptions
@@ -113,12 +166,14 @@ package struct OneSignalApp: Hashable, Codable, Sendable {
     /// Saves it and makes it the owner's, and nobody else's.
     package mutating func save(_ subscription: Subscription) {
         if let old = subscriptions[subscription.id] {
+            count(old, -1)
             subscriptionByToken[old.type + "|" + old.token] = nil
             if old.ownerID != subscription.ownerID {
                 users[old.ownerID]?.subscriptionIDs.removeAll { $0 == subscription.id }
             }
         }
         subscriptions[subscription.id] = subscription
+        count(subscription, 1)
         if !subscription.token.isEmpty {
             subscriptionByToken[subscription.type + "|" + subscription.token] = subscription.id
         }
@@ -136,8 +191,23 @@ package struct OneSignalApp: Hashable, Codable, Sendable {
 
     private mutating func drop(_ id: String) {
         guard let subscription = subscriptions.removeValue(forKey: id) else { return }
+        count(subscription, -1)
         let key = subscription.type + "|" + subscription.token
         if subscriptionByToken[key] == id { subscriptionByToken[key] = nil }
+    }
+
+    /// Counts a device in or out.
+    private mutating func count(_ device: Subscription, _ sign: Int64) {
+        let player = Player(created: device.created, id: device.id)
+        if sign > 0 { players.insert(player) } else { players.remove(player) }
+        guard device.isReachable else { return }
+        let count = reachable[device.platform, default: 0] + sign
+        reachable[device.platform] = count == 0 ? nil : count
+    }
+
+    /// A page of all devices, in the order in which they were made.
+    package func subscriptions(_ limit: Int, from offset: Int) -> [Subscription] {
+        players.prefix(limit, from: offset).compactMap { subscriptions[$0.id] }
     }
 
     package func subscriptions(of user: User) -> [Subscription] {
@@ -151,7 +221,40 @@ package struct OneSignalApp: Hashable, Codable, Sendable {
         guard var user = users[id], !user.pending.isEmpty else { return }
         for change in user.pending where change.due <= now { user.apply(change) }
         user.pending.removeAll { $0.due <= now }
-        users[id] = user
+        save(user)
+    }
+}
+
+/// What can be found again from users and devices is not written.
+extension OneSignalApp: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case appID, users, userByAlias, subscriptions, subscriptionByToken
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let saved = try decoder.container(keyedBy: CodingKeys.self)
+        appID = try saved.decode(String.self, forKey: .appID)
+        users = try saved.decode(SharedTable<String, User>.self, forKey: .users)
+        userByAlias = try saved.decode(SharedTable<String, String>.self, forKey: .userByAlias)
+        subscriptions = try saved.decode(
+            SharedTable<String, Subscription>.self,
+            forKey: .subscriptions
+        )
+        subscriptionByToken = try saved.decode(
+            SharedTable<String, String>.self,
+            forKey: .subscriptionByToken
+        )
+        for user in users.values { retag(user.id, nil, user.tags) }
+        for device in subscriptions.values { count(device, 1) }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var saved = encoder.container(keyedBy: CodingKeys.self)
+        try saved.encode(appID, forKey: .appID)
+        try saved.encode(users, forKey: .users)
+        try saved.encode(userByAlias, forKey: .userByAlias)
+        try saved.encode(subscriptions, forKey: .subscriptions)
+        try saved.encode(subscriptionByToken, forKey: .subscriptionByToken)
     }
 }
 

@@ -55,10 +55,17 @@ extension OneSignalState {
         var hasIDForUnknown = false
 
         /// Adds devices by their platform; with a minimum, somebody on a phone when there is none.
-        mutating func add(_ names: [String], atLeast minimum: Int) {
-            let names = names.count < minimum ? ["ios"] : names
-            count += Int64(names.count)
-            for name in names { platforms[name, default: 0] += 1 }
+        mutating func add(_ names: [String], atLeast minimum: Int64) {
+            var counts: [String: Int64] = [:]
+            for name in names { counts[name, default: 0] += 1 }
+            add(counts, atLeast: minimum)
+        }
+
+        mutating func add(_ counts: [String: Int64], atLeast minimum: Int64) {
+            let sum = counts.values.reduce(0, +)
+            let counts = sum < minimum ? ["ios": 1] : counts
+            count += sum < minimum ? 1 : sum
+            platforms.merge(counts, uniquingKeysWith: +)
         }
     }
 
@@ -68,11 +75,10 @@ extension OneSignalState {
             body["target_channel"]?.string ?? body["channel_for_external_user_ids"]?.string
         let excluded = Set((body["excluded_segments"]?.array ?? []).compactMap(\.string))
         if target.segments.contains(where: { !excluded.contains($0) }) {
-            let everybody = app.subscriptions.values.filter(\.isReachable)
-            reach.add(everybody.map(\.platform), atLeast: 1)
+            reach.add(app.reachable, atLeast: 1)
         }
         if !target.filters.isEmpty {
-            let users = app.users.values.filter { Self.matches($0, target.filters) }
+            let users = Self.audience(target.filters, app)
             let devices = users.flatMap { app.subscriptions(of: $0) }.filter(\.isReachable)
             reach.add(devices.map(\.platform), atLeast: settings.recipients == .any ? 1 : 0)
         }
@@ -130,30 +136,60 @@ extension OneSignalState {
         }
     }
 
-    /// Whether a user is in the audience: entries in a row must all hold, `OR` starts a new row.
-    static func matches(_ user: OneSignalApp.User, _ filters: [JSONValue]) -> Bool {
+    /// The users in the audience: entries in a row must all hold, `OR` starts a new row.
+    ///
+    /// A row that asks for a tag is looked up by it; one that only excludes goes through everybody.
+    static func audience(_ filters: [JSONValue], _ app: OneSignalApp) -> [OneSignalApp.User] {
+        var found: [OneSignalApp.User] = []
+        var seen: Set<String> = []
         let rows = filters.split { $0["operator"]?.string?.uppercased() == "OR" }
-        return rows.contains { row in
-            row.allSatisfy { filter in
-                guard filter["operator"] == nil else { return true }
-                guard filter["field"] == "tag" else { return true }
-                let value = user.tags[filter["key"]?.string ?? ""]?.string
-                let wanted = filter["value"].flatMap(FirebaseFields.text) ?? ""
-                func numbers() -> (Double, Double)? {
-                    guard let left = value.flatMap({ Double($0) }), let right = Double(wanted)
-                    else { return nil }
-                    return (left, right)
-                }
-                switch filter["relation"]?.string {
-                case "=": return value == wanted
-                case "!=": return value != wanted
-                case "exists": return value != nil
-                case "not_exists": return value == nil
-                case ">", "time_elapsed_gt": return numbers().map { $0.0 > $0.1 } ?? false
-                case "<", "time_elapsed_lt": return numbers().map { $0.0 < $0.1 } ?? false
-                default: return false
-                }
+        for row in rows {
+            let lists = row.compactMap { filter in Self.candidates(filter, app) }
+            let fewest = lists.min { $0.count < $1.count }
+            for user in fewest ?? Array(app.users.values)
+            where row.allSatisfy({ Self.holds($0, of: user) }) && seen.insert(user.id).inserted {
+                found.append(user)
             }
+        }
+        return found
+    }
+
+    /// Who alone can satisfy a filter; nil when it is anybody.
+    private static func candidates(
+        _ filter: JSONValue,
+        _ app: OneSignalApp
+    ) -> [OneSignalApp.User]? {
+        guard filter["operator"] == nil, filter["field"] == "tag" else { return nil }
+        let key = filter["key"]?.string ?? ""
+        switch filter["relation"]?.string {
+        case "=":
+            return app.users(tagged: key, filter["value"].flatMap(FirebaseFields.text) ?? "")
+        case "exists", ">", "time_elapsed_gt", "<", "time_elapsed_lt":
+            return app.users(tagged: key, nil)
+        // Whoever lacks the tag may be meant; a relation that nobody knows holds for nobody.
+        case "!=", "not_exists": return nil
+        default: return []
+        }
+    }
+
+    private static func holds(_ filter: JSONValue, of user: OneSignalApp.User) -> Bool {
+        guard filter["operator"] == nil else { return true }
+        guard filter["field"] == "tag" else { return true }
+        let value = user.tags[filter["key"]?.string ?? ""]?.string
+        let wanted = filter["value"].flatMap(FirebaseFields.text) ?? ""
+        func numbers() -> (Double, Double)? {
+            guard let left = value.flatMap({ Double($0) }), let right = Double(wanted)
+            else { return nil }
+            return (left, right)
+        }
+        switch filter["relation"]?.string {
+        case "=": return value == wanted
+        case "!=": return value != wanted
+        case "exists": return value != nil
+        case "not_exists": return value == nil
+        case ">", "time_elapsed_gt": return numbers().map { $0.0 > $0.1 } ?? false
+        case "<", "time_elapsed_lt": return numbers().map { $0.0 < $0.1 } ?? false
+        default: return false
         }
     }
 }

@@ -195,14 +195,13 @@ extension OneSignalState {
         let offset = max(0, call.query("offset").flatMap { Int($0) } ?? 0)
         // Everything here was sent through the API, which is kind 1.
         let kind = call.query("kind")
-        let all =
-            kind == nil || kind == "1"
-            ? (notifications[app.appID]?.all ?? []).filter { !Self.isPurged($0, call.now) } : []
-        let page = all.dropFirst(offset).prefix(limit)
+        let log = kind == nil || kind == "1" ? notifications[app.appID] : nil
+        let count = log?.count(since: call.now - Self.keptFor) ?? 0
+        let page = log?.newest(min(limit, max(0, count - offset)), from: offset) ?? []
         return HTTPMessage.Response(
             200,
             json: [
-                "total_count": .integer(Int64(all.count)), "offset": .integer(Int64(offset)),
+                "total_count": .integer(Int64(count)), "offset": .integer(Int64(offset)),
                 "limit": .integer(Int64(limit)),
                 "notifications": .array(page.map { .object(Self.shown($0, app, at: call.now)) }),
             ],
@@ -215,8 +214,10 @@ extension OneSignalState {
     }
 
     /// Notifications of the API are gone after thirty days (section 6).
+    private static let keptFor: Duration = .seconds(30 * 86_400)
+
     private static func isPurged(_ found: NotificationLog.Notification, _ now: Instant) -> Bool {
-        now - found.queued > .seconds(30 * 86_400)
+        now - found.queued > keptFor
     }
 
     private static func shown(

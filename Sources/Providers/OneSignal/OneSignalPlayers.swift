@@ -147,15 +147,14 @@ extension OneSignalState {
         let app = try app(call.query("app_id"))
         let limit = min(max(0, call.query("limit").flatMap { Int($0) } ?? 300), 300)
         let offset = max(0, call.query("offset").flatMap { Int($0) } ?? 0)
-        let all = app.subscriptions.values.sorted { ($0.created, $0.id) < ($1.created, $1.id) }
+        let page = app.subscriptions(limit, from: offset)
         return HTTPMessage.Response(
             200,
             json: [
-                "total_count": .integer(Int64(all.count)), "offset": .integer(Int64(offset)),
+                "total_count": .integer(Int64(app.subscriptions.count)),
+                "offset": .integer(Int64(offset)),
                 "limit": .integer(Int64(limit)),
-                "players": .array(
-                    all.dropFirst(offset).prefix(limit).map { .object(Self.shown($0, app)) }
-                ),
+                "players": .array(page.map { .object(Self.shown($0, app)) }),
             ]
         )
     }

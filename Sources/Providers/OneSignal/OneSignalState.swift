@@ -28,7 +28,7 @@ package struct OneSignalState: Hashable, Sendable {
     var notifications: [String: NotificationLog] = [:]
     var ids: IDSource
     /// Times of recent calls, by what is limited.
-    private var recent: [String: [Instant]] = [:]
+    private var recent: SharedTable<String, [Instant]> = [:]
 
     package init(key: Secret?, settings: OneSignalSettings = OneSignalSettings(), seed: UInt64 = 0)
     {

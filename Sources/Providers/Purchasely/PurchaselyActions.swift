@@ -60,9 +60,8 @@ extension PurchaselyState {
         plan: String?
     ) throws(StoreAction.Refusal) -> Subscription {
         guard let holder else { throw StoreAction.Refusal("'user' or 'anonymous' is missing") }
-        let found = subscriptions.values.filter {
-            ($0.userID == holder || $0.anonymousID == holder)
-                && (plan == nil || action == .changePlan || $0.plan == plan)
+        let found = subscriptions.held(by: holder).filter {
+            (plan == nil || action == .changePlan || $0.plan == plan)
         }.max { ($0.purchased, $0.id) < ($1.purchased, $1.id) }
         guard let found else {
             throw StoreAction.Refusal("\(holder) has no subscription; 'purchase' makes one")

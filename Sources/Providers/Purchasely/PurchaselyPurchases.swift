@@ -95,9 +95,7 @@ extension PurchaselyState {
         everything: Bool,
         at now: Instant
     ) {
-        let moving = subscriptions.values.filter {
-            ($0.userID == loser || $0.anonymousID == loser) && (everything || !$0.isOneTime)
-        }.sorted { $0.id < $1.id }
+        let moving = subscriptions.held(by: loser).filter { everything || !$0.isOneTime }
         for old in moving {
             var moved = old
             moved.userID = winner

@@ -50,7 +50,7 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
 
     package var settings = PurchaselySettings()
     package var webhook: PurchaselyWebhook?
-    package internal(set) var subscriptions: [String: Subscription] = [:]
+    package internal(set) var subscriptions = PurchaselyBook()
     var ids: IDSource
     private var outgoing: [Event] = []
 
@@ -81,21 +81,14 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
     // MARK: The passing of time
 
     /// When something next happens by itself; nil when nothing will.
-    package var nextMoment: Instant? { subscriptions.values.compactMap(Self.moment).min() }
-
-    private static func moment(_ found: Subscription) -> Instant? {
-        guard !found.isOneTime else { return nil }
-        if found.status == "PAUSED" { return found.resume }
-        return found.isActive ? found.effectiveEnd : nil
-    }
+    package var nextMoment: Instant? { subscriptions.nextDue?.time }
 
     /// Renews, ends and unpauses what is due by then, in the order of its time.
     package mutating func advance(to now: Instant) {
-        while true {
-            let due = subscriptions.values.compactMap { found in
-                Self.moment(found).map { (time: $0, found: found) }
-            }.filter { $0.time <= now }.min { ($0.time, $0.found.id) < ($1.time, $1.found.id) }
-            guard let (time, found) = due else { return }
+        while let due = subscriptions.nextDue, due.time <= now,
+            let found = subscriptions[due.id]
+        {
+            let time = due.time
             let action: Action =
                 switch found.status {
                 case "PAUSED": .unpause

@@ -74,6 +74,8 @@ package struct Customer: Hashable, Codable, Sendable {
     package var lastPlatform: String?
     package var subscriptions: [String: Purchase] = [:]
     package var oneTime: [String: [Purchase]] = [:]
+    /// Refunded one-time purchases, which nobody is shown: a refund can be taken back.
+    package var refundedOneTime: [Purchase]?
     package var attributes = JSONObject()
     package var experiments: [JSONValue] = []
     package var restoreBehavior: RevenueCatSettings.RestoreBehavior?
@@ -113,10 +115,19 @@ package struct Customer: Hashable, Codable, Sendable {
         }
     }
 
+    /// Takes a refunded one-time purchase out of what is shown.
+    package mutating func hide(_ purchase: Purchase) {
+        remove(purchase)
+        refundedOneTime = (refundedOneTime ?? []) + [purchase]
+    }
+
     /// Takes over what the other one bought.
     package mutating func take(from other: Customer) {
         subscriptions.merge(other.subscriptions) { $0.asOf >= $1.asOf ? $0 : $1 }
         oneTime.merge(other.oneTime, uniquingKeysWith: +)
+        if let more = other.refundedOneTime {
+            refundedOneTime = (refundedOneTime ?? []) + more
+        }
     }
 
     // MARK: CustomerInfo, section 4.2

@@ -10,14 +10,12 @@ package struct RevenueCatState: Hashable, Sendable {
     package var webhooks: [WebhookConfiguration] = []
     /// A key that is not given is not demanded.
     package var key: Secret?
-    var customers: [Int: Customer] = [:]
-    var customerByID: [String: Int] = [:]
+    var customers = CustomerBook()
+    var customerByID: SharedTable<String, Int> = [:]
     private var nextCustomer = 0
     var ids: IDSource
     /// Events that nobody has taken yet, oldest first.
     private var outgoing: [JSONObject] = []
-    /// Refunded one-time purchases, by transaction: a refund can be taken back.
-    var hidden: [String: Purchase] = [:]
     /// Times of recent calls, for the rate limit.
     var recentCalls: [Instant] = []
     /// What REST still shows while it lags: state at a moment, oldest first.
@@ -25,7 +23,7 @@ package struct RevenueCatState: Hashable, Sendable {
 
     private struct Past: Hashable, Codable {
         let until: Instant
-        let customers: [Int: Customer]
+        let customers: CustomerBook
     }
 
     package init(
@@ -108,7 +106,8 @@ package struct RevenueCatState: Hashable, Sendable {
     }
 
     mutating func forget(_ number: Int) {
-        guard let customer = customers.removeValue(forKey: number) else { return }
+        guard let customer = customers[number] else { return }
+        customers[number] = nil
         for id in customer.ids where customerByID[id] == number { customerByID[id] = nil }
     }
 
@@ -135,6 +134,7 @@ package struct RevenueCatState: Hashable, Sendable {
         guard source != target, let moved = customers[source] else { return }
         customers[source]?.subscriptions = [:]
         customers[source]?.oneTime = [:]
+        customers[source]?.refundedOneTime = nil
         customers[target]?.take(from: moved)
     }
 
@@ -147,6 +147,6 @@ extension RevenueCatState: Codable {
     /// The key stays outside: it is configuration, and secret.
     private enum CodingKeys: String, CodingKey {
         case settings, catalog, webhooks, customers, customerByID, nextCustomer, ids, outgoing
-        case hidden, recentCalls, past
+        case recentCalls, past
     }
 }

@@ -1,4 +1,5 @@
 package import Conformance
+internal import DequeModule
 
 /// One event on its way to one webhook, with every attempt that was made.
 package struct WebhookDelivery: Hashable, Codable, Sendable {
@@ -40,24 +41,48 @@ package struct WebhookDelivery: Hashable, Codable, Sendable {
 }
 
 /// Every delivery, waiting or done, on the virtual clock.
-package struct DeliveryQueue: Hashable, Codable, Sendable {
+package struct DeliveryQueue: Hashable, Sendable {
     /// How many finished deliveries are kept to look at.
     package static let finishedMax = 10_000
 
-    package private(set) var deliveries: [Int: WebhookDelivery] = [:]
+    private var deliveries: SharedTable<Int, WebhookDelivery> = [:]
     /// How many attempts have ended, ever.
     package private(set) var attemptCount = 0
     private var nextNumber = 1
     /// Numbers of finished deliveries, oldest first.
-    private var finished: [Int] = []
+    private var finished: Deque<Int> = []
+    private var numbers = SharedOrder<Int>()
+    /// What waits for nothing but its moment.
+    private var ready = SharedOrder<Ready>()
+    /// Who is not over and shares an order key: each waits for those before it.
+    private var lines = SharedOrder<Place>()
+    private var events = SharedOrder<Place>()
+
+    private struct Ready: Hashable, Comparable {
+        let due: Instant
+        let number: Int
+
+        static func < (left: Ready, right: Ready) -> Bool {
+            (left.due, left.number) < (right.due, right.number)
+        }
+    }
+
+    /// A delivery below a key.
+    private struct Place: Hashable, Comparable {
+        let key: String
+        let number: Int
+
+        static func < (left: Place, right: Place) -> Bool {
+            (left.key, left.number) < (right.key, right.number)
+        }
+    }
 
     package init() {}
 
-    package var all: [WebhookDelivery] { deliveries.values.sorted { $0.number < $1.number } }
+    /// In the order in which they were added.
+    package var all: [WebhookDelivery] { numbers.all.compactMap { deliveries[$0] } }
 
-    package var isSettled: Bool {
-        deliveries.values.allSatisfy(\.isOver)
-    }
+    package var isSettled: Bool { deliveries.count == finished.count }
 
     package mutating func add(
         _ provider: Exchange.Party,
@@ -69,7 +94,7 @@ package struct DeliveryQueue: Hashable, Codable, Sendable {
         orderKeys: [String] = [],
         due: Instant
     ) {
-        deliveries[nextNumber] = WebhookDelivery(
+        let delivery = WebhookDelivery(
             number: nextNumber,
             provider: provider,
             configuration: configuration,
@@ -80,7 +105,10 @@ package struct DeliveryQueue: Hashable, Codable, Sendable {
             body: body.text,
             due: due
         )
+        deliveries[nextNumber] = delivery
         nextNumber += 1
+        enlist(delivery)
+        wait(delivery)
     }
 
     /// Sends an event again, at once, by its id; nil for the configuration means all that had it.
@@ -89,9 +117,9 @@ package struct DeliveryQueue: Hashable, Codable, Sendable {
     package mutating func resend(_ eventID: String, to configuration: String?, at now: Instant)
         -> Int
     {
-        let found = all.filter {
-            $0.eventID == eventID && (configuration == nil || $0.configuration == configuration)
-        }
+        let found = events.run(from: Place(key: eventID, number: 0)) { $0.key == eventID }
+            .compactMap { deliveries[$0.number] }
+            .filter { configuration == nil || $0.configuration == configuration }
         var seen: Set<String> = []
         var count = 0
         for old in found where seen.insert(old.configuration).inserted {
@@ -110,27 +138,16 @@ package struct DeliveryQueue: Hashable, Codable, Sendable {
     }
 
     /// The moment of the next attempt that nothing holds back.
-    package var nextDue: Instant? {
-        ready(by: Instant(milliseconds: .max)).map(\.due).min()
-    }
+    package var nextDue: Instant? { ready.first?.due }
 
     /// Hands out what is due, marked as underway; of those that share an order key only the oldest.
     package mutating func take(by now: Instant) -> [WebhookDelivery] {
-        let ready = ready(by: now).sorted { ($0.due, $0.number) < ($1.due, $1.number) }
-        for delivery in ready { deliveries[delivery.number]?.state = .underway }
-        return ready
-    }
-
-    private func ready(by now: Instant) -> [WebhookDelivery] {
-        var heads: [String: Int] = [:]
-        for delivery in deliveries.values where !delivery.isOver {
-            for key in delivery.orderKeys {
-                heads[key] = min(heads[key] ?? .max, delivery.number)
-            }
-        }
-        return deliveries.values.filter { delivery in
-            delivery.state == .waiting && delivery.due <= now
-                && delivery.orderKeys.allSatisfy { heads[$0] == delivery.number }
+        let due = ready.prefixWhile { $0.due <= now }
+        return due.compactMap { place in
+            ready.remove(place)
+            let delivery = deliveries[place.number]
+            deliveries[place.number]?.state = .underway
+            return delivery
         }
     }
 
@@ -154,18 +171,80 @@ package struct DeliveryQueue: Hashable, Codable, Sendable {
             delivery.state = .failed
         }
         deliveries[number] = delivery
-        if delivery.state != .waiting { retire(number) }
+        if delivery.state == .waiting { wait(delivery) } else { retire(delivery) }
     }
 
     /// Gives back what was underway when the sender was stopped.
     package mutating func recoverUnderway() {
-        for number in deliveries.keys where deliveries[number]?.state == .underway {
-            deliveries[number]?.state = .waiting
+        for delivery in all where delivery.state == .underway {
+            deliveries[delivery.number]?.state = .waiting
+            if let waiting = deliveries[delivery.number] { wait(waiting) }
         }
     }
 
-    private mutating func retire(_ number: Int) {
-        finished.append(number)
-        while finished.count > Self.finishedMax { deliveries[finished.removeFirst()] = nil }
+    private mutating func retire(_ delivery: WebhookDelivery) {
+        for key in delivery.orderKeys {
+            lines.remove(Place(key: key, number: delivery.number))
+        }
+        // Whoever is first in a line now may go.
+        for key in delivery.orderKeys {
+            if let next = head(of: key).flatMap({ deliveries[$0] }) { wait(next) }
+        }
+        finished.append(delivery.number)
+        while finished.count > Self.finishedMax {
+            let gone = finished.removeFirst()
+            if let old = deliveries.removeValue(forKey: gone) {
+                events.remove(Place(key: old.eventID, number: gone))
+            }
+            numbers.remove(gone)
+        }
+    }
+
+    // MARK: Who waits for whom
+
+    private mutating func enlist(_ delivery: WebhookDelivery) {
+        numbers.insert(delivery.number)
+        events.insert(Place(key: delivery.eventID, number: delivery.number))
+        guard !delivery.isOver else { return }
+        for key in delivery.orderKeys {
+            lines.insert(Place(key: key, number: delivery.number))
+        }
+    }
+
+    /// Lets it wait for its moment, when nobody is before it.
+    private mutating func wait(_ delivery: WebhookDelivery) {
+        guard delivery.state == .waiting,
+            delivery.orderKeys.allSatisfy({ head(of: $0) == delivery.number })
+        else { return }
+        ready.insert(Ready(due: delivery.due, number: delivery.number))
+    }
+
+    private func head(of key: String) -> Int? {
+        lines.first(from: Place(key: key, number: 0)).flatMap { $0.key == key ? $0.number : nil }
+    }
+}
+
+/// Written as the deliveries and what cannot be seen by them.
+extension DeliveryQueue: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case deliveries, attemptCount, nextNumber, finished
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let saved = try decoder.container(keyedBy: CodingKeys.self)
+        deliveries = try saved.decode(SharedTable<Int, WebhookDelivery>.self, forKey: .deliveries)
+        attemptCount = try saved.decode(Int.self, forKey: .attemptCount)
+        nextNumber = try saved.decode(Int.self, forKey: .nextNumber)
+        finished = Deque(try saved.decode([Int].self, forKey: .finished))
+        for delivery in deliveries.values { enlist(delivery) }
+        for delivery in deliveries.values { wait(delivery) }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var saved = encoder.container(keyedBy: CodingKeys.self)
+        try saved.encode(deliveries, forKey: .deliveries)
+        try saved.encode(attemptCount, forKey: .attemptCount)
+        try saved.encode(nextNumber, forKey: .nextNumber)
+        try saved.encode(Array(finished), forKey: .finished)
     }
 }

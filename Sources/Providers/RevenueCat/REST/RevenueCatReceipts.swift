@@ -49,10 +49,7 @@ extension RevenueCatState {
         _ call: Call
     ) throws(StoreAction.Refusal) {
         let body = call.body
-        let owner = customers.values.first { customer in
-            customer.purchases.contains { $0.receiptToken == token }
-        }
-        if let owner {
+        if let owner = customers.owners(of: .receipt(token)).first?.customer {
             let isPurchase = body["is_restore"]?.bool != true
             try restore(receiptOf: owner.originalID, by: user, isPurchase: isPurchase, call.now)
             return

@@ -3,33 +3,27 @@ package import Conformance
 /// What happens by itself when time passes.
 extension RevenueCatState {
     /// When something next happens by itself; nil when nothing will.
-    package var nextMoment: Instant? {
-        customers.values.lazy.flatMap(\.purchases).compactMap(moment).min()
-    }
+    package var nextMoment: Instant? { nextDue?.time }
 
-    func moment(_ purchase: Purchase) -> Instant? {
-        guard !purchase.isScripted, !purchase.isOneTime else { return nil }
-        if purchase.isPaused { return purchase.resume }
-        guard !purchase.hasEnded, let end = purchase.effectiveEnd else { return nil }
-        let isRenewal =
-            purchase.willRenew && purchase.resume == nil && purchase.billingIssue == nil
-            && !purchase.isTemporary
-        // An end is noticed after it has come (row 3), a renewal at its moment.
-        return isRenewal ? end : end + .seconds(settings.expirationDelaySeconds)
+    /// An end is noticed after it has come (row 3).
+    private var nextDue: CustomerBook.Due? {
+        customers.nextDue(noticedAfter: .seconds(settings.expirationDelaySeconds))
     }
 
     /// The purchase that a store transaction belongs to, as it is now.
     package func purchase(withTransaction id: String) -> Purchase? {
-        customers.values.lazy.flatMap(\.purchases).first {
+        customers.owners(of: .transaction(id)).lazy.flatMap(\.customer.purchases).first {
             $0.originalTransactionID == id || $0.transactionID == id
         }
     }
 
     /// Lets everything happen that is due by then, in the order of its time.
     package mutating func advance(to now: Instant) {
-        while let (time, number, purchase) = nextDue(by: now) {
+        while let due = nextDue, due.time <= now,
+            var purchase = customers[due.number]?.subscriptions[due.productID]
+        {
+            let (time, number) = (due.time, due.number)
             remember(at: time)
-            var purchase = purchase
             if purchase.isPaused {
                 purchase.hasEnded = false
                 renew(&purchase, of: number, at: time)
@@ -51,28 +45,31 @@ extension RevenueCatState {
     /// A shared purchase goes on for as long as its owner's does.
     func isStillShared(_ purchase: Purchase, _ time: Instant) -> Bool {
         guard purchase.isFamilyShared else { return true }
-        return customers.values.contains { customer in
-            customer.subscriptions.values.contains {
+        return customers.owners(of: .transaction(purchase.originalTransactionID)).contains {
+            $0.customer.subscriptions.values.contains {
                 $0.originalTransactionID == purchase.originalTransactionID && !$0.isFamilyShared
                     && !$0.hasEnded && ($0.willRenew || $0.effectiveEnd.map { $0 > time } ?? true)
             }
         }
     }
+}
 
-    func nextDue(by now: Instant) -> (Instant, Int, Purchase)? {
-        var best: (time: Instant, number: Int, purchase: Purchase)?
-        for (number, customer) in customers {
-            for purchase in customer.subscriptions.values {
-                guard let time = moment(purchase), time <= now else { continue }
-                if let best,
-                    (best.time, best.number, best.purchase.productID)
-                        <= (time, number, purchase.productID)
-                {
-                    continue
-                }
-                best = (time, number, purchase)
-            }
-        }
-        return best.map { ($0.time, $0.number, $0.purchase) }
+extension Purchase {
+    /// What happens to a subscription by itself, and when.
+    enum Moment: Hashable {
+        /// A period begins: at its moment.
+        case begins(Instant)
+        /// The last one ends, which is noticed later.
+        case ends(Instant)
+    }
+
+    /// Nil when nothing will: purchases that are over, were made once, or that events from outside
+    /// tell of.
+    var moment: Moment? {
+        guard !isScripted, !isOneTime else { return nil }
+        if isPaused { return resume.map { .begins($0) } }
+        guard !hasEnded, let end = effectiveEnd else { return nil }
+        let isRenewal = willRenew && resume == nil && billingIssue == nil && !isTemporary
+        return isRenewal ? .begins(end) : .ends(end)
     }
 }

@@ -10,8 +10,7 @@ extension RevenueCatState {
         if let expires = purchase.expires { purchase.expires = min(expires, now) }
         if purchase.isOneTime {
             // Refunded one-time purchases disappear from REST; the event still names them.
-            customers[number]?.remove(purchase)
-            hidden[purchase.transactionID] = purchase
+            customers[number]?.hide(purchase)
         } else {
             save(purchase, number, now)
         }
@@ -61,7 +60,8 @@ extension RevenueCatState {
                 purchase.willRenew = false
             }
         }
-        customers[number]?.put(purchase)
+        let transaction = purchase.transactionID
+        customers[number]?.refundedOneTime?.removeAll { $0.transactionID == transaction }
         save(purchase, number, now)
         emit("REFUND_REVERSED", purchase, of: number, at: now, money: .price)
     }

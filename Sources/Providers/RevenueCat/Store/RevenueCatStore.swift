@@ -118,7 +118,7 @@ extension RevenueCatState {
         if let found = customer?.subscriptions[id] { return found }
         if let found = customer?.oneTime[id]?.last { return found }
         if action.kind == .reverseRefund,
-            let found = hidden.values.first(where: { $0.productID == id })
+            let found = customer?.refundedOneTime?.last(where: { $0.productID == id })
         {
             return found
         }

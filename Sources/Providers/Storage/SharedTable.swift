@@ -1,0 +1,93 @@
+internal import HashTreeCollections
+
+/// A dictionary whose copies share what they have in common: a snapshot costs nothing, and the first
+/// write after it a path and not the whole.
+///
+/// Everything a fake holds of people, in any number, stands in such tables; each element that is
+/// looked at or written counts as a step (`StoredWork`).
+package struct SharedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    /// Elements move by one word, however large they are, when a node is copied.
+    fileprivate final class Box: Sendable {
+        let value: Value
+
+        init(_ value: Value) { self.value = value }
+    }
+
+    fileprivate var tree: TreeDictionary<Key, Box> = [:]
+
+    package init() {}
+
+    package var count: Int { tree.count }
+    package var isEmpty: Bool { tree.isEmpty }
+
+    package subscript(key: Key) -> Value? {
+        get {
+            StoredWork.note()
+            return tree[key]?.value
+        }
+        set {
+            StoredWork.note()
+            tree[key] = newValue.map(Box.init)
+        }
+    }
+
+    package subscript(key: Key, default normal: @autoclosure () -> Value) -> Value {
+        get { self[key] ?? normal() }
+        set { self[key] = newValue }
+    }
+
+    package mutating func removeValue(forKey key: Key) -> Value? {
+        StoredWork.note()
+        return tree.removeValue(forKey: key)?.value
+    }
+
+    /// In no order; each key that is read is a step.
+    package var keys: some Sequence<Key> {
+        tree.keys.lazy.map { key in
+            StoredWork.note()
+            return key
+        }
+    }
+
+    /// In no order; each value that is read is a step.
+    package var values: some Sequence<Value> {
+        tree.values.lazy.map { box in
+            StoredWork.note()
+            return box.value
+        }
+    }
+}
+
+extension SharedTable: ExpressibleByDictionaryLiteral {
+    package init(dictionaryLiteral elements: (Key, Value)...) {
+        for (key, value) in elements { tree[key] = Box(value) }
+    }
+}
+
+extension SharedTable.Box: Equatable where Value: Equatable {
+    static func == (left: SharedTable.Box, right: SharedTable.Box) -> Bool {
+        left === right || left.value == right.value
+    }
+}
+
+extension SharedTable.Box: Hashable where Value: Hashable {
+    func hash(into hasher: inout Hasher) { hasher.combine(value) }
+}
+
+extension SharedTable: Equatable where Value: Equatable {}
+extension SharedTable: Hashable where Value: Hashable {}
+
+/// Written as a dictionary is.
+extension SharedTable: Codable where Key: Codable, Value: Codable {
+    package init(from decoder: any Decoder) throws {
+        let plain = try Dictionary<Key, Value>(from: decoder)
+        for (key, value) in plain { tree[key] = Box(value) }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var plain: [Key: Value] = [:]
+        plain.reserveCapacity(count)
+        for (key, box) in tree { plain[key] = box.value }
+        try plain.encode(to: encoder)
+    }
+}
