@@ -2,7 +2,7 @@ package import Conformance
 
 /// A provider's line in the table of all: the same questions for every one of them, without its
 /// type.
-package struct ProviderEntry: Sendable {
+package final class ProviderEntry: Sendable {
     package let party: Exchange.Party
     package let title: String
     package let defaultPort: Int

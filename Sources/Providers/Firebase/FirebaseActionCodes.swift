@@ -113,10 +113,9 @@ extension FirebaseState {
         switch kind {
         case .passwordReset:
             let email = try fields.required("email", "MISSING_EMAIL").lowercased()
-            let project = project(call)
-            if project.user(withEmail: email) != nil {
+            if project(call).user(withEmail: email) != nil {
                 try countResetMail(email, call)
-            } else if !project.enumerationProtection {
+            } else if !project(call).enumerationProtection {
                 throw FirebaseError("EMAIL_NOT_FOUND")
             }
             return (email, nil)
@@ -224,28 +223,27 @@ extension FirebaseState {
     ) throws(FirebaseError) -> (user: FirebaseUser, code: ActionCode) {
         let code = try actionCode(text, [.verifyEmail, .changeEmail, .recoverEmail], call)
         consume(code, call)
-        let project = project(call)
         var user: FirebaseUser
         switch code.kind {
         case .verifyEmail:
-            guard let known = project.user(withEmail: code.email) else {
+            guard let known = project(call).user(withEmail: code.email) else {
                 throw FirebaseError("INVALID_OOB_CODE")
             }
             user = known
         case .changeEmail:
-            guard let known = project.user(withEmail: code.email), let wanted = code.newEmail else {
+            guard let known = project(call).user(withEmail: code.email), let wanted = code.newEmail else {
                 throw FirebaseError("INVALID_OOB_CODE")
             }
-            guard project.user(withEmail: wanted) == nil else {
+            guard project(call).user(withEmail: wanted) == nil else {
                 throw FirebaseError("EMAIL_EXISTS")
             }
             user = known
             user.email = wanted
             user.validSince = call.now.seconds
         default:
-            let known = project.user(withInitialEmail: code.email)
+            let known = project(call).user(withInitialEmail: code.email)
             guard let known else { throw FirebaseError("INVALID_OOB_CODE") }
-            guard project.user(withEmail: code.email) == nil else {
+            guard project(call).user(withEmail: code.email) == nil else {
                 throw FirebaseError("EMAIL_EXISTS")
             }
             user = known

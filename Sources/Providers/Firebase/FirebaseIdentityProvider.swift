@@ -66,14 +66,13 @@ extension FirebaseState {
     mutating func signInWithIdp(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let assertion = try assertion(call)
         if call.fields.filled("idToken") != nil { return try link(assertion, call) }
-        let project = project(call)
-        if let known = project.user(withProvider: assertion.providerID, rawID: assertion.rawID) {
+        if let known = project(call).user(withProvider: assertion.providerID, rawID: assertion.rawID) {
             var user = known
             Self.put(assertion.provider, into: &user)
             return try signIn(user, assertion, call)
         }
-        let owner = assertion.email.flatMap { project.user(withEmail: $0) }
-        if let owner, !project.allowsDuplicateEmails {
+        let owner = assertion.email.flatMap { project(call).user(withEmail: $0) }
+        if let owner, !project(call).allowsDuplicateEmails {
             guard assertion.isEmailVerified else {
                 let providers = owner.federated.map(\.providerID)
                 return .present(
@@ -86,7 +85,7 @@ extension FirebaseState {
             return try signIn(taking(owner, by: assertion, call), assertion, call, recycled: owner)
         }
         var user = newUser(call)
-        if !project.allowsDuplicateEmails {
+        if !project(call).allowsDuplicateEmails {
             user.email = assertion.email
             user.emailVerified = assertion.isEmailVerified
         }
@@ -153,12 +152,11 @@ extension FirebaseState {
         _ call: FirebaseCall
     ) throws(FirebaseError) -> JSONObject {
         let session = try session(call)
-        let project = project(call)
-        let owner = assertion.email.flatMap { project.user(withEmail: $0) }
+        let owner = assertion.email.flatMap { project(call).user(withEmail: $0) }
         var failure: String?
-        if project.user(withProvider: assertion.providerID, rawID: assertion.rawID) != nil {
+        if project(call).user(withProvider: assertion.providerID, rawID: assertion.rawID) != nil {
             failure = "FEDERATED_USER_ID_ALREADY_LINKED"
-        } else if !project.allowsDuplicateEmails, let owner,
+        } else if !project(call).allowsDuplicateEmails, let owner,
             owner.localID != session.user.localID
         {
             failure = "EMAIL_EXISTS"
@@ -170,7 +168,7 @@ extension FirebaseState {
             return .present(assertion.answer + [("errorMessage", .string(failure))])
         }
         var user = session.user
-        if user.email == nil, let email = assertion.email, !project.allowsDuplicateEmails {
+        if user.email == nil, let email = assertion.email, !project(call).allowsDuplicateEmails {
             user.email = email
             user.emailVerified = assertion.isEmailVerified
         } else if user.email == assertion.email, assertion.isEmailVerified {

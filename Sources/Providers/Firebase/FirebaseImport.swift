@@ -58,16 +58,15 @@ extension FirebaseState {
         let entry = Entry(value: entry)
         guard let id = entry["localId"] else { throw FirebaseError("localId is missing") }
         try check(entry)
-        let project = project(call)
-        guard project.users[id] == nil || call.fields.flag("allowOverwrite") == true else {
+        guard project(call).users[id] == nil || call.fields.flag("allowOverwrite") == true else {
             throw FirebaseError("localId belongs to an existing account - can not overwrite.")
         }
         var user = FirebaseUser(localID: id, created: call.now)
         user.tenantID = call.tenantID
-        user.federated = try federated(entry, of: id, project)
+        user.federated = try federated(entry, of: id, project(call))
         if let email = entry["email"]?.lowercased() {
-            let owner = project.user(withEmail: email)
-            guard project.allowsDuplicateEmails || owner == nil || owner?.localID == id else {
+            let owner = project(call).user(withEmail: email)
+            guard project(call).allowsDuplicateEmails || owner == nil || owner?.localID == id else {
                 throw FirebaseError("email exists in other account in database")
             }
             user.email = email

@@ -67,26 +67,25 @@ extension FirebaseState {
 
     private mutating func createAccount(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let fields = call.fields
-        let project = project(call)
         let localID = fields.filled("localId")
         if let localID {
             guard fields.filled("idToken") == nil else {
                 throw FirebaseError("UNEXPECTED_PARAMETER", "User ID")
             }
-            guard project.users[localID] == nil else { throw FirebaseError("DUPLICATE_LOCAL_ID") }
+            guard project(call).users[localID] == nil else { throw FirebaseError("DUPLICATE_LOCAL_ID") }
         }
         var user: FirebaseUser
         if let phone = fields.filled("phoneNumber") {
             guard Self.isPhone(phone) else {
                 throw FirebaseError("INVALID_PHONE_NUMBER", "Invalid format.")
             }
-            guard project.user(withPhone: phone) == nil else {
+            guard project(call).user(withPhone: phone) == nil else {
                 throw FirebaseError("PHONE_NUMBER_EXISTS")
             }
         }
         if let email = fields["email"] {
             guard Self.isEmail(email) else { throw FirebaseError("INVALID_EMAIL") }
-            guard project.user(withEmail: email) == nil else { throw FirebaseError("EMAIL_EXISTS") }
+            guard project(call).user(withEmail: email) == nil else { throw FirebaseError("EMAIL_EXISTS") }
         }
         if let password = fields["password"], password.count < 6 { throw .weakPassword }
         if fields.filled("idToken") != nil {

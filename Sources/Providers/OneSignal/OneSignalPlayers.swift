@@ -21,9 +21,9 @@ extension OneSignalState {
             return (HTTPMessage.Response(200, json: .object(Self.shown(found, app))), .documented)
         case ("PUT", 2): return (try editPlayer(call, &effects), .documented)
         case ("DELETE", 2):
-            let app = try app(call.query("app_id"))
-            guard app.subscriptions[call.path[1]] != nil else { throw .playerMissing }
-            apps[app.appID]?.remove(subscription: call.path[1])
+            let appID = try knownAppID(call.query("app_id"))
+            guard apps[appID]?.subscriptions[call.path[1]] != nil else { throw .playerMissing }
+            apps[appID]?.remove(subscription: call.path[1])
             // The documentation prints a string here, the specification says boolean.
             return (HTTPMessage.Response(200, json: ["success": true]), .documented)
         default: throw .notFound
@@ -34,14 +34,13 @@ extension OneSignalState {
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HTTPMessage.Response {
-        let app = try app(call.body["app_id"]?.string)
+        let appID = try knownAppID(call.body["app_id"]?.string)
         guard let number = call.body["device_type"]?.int64, let type = Self.deviceTypes[number]
         else { throw OneSignalError(400, "Invalid device_type", confidence: .inferred) }
-        apps[app.appID] = app
         let token = call.body["identifier"]?.string ?? ""
-        let known = token.isEmpty ? nil : app.subscription(type: type, token: token)
-        let owner = owner(of: known, call, app)
-        apps[app.appID]?.save(owner)
+        let known = token.isEmpty ? nil : apps[appID]?.subscription(type: type, token: token)
+        let owner = owner(of: known, call, appID)
+        apps[appID, default: OneSignalApp(appID: appID)].save(owner)
         var player =
             known
             ?? OneSignalApp.Subscription(
@@ -56,10 +55,10 @@ extension OneSignalState {
         player.ownerID = owner.id
         player.deviceType = number
         Self.describe(&player, call.body)
-        apps[app.appID]?.save(player)
+        apps[appID]?.save(player)
         // Read again: the player belongs to its owner since the line above.
-        let saved = apps[app.appID]?.users[owner.id] ?? owner
-        try writeTags(call, saved, app.appID, &effects)
+        let saved = apps[appID]?.users[owner.id] ?? owner
+        try writeTags(call, saved, appID, &effects)
         return HTTPMessage.Response(200, json: ["success": true, "id": .string(player.id)])
     }
 
@@ -69,7 +68,7 @@ extension OneSignalState {
         app id: String,
         at now: Instant
     ) {
-        var app = apps[id] ?? OneSignalApp(appID: id)
+        var app = apps.removeValue(forKey: id) ?? OneSignalApp(appID: id)
         let known = app.subscriptions[device.playerID]
         var owner =
             device.externalID.flatMap { app.user("external_id", $0) }
@@ -101,12 +100,14 @@ extension OneSignalState {
     private mutating func owner(
         of player: OneSignalApp.Subscription?,
         _ call: Call,
-        _ app: OneSignalApp
+        _ appID: String
     ) -> OneSignalApp.User {
         let external = call.body["external_user_id"]?.string.flatMap { $0.isEmpty ? nil : $0 }
-        if let external, let known = app.user("external_id", external) { return known }
+        if let external, let known = apps[appID]?.user("external_id", external) {
+            return known
+        }
         var user =
-            player.flatMap { app.users[$0.ownerID] }
+            player.flatMap { apps[appID]?.users[$0.ownerID] }
             ?? OneSignalApp.User(
                 id: ids.uuid(),
                 firstActive: call.now.seconds,
@@ -120,16 +121,16 @@ extension OneSignalState {
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HTTPMessage.Response {
-        let app = try app(call.body["app_id"]?.string)
-        guard var player = app.subscriptions[call.path[1]] else { throw .playerMissing }
-        let owner = owner(of: player, call, app)
-        apps[app.appID]?.save(owner)
+        let appID = try knownAppID(call.body["app_id"]?.string)
+        guard var player = apps[appID]?.subscriptions[call.path[1]] else { throw .playerMissing }
+        let owner = owner(of: player, call, appID)
+        apps[appID]?.save(owner)
         player.ownerID = owner.id
         if let token = call.body["identifier"]?.string { player.token = token }
         Self.describe(&player, call.body)
-        apps[app.appID]?.save(player)
-        let saved = apps[app.appID]?.users[owner.id] ?? owner
-        try writeTags(call, saved, app.appID, &effects)
+        apps[appID]?.save(player)
+        let saved = apps[appID]?.users[owner.id] ?? owner
+        try writeTags(call, saved, appID, &effects)
         return HTTPMessage.Response(200, json: ["success": true])
     }
 

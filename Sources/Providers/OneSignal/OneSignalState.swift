@@ -135,14 +135,22 @@ package struct OneSignalState: Hashable, Sendable {
 
     // MARK: Apps
 
-    /// The app that a call names; made when it is not there and any app may be.
+    /// The app that a call names, to look at; empty when nothing was written to it yet.
+    ///
+    /// Who writes takes the id alone: what is held meanwhile is copied by the write.
     func app(_ id: String?) throws(OneSignalError) -> OneSignalApp {
+        let id = try knownAppID(id)
+        return apps[id] ?? OneSignalApp(appID: id)
+    }
+
+    /// The id of the app that a call names, in lower case.
+    func knownAppID(_ id: String?) throws(OneSignalError) -> String {
         guard let id = id?.lowercased(), Self.isUUID(id) else { throw .invalidApp }
         guard settings.apps.isEmpty || settings.apps.contains(where: { $0.lowercased() == id })
         else {
             throw OneSignalError(404, "App with id: \(id) does not exist", confidence: .captured)
         }
-        return apps[id] ?? OneSignalApp(appID: id)
+        return id
     }
 
     static func isUUID(_ text: String) -> Bool {

@@ -81,34 +81,34 @@ extension OneSignalState {
     mutating func updateSubscription(
         _ found: OneSignalApp.Subscription,
         _ call: Call,
-        _ app: OneSignalApp,
+        _ appID: String,
         status: Int,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HTTPMessage.Response {
         try limitWrites(found.id, call)
         var changed = found
         Self.update(&changed, call.body["subscription"]?.object ?? JSONObject())
-        apps[app.appID]?.save(changed)
-        if changed != found, let user = app.users[found.ownerID] {
+        apps[appID]?.save(changed)
+        if changed != found, let user = apps[appID]?.users[found.ownerID] {
             note("onesignal.subscription", user, ["type": .string(found.type)], &effects)
         }
-        return json(status, ["subscription": .object(changed.shown(in: app.appID))])
+        return json(status, ["subscription": .object(changed.shown(in: appID))])
     }
 
     mutating func subscriptionAnswer(
         _ method: String,
         _ rest: [String],
         _ call: Call,
-        _ app: OneSignalApp,
+        _ appID: String,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> Answer {
-        guard let found = app.subscriptions[rest[1]] else { throw .subscriptionMissing }
+        guard let found = apps[appID]?.subscriptions[rest[1]] else { throw .subscriptionMissing }
         switch (method, Array(rest.dropFirst(2))) {
         case ("PATCH", []):
-            return (try updateSubscription(found, call, app, status: 200, &effects), .documented)
+            return (try updateSubscription(found, call, appID, status: 200, &effects), .documented)
         case ("DELETE", []):
-            apps[app.appID]?.remove(subscription: found.id)
-            if let user = app.users[found.ownerID] {
+            apps[appID]?.remove(subscription: found.id)
+            if let user = apps[appID]?.users[found.ownerID] {
                 note(
                     "onesignal.subscription-deleted",
                     user,
@@ -118,12 +118,12 @@ extension OneSignalState {
             }
             return (json(202, JSONObject()), .documented)
         case ("PATCH", ["owner"]):
-            return try transfer(found, call, app, &effects)
+            return try transfer(found, call, appID, &effects)
         case ("GET", ["user", "identity"]):
-            guard let owner = app.users[found.ownerID] else { throw .userMissing }
+            guard let owner = apps[appID]?.users[found.ownerID] else { throw .userMissing }
             return (json(200, ["identity": .object(owner.shownIdentity)]), .documented)
         case ("PATCH", ["user", "identity"]):
-            guard let owner = app.users[found.ownerID] else { throw .userMissing }
+            guard let owner = apps[appID]?.users[found.ownerID] else { throw .userMissing }
             return try addAliases(call, owner, &effects)
         default: throw .notFound
         }
@@ -132,14 +132,14 @@ extension OneSignalState {
     mutating func transfer(
         _ found: OneSignalApp.Subscription,
         _ call: Call,
-        _ app: OneSignalApp,
+        _ appID: String,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> Answer {
         let wanted = try aliases(call.body["identity"], allowsOneSignalID: true)
         guard wanted.count == 1, let (label, id) = wanted.first else {
             throw OneSignalError(400, "identity must hold one alias", confidence: .inferred)
         }
-        guard let owner = app.user(label, id) else { throw .userMissing }
+        guard let owner = apps[appID]?.user(label, id) else { throw .userMissing }
         guard
             owner.id == found.ownerID
                 || owner.subscriptionIDs.count < OneSignalApp.subscriptionsMax
@@ -148,7 +148,7 @@ extension OneSignalState {
         }
         var moved = found
         moved.ownerID = owner.id
-        apps[app.appID]?.save(moved)
+        apps[appID]?.save(moved)
         if found.ownerID != owner.id {
             note(
                 "onesignal.subscription-transferred",

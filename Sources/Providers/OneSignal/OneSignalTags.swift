@@ -91,12 +91,12 @@ extension OneSignalState {
 
     mutating func legacyTags(
         _ call: Call,
-        _ app: OneSignalApp,
+        _ appID: String,
         _ externalID: String,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> Answer {
-        guard let user = app.user("external_id", externalID) else { throw .playerMissing }
-        try writeTags(call, user, app.appID, &effects)
+        guard let user = apps[appID]?.user("external_id", externalID) else { throw .playerMissing }
+        try writeTags(call, user, appID, &effects)
         return (json(200, ["success": true]), .documented)
     }
 

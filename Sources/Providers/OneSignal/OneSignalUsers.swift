@@ -6,24 +6,24 @@ extension OneSignalState {
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> Answer {
-        let app = try app(call.path[1])
+        let appID = try knownAppID(call.path[1])
         let rest = Array(call.path.dropFirst(2))
         let method = call.request.method
         switch (method, rest.first, rest.count) {
-        case ("POST", "users", 1): return try createUser(call, app, &effects)
+        case ("POST", "users", 1): return try createUser(call, appID, &effects)
         // The legacy call that writes tags by external id; its page says PUT and PATCH.
         case ("PUT", "users", 2), ("PATCH", "users", 2):
-            return try legacyTags(call, app, rest[1], &effects)
+            return try legacyTags(call, appID, rest[1], &effects)
         case (_, "users", 4...) where rest[1] == "by":
-            let user = try user(rest[2], rest[3], app, at: call.now)
+            let user = try user(rest[2], rest[3], appID, at: call.now)
             return try answer(method, Array(rest.dropFirst(4)), call, user, &effects)
         case (_, "subscriptions", 2...):
-            return try subscriptionAnswer(method, rest, call, app, &effects)
+            return try subscriptionAnswer(method, rest, call, appID, &effects)
         case ("PATCH", "subscriptions_by_token", 3):
-            guard let found = app.subscription(type: rest[1], token: rest[2]) else {
+            guard let found = apps[appID]?.subscription(type: rest[1], token: rest[2]) else {
                 throw .subscriptionMissing
             }
-            return (try updateSubscription(found, call, app, status: 202, &effects), .documented)
+            return (try updateSubscription(found, call, appID, status: 202, &effects), .documented)
         default: throw .notFound
         }
     }
@@ -31,18 +31,19 @@ extension OneSignalState {
     mutating func user(
         _ label: String,
         _ id: String,
-        _ app: OneSignalApp,
+        _ appID: String,
         at now: Instant
     ) throws(OneSignalError) -> OneSignalApp.User {
-        guard let found = app.user(label, id) else {
+        guard let found = apps[appID]?.user(label, id) else {
             throw OneSignalError(
                 404,
                 title: "No aliases found for \(label == "onesignal_id" ? "oneSignalID" : label) "
                     + "`\(id)`"
             )
         }
-        apps[app.appID]?.settleProperties(of: found.id, at: now)
-        return apps[app.appID]?.users[found.id] ?? found
+        guard !found.pending.isEmpty else { return found }
+        apps[appID]?.settleProperties(of: found.id, at: now)
+        return apps[appID]?.users[found.id] ?? found
     }
 
     private mutating func answer(
@@ -131,7 +132,7 @@ extension OneSignalState {
 
     private mutating func createUser(
         _ call: Call,
-        _ app: OneSignalApp,
+        _ appID: String,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> Answer {
         let aliases = try aliases(call.body["identity"], allowsOneSignalID: true)
@@ -143,8 +144,7 @@ extension OneSignalState {
                 title: "Creating a User requires at least one Alias or Subscription"
             )
         }
-        let known = try owner(of: aliases, app)
-        apps[app.appID] = app
+        let known = try owner(of: aliases, appID)
         var user =
             known
             ?? OneSignalApp.User(
@@ -158,24 +158,26 @@ extension OneSignalState {
         let change = try change(call.body["properties"]?.object, call)
         try checkTagLimit(user, change)
         apply(change, to: &user, call)
-        apps[app.appID]?.save(user)
+        apps[appID, default: OneSignalApp(appID: appID)].save(user)
         for subscription in wanted {
-            _ = try addSubscription(subscription, to: user.id, app.appID, call, &effects)
+            _ = try addSubscription(subscription, to: user.id, appID, call, &effects)
         }
         if known == nil {
             note("onesignal.user", user, ["aliases": .object(user.shownAliases)], &effects)
         }
         noteTags(change, before: known, user, &effects)
-        let saved = apps[app.appID]?.users[user.id] ?? user
-        return (json(known == nil ? 201 : 200, shown(saved, app.appID)), .documented)
+        let saved = apps[appID]?.users[user.id] ?? user
+        return (json(known == nil ? 201 : 200, shown(saved, appID)), .documented)
     }
 
     /// The one user that all known aliases name; nil when none is known.
     private func owner(
         of aliases: [String: String],
-        _ app: OneSignalApp
+        _ appID: String
     ) throws(OneSignalError) -> OneSignalApp.User? {
-        let owners = aliases.compactMap { label, id in app.user(label, id).map { (label, id, $0) } }
+        let owners = aliases.compactMap { label, id in
+            apps[appID]?.user(label, id).map { (label, id, $0) }
+        }
         guard Set(owners.map(\.2.id)).count <= 1 else {
             throw OneSignalError(
                 409,
@@ -277,9 +279,9 @@ extension OneSignalState {
     ) throws(OneSignalError) -> Answer {
         try limitWrites(user.id, call)
         let wanted = try aliases(call.body["identity"], allowsOneSignalID: false)
-        let app = try app(call.path[1])
+        let appID = try knownAppID(call.path[1])
         let claimed = wanted.filter { label, id in
-            app.user(label, id).map { $0.id != user.id } ?? false
+            apps[appID]?.user(label, id).map { $0.id != user.id } ?? false
         }
         guard claimed.isEmpty else {
             throw OneSignalError(
