@@ -115,6 +115,8 @@ struct CalibratedStage: OpenStage {
         return result
     }
 
+    func changedSince() async -> Set<String> { await cases.changedSince() }
+
     func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {
         await LateLook(executor: executor, calibration: calibration, cases: cases)
             .revise(&results, among: caseIDs)

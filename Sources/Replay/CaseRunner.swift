@@ -14,6 +14,14 @@ final class CaseRunner: Sendable {
         var passedCount = 0
         var silentCount = 0
         var passed: [Passed] = []
+        /// Those that did not pass and waited shorter than they might, by case.
+        var shortened: [String: Shortened] = [:]
+    }
+
+    private struct Shortened: Sendable {
+        let evidence: CaseEvidence
+        /// Time that counted, when it had waited as long as somebody does who waits to the end.
+        let waited: Duration
     }
 
     /// After so many cases whose deliveries nobody answered, and none that passed, the rest would
@@ -161,6 +169,7 @@ final class CaseRunner: Sendable {
             result.unseen = evidence.unseen
         } else {
             result.hints = evidence.hints
+            if let shortened = subject.shortened { result.hints.append(shortened.description) }
         }
         result.killHits = evidence.killHits
         if options.keepsEvidence { result.evidence = evidence }
@@ -187,7 +196,14 @@ final class CaseRunner: Sendable {
                 run,
                 in: Self.nextName(state, options.nonce),
                 sight: sight,
-                within: plan.contract.expectation.within ?? .seconds(60)
+                within: plan.contract.expectation.within ?? .seconds(60),
+                missing: RunExecutor.Missing(caseID: plan.contract.caseID) { record in
+                    let findings = Judge.judge(evidence(record)).findings
+                    return SharedPatience.Cause(
+                        clause: plan.contract.clause,
+                        codes: Set(findings.map(\.code))
+                    )
+                }
             ) { record in
                 let findings = Judge.judge(evidence(record)).findings
                 return Judge.mayImprove(findings) ? .mayImprove : .settled
@@ -254,10 +270,47 @@ final class CaseRunner: Sendable {
         )
     }
 
+    /// The cases that waited shorter than they might and would be judged otherwise by now.
+    func changedSince() async -> Set<String> {
+        let shortened = state.withLock { state in
+            defer { state.shortened = [:] }
+            return state.shortened
+        }
+        executor.shared.turnOff()
+        // All of them at once have what was left of their time.
+        if let last = shortened.values.map(\.waited).max() {
+            let rest = last - executor.heartbeat.counted
+            if rest > .zero { await executor.patience(rest).elapse() }
+        }
+        var changed: Set<String> = []
+        for (caseID, item) in shortened.sorted(by: { $0.key < $1.key }) {
+            if Task.isCancelled { break }
+            let evidence = item.evidence
+            var subject = await executor.lookAgain(evidence.subject, probes: true)
+            if subject.openRetry != nil { subject.openRetry = subject.pauseOfFailedRetry }
+            let before = Judge.judge(evidence)
+            let now = Judge.judge(evidence.replacing(subject: subject))
+            let isSame =
+                before.verdict == now.verdict
+                && Set(before.findings.map(\.code)) == Set(now.findings.map(\.code))
+            if !isSame { changed.insert(caseID) }
+        }
+        return changed
+    }
+
     private func note(_ evidence: CaseEvidence, _ verdict: Verdict) {
         state.withLock { state in
             if evidence.subject.isSilent { state.silentCount += 1 }
-            guard verdict == .passed else { return }
+            guard verdict == .passed else {
+                if let shortened = evidence.subject.shortened {
+                    let rest = shortened.full - shortened.enough
+                    state.shortened[evidence.plan.contract.caseID] = Shortened(
+                        evidence: evidence,
+                        waited: executor.heartbeat.counted + rest
+                    )
+                }
+                return
+            }
             state.passedCount += 1
             guard evidence.plan.subject.observes else { return }
             let caseID = evidence.plan.contract.caseID

@@ -18,6 +18,9 @@ final class JobPlace: Sendable {
     /// The place of the case that this task plays; nil where nobody else could use it.
     @TaskLocal static var current: JobPlace?
 
+    /// How many wait beside this task, itself among them.
+    static var waitingCount: Int { current?.waiting.number ?? 1 }
+
     private let isGiven = Locked(false)
     /// Tells whoever shares the places out; false when nobody does any more.
     private let tell: @Sendable (Event) -> Bool
@@ -63,6 +66,8 @@ final class JobPlace: Sendable {
                 return true
             }
         }
+
+        var number: Int { count.withLock { $0 } }
 
         func leave() { count.withLock { $0 -= 1 } }
     }

@@ -46,6 +46,7 @@ struct Play: Sendable {
     /// What the contract's templates stand for.
     var values: TemplateValues
     var live = LiveApps()
+    var missing: RunExecutor.Missing?
 
     init(_ plan: RunPlan, in name: String, within: Duration, of run: RunExecutor) {
         self.run = run

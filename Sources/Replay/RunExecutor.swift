@@ -23,6 +23,8 @@ package final class RunExecutor: Sendable {
     /// The moment that relative times in contracts count from; the same for every run of a suite,
     /// so that a case and its twin carry equal dates.
     let base: Instant
+    /// What has been waited for to the end.
+    let shared = SharedPatience()
     /// How the app with accounts deviates from a correct one.
     let appDefects: Set<AccountApp.Defect>
     /// How the app on the Despia runtime does.
@@ -115,23 +117,31 @@ package final class RunExecutor: Sendable {
     // MARK: A run
 
     /// Whether waiting longer could change the verdict.
-    package enum Prospect: Hashable, Sendable {
+    enum Prospect: Hashable, Sendable {
         case settled, mayImprove
+    }
+
+    /// What is missing in a record of a case; others that lack the same wait shorter.
+    struct Missing: Sendable {
+        let caseID: String
+        let cause: @Sendable (RunRecord) -> SharedPatience.Cause
     }
 
     /// Runs the plan and, when it observes, settles and probes.
     ///
-    /// `verdict` judges what is known so far; settling goes on while waiting could still help.
-    package func run(
+    /// `missing` names what is waited for, where the waiting is shared; `verdict` judges what is known so far; settling goes on while waiting could still help.
+    func run(
         _ plan: RunPlan,
         in name: String,
         sight: RunRecord.Sight,
         within: Duration,
+        missing: Missing? = nil,
         verdict: @Sendable (RunRecord) -> Prospect
     ) async -> RunRecord {
         let sight = informed(sight)
         var play = open(plan, name, within: within)
         play.latency = sight.latency
+        play.missing = missing
         return await play.perform(sight, verdict)
     }
 

@@ -79,6 +79,9 @@ extension Play {
     /// A nap may be so much longer than meant; on a machine with time it never is.
     private static let oversleepMax: Duration = .milliseconds(10)
 
+    /// All who wait together look once in so long, each in turn.
+    private static let lookInterval: Duration = .milliseconds(10)
+
     /// Looks again and again while something that has to come is missing and may still come.
     func wait(
         for first: RunRecord,
@@ -87,20 +90,27 @@ extension Play {
     ) async -> RunRecord {
         // After a failure the backend's own timers decide, so the profile's patience counts; else
         // a later event has been seen to take effect, and stragglers have little time left.
-        let patience = run.patience(
-            plan.isDisturbed ? profile.patience : run.shortPatience(sight.latency)
-        )
+        let short = run.shortPatience(sight.latency)
+        let full = plan.isDisturbed ? profile.patience : short
         var result = first
         func isOpen(_ record: RunRecord) -> Bool {
             verdict(record) == .mayImprove || plan.observes && record.isTryingAgain
         }
         guard isOpen(result) else { return result }
+        let cause = missing?.cause(result)
+        let before = cause.flatMap { run.shared.wait(for: $0, full: full, atLeast: short) }
+        let patience = run.patience(before?.enough ?? full)
         await JobPlace.givenAway {
             var pause: Duration = .milliseconds(5)
             while isOpen(result), !patience.isOver, !Task.isCancelled {
                 await patience.pause(pause)
-                // Whoever has waited long need not look as often.
-                pause = min(pause * 2, max(.milliseconds(100), (clock.now - patience.start) / 10))
+                // Whoever has waited long need not look as often, and many not as often as one.
+                let slowest = max(
+                    .milliseconds(100),
+                    (clock.now - patience.start) / 10,
+                    Self.lookInterval * JobPlace.waitingCount
+                )
+                pause = min(pause * 2, slowest)
                 await probe(plan.users)
                 result = record(first.settling)
                 if !isOpen(result) {
@@ -110,6 +120,17 @@ extension Play {
                     result = record(first.settling)
                 }
             }
+        }
+        if let before, isOpen(result) {
+            result.shortened = .init(
+                after: before.caseID,
+                full: before.full,
+                enough: before.enough
+            )
+        } else if let cause, let missing, isOpen(result), !patience.isCut, !Task.isCancelled {
+            run.shared.noteEnd(of: cause, in: missing.caseID, after: full)
+        } else if !isOpen(result) {
+            run.shared.noteArrival(after: clock.now - patience.start)
         }
         if isOpen(result) {
             if patience.isCut {

@@ -112,6 +112,7 @@ package final class SuiteRunner: Sendable {
         }
         let again = await play(together, on: open, &tally)
         await play(alone + again + ahead, aloneOn: open, &tally)
+        await playAgain(alone + again + ahead + together, on: open, &tally)
         if !Task.isCancelled {
             let others = Set((together + alone + ahead).map { plans[$0].contract.caseID })
             await open.revise(&tally.results, among: others)
@@ -158,8 +159,9 @@ package final class SuiteRunner: Sendable {
 
     // MARK: Playing
 
-    /// So many cases for each job may wait without a place.
-    private static let waitingPerJob = 2
+    /// So many cases for each job may wait without a place: who waits only looks now and then, the
+    /// less often the more there are.
+    private static let waitingPerJob = 32
 
     /// What came of one turn.
     enum Outcome: Sendable {
@@ -256,6 +258,21 @@ package final class SuiteRunner: Sendable {
         }
     }
 
+    /// Plays those once more that waited shorter than they might, and look otherwise by now.
+    private func playAgain(
+        _ indices: [Int],
+        on open: any OpenStage,
+        _ tally: inout Tally
+    ) async {
+        guard !Task.isCancelled else { return }
+        let changed = await open.changedSince()
+        let again = indices.filter { changed.contains(tally.plans[$0].contract.caseID) }
+        for index in again {
+            tally.forget(index)
+            await play([index], aloneOn: open, &tally)
+        }
+    }
+
     private func outcome(
         of plan: CasePlan,
         _ number: Int,
@@ -302,6 +319,13 @@ private struct Tally {
         doneCount += 1
         let told = knownFailures.applied(to: result)
         report(.finished(told, done: doneCount, of: plans.count))
+    }
+
+    /// It is played once more.
+    mutating func forget(_ index: Int) {
+        guard results[index] != nil else { return }
+        results[index] = nil
+        doneCount -= 1
     }
 
     /// All results; a case that did not finish was interrupted.

@@ -28,6 +28,9 @@ package protocol OpenStage: Sendable {
     ///   - isAlone: Whether nobody else plays meanwhile.
     /// - Returns: Nil when others disturbed it, so that it has to be played again, alone.
     func result(of plan: CasePlan, number: Int, isAlone: Bool) async -> CaseResult?
+    /// The cases that did not wait as long as they might, and that would be judged otherwise by now;
+    /// from then on everybody waits to the end. Called when nobody plays.
+    func changedSince() async -> Set<String>
     /// Corrects results by what has become known since; called when nobody plays.
     ///
     /// - Parameters:
@@ -40,6 +43,8 @@ package protocol OpenStage: Sendable {
 
 extension OpenStage {
     package var obstacles: [String] { [] }
+
+    package func changedSince() async -> Set<String> { [] }
 
     package func asides(beside results: [CaseResult]) -> [CaseResult] { [] }
 }

@@ -186,13 +186,13 @@ struct SuiteRunnerTests {
 
     @Test("who waits for time to pass gives the place away, and only so many do", arguments: 1...4)
     func waiting(jobs: Int) throws {
-        var cases = (0..<24).map { PlayedCase.case("c\($0)") }
+        var cases = (0..<300).map { PlayedCase.case("c\($0)") }
         for index in cases.indices { cases[index].waits = 100 }
         let run = PlayedSuite(cases, jobs: jobs)
-        #expect(run.run()?.count == 24)
+        #expect(run.run()?.count == 300)
         // One job was asked for: one after the other.
-        let sideBySide = jobs == 1 ? 1 : jobs * 3
-        #expect(run.time == .milliseconds((24 + sideBySide - 1) / sideBySide * 100))
+        let sideBySide = jobs == 1 ? 1 : jobs * 33
+        #expect(run.time == .milliseconds((300 + sideBySide - 1) / sideBySide * 100))
         #expect(run.stage.busiest <= jobs)
     }
 

@@ -89,6 +89,30 @@ package struct RunRecord: Hashable, Codable, Sendable {
     /// How long something was waited for that did not come; nil where nothing was missing.
     package var waited: Duration?
 
+    /// Why it was not waited for as long as it might; nil when it was.
+    package var shortened: Shortened?
+
+    /// A wait that another case had made to the end before.
+    package struct Shortened: Hashable, Codable, Sendable, CustomStringConvertible {
+        package let caseID: String
+        package let full: Duration
+        package let enough: Duration
+
+        /// - Parameters:
+        ///   - caseID: The case that waited to the end.
+        ///   - full: How long that was.
+        ///   - enough: How long this one waited.
+        package init(after caseID: String, full: Duration, enough: Duration) {
+            (self.caseID, self.full, self.enough) = (caseID, full, enough)
+        }
+
+        package var description: String {
+            "it was waited for \(enough.milliseconds) ms only: "
+                + "'\(caseID)' had waited \(full.milliseconds) ms for the same, in vain; "
+                + "a last look is taken when all are over"
+        }
+    }
+
     package init(
         plan: RunPlan,
         namespace: Namespace,

@@ -1,0 +1,104 @@
+import Conformance
+import FakeServers
+import Testing
+
+@testable import Replay
+
+/// What was waited for once in vain is waited for shorter, says so, and is looked at once more.
+@Suite("Shared patience")
+struct SharedPatienceTests {
+    // MARK: The law
+
+    private static let cause = SharedPatience.Cause(clause: "O-03", codes: [.effectMissing])
+
+    @Test func `the first waits to the end, the next ones shorter, for the same cause alone`() {
+        let shared = SharedPatience()
+        func enough(_ cause: SharedPatience.Cause) -> Duration? {
+            shared.wait(for: cause, full: .seconds(10), atLeast: .seconds(1))?.enough
+        }
+        #expect(enough(Self.cause) == nil)
+        shared.noteEnd(of: Self.cause, in: "first", after: .seconds(10))
+        shared.noteEnd(of: Self.cause, in: "second", after: .seconds(10))
+        let wait = shared.wait(for: Self.cause, full: .seconds(10), atLeast: .seconds(1))
+        #expect(wait == .init(caseID: "first", full: .seconds(10), enough: .seconds(1)))
+        #expect(enough(.init(clause: "O-04", codes: [.effectMissing])) == nil)
+        #expect(enough(.init(clause: "O-03", codes: [.effectMissing, .stateValue])) == nil)
+        #expect(enough(.init(clause: "O-03", codes: [])) == nil)
+    }
+
+    @Test("what came late is waited for twice as long", arguments: [1, 2, 4, 5, 9])
+    func arrivals(seconds: Int) {
+        let shared = SharedPatience()
+        shared.noteEnd(of: Self.cause, in: "first", after: .seconds(10))
+        shared.noteArrival(after: .seconds(seconds))
+        shared.noteArrival(after: .zero)
+        let wait = shared.wait(for: Self.cause, full: .seconds(10), atLeast: .seconds(1))
+        #expect(wait?.enough == (seconds < 5 ? .seconds(seconds * 2) : nil))
+    }
+
+    @Test func `in the end everybody waits to the end`() {
+        let shared = SharedPatience()
+        shared.noteEnd(of: Self.cause, in: "first", after: .seconds(10))
+        shared.turnOff()
+        #expect(shared.wait(for: Self.cause, full: .seconds(10), atLeast: .seconds(1)) == nil)
+    }
+
+    // MARK: In a suite
+
+    /// Cases of one clause whose first push is refused, so that the backend has to try again.
+    private static func refused(_ id: String, _ type: String = "INITIAL_PURCHASE") -> Contract {
+        SimulatedContracts.contract(
+            id,
+            [SimulatedContracts.fail([.status(500)]), SimulatedContracts.deliver("a", type)],
+            pushes: 1
+        )
+    }
+
+    private static func bench() -> Bench { Bench { $0.patience = .seconds(10) } }
+
+    /// Seconds of all cases, and the results.
+    private static func run(
+        _ contracts: [Contract],
+        on bench: Bench,
+        seed: UInt64 = 0
+    ) throws -> PlayedCases.Outcome {
+        try PlayedCases(bench: bench, contracts: contracts, seed: seed, tellsRaces: false).run()
+    }
+
+    @Test func `patience is spent once per cause, and told`() throws {
+        let bench = Self.bench()
+        let outcome = try Self.run((0..<6).map { Self.refused("c\($0)") }, on: bench)
+        #expect(outcome.verdicts == [Verdict](repeating: .failed, count: 6))
+        let seconds = outcome.results.map(\.seconds).sorted()
+        #expect(seconds.dropLast().allSatisfy { $0 < 3 }, "\(seconds)")
+        #expect(seconds.last ?? 0 > 10)
+        let told = outcome.results.filter {
+            $0.hints.contains { $0.hasPrefix("it was waited for 1000 ms only: 'c") }
+        }
+        #expect(told.count == 5)
+        // The last one is looked at when it has had its time: once for all of them.
+        #expect(bench.machine.now < .seconds(10 + 5 * 3 + 10))
+    }
+
+    @Test(
+        "who only tries again later than that is not accused for another's fault",
+        arguments: 0..<8
+    )
+    func late(seed: UInt64) throws {
+        let bench = Self.bench()
+        bench.backend.answer = { backend, arrival in
+            if let event = arrival.event, event["type"] == "RENEWAL",
+                let user = event["app_user_id"]?.string
+            {
+                backend.push(to: user, after: .seconds(6))
+            }
+            return nil
+        }
+        let contracts =
+            (0..<4).map { Self.refused("never-\($0)") } + [Self.refused("late", "RENEWAL")]
+        let outcome = try Self.run(contracts, on: bench, seed: seed)
+        #expect(outcome["late"]?.verdict == .passed)
+        for number in 0..<4 { #expect(outcome["never-\(number)"]?.verdict == .failed) }
+        #expect(outcome.results.count == 5)
+    }
+}
