@@ -26,8 +26,11 @@ struct MutantsCommand: AsyncParsableCommand {
 
     @OptionGroup var selection: SelectionOptions
 
-    @Option(name: .long, help: "How many backends run at once.")
-    var jobs = 3
+    @Option(
+        name: .long,
+        help: "How many backends run at once (default: four for each processor)."
+    )
+    var jobs: Int?
 
     @Flag(name: .long, help: "Run every contract against every defect; takes much longer.")
     var whole = false
@@ -131,10 +134,12 @@ struct MutantsCommand: AsyncParsableCommand {
             selected
             + library.contracts.filter { smokes.contains($0.id) && !selected.contains($0) }
         let mutants = try mutants()
+        // Those that stop backends first: they wait for what does not come, one case after the other.
         let trials = mutants.map { mutant in
             Trial(mutant, contracts.filter { concerns(mutant, $0) })
-        }
-        let (seed, jobs) = (seed, min(16, max(1, jobs)))
+        }.sorted { $0.restartCount > $1.restartCount }
+        let usual = 4 * ProcessInfo.processInfo.activeProcessorCount
+        let (seed, jobs) = (seed, min(16, max(1, jobs ?? usual)))
         let interruption = Interruption()
         var proof = try await interruption.run {
             Proof(await Self.outcomes(of: trials, seed, jobs, interruption), mutants, selected)
@@ -169,6 +174,9 @@ struct MutantsCommand: AsyncParsableCommand {
             self.mutant = mutant
             self.contracts = contracts
         }
+
+        /// In how many of them the backend is stopped and started again.
+        var restartCount: Int { contracts.count { $0.allNeeds.contains(.restart) } }
     }
 
     private static func outcomes(

@@ -113,9 +113,10 @@ extension Play {
         var outcome = await backend.client.send(
             request,
             lane: laneCount,
-            within: within,
+            within: answerLimit,
             disturbance: disturbed.onTheWay
         )
+        if case .failed(.timedOut, _) = outcome { unansweredCount += 1 }
         if disturbed == .answerLost, case .answered(let response) = outcome {
             outcome = .answerLost(response)
         }

@@ -47,6 +47,8 @@ struct Play: Sendable {
     var values: TemplateValues
     var live = LiveApps()
     var missing: RunExecutor.Missing?
+    /// How many deliveries were never answered.
+    var unansweredCount = 0
 
     init(_ plan: RunPlan, in name: String, within: Duration, of run: RunExecutor) {
         self.run = run
@@ -63,6 +65,12 @@ struct Play: Sendable {
     var world: FakeWorld { run.world }
     var profile: Profile { run.profile }
     var clock: any RunClock { run.clock }
+
+    /// So long an answer is waited for: whoever has twice left one without an answer is not waited for
+    /// as long a third time.
+    var answerLimit: Duration {
+        unansweredCount < 2 ? within : min(within, max(.seconds(1), within / 10))
+    }
 
     // MARK: The order of things
 

@@ -129,8 +129,8 @@ extension Play {
             )
         } else if let cause, let missing, isOpen(result), !patience.isCut, !Task.isCancelled {
             run.shared.noteEnd(of: cause, in: missing.caseID, after: full)
-        } else if !isOpen(result) {
-            run.shared.noteArrival(after: clock.now - patience.start)
+        } else if let cause, !isOpen(result) {
+            run.shared.noteArrival(of: cause, after: clock.now - patience.start)
         }
         if isOpen(result) {
             if patience.isCut {

@@ -4,8 +4,9 @@ internal import FakeServers
 /// Patience is spent once per cause, not once per case: when the same thing was waited for to the end
 /// and did not come, the next case that lacks it waits shorter, and says so.
 ///
-/// What does come sets how short: nobody gives up sooner than twice the time after which anything
-/// that was missing has come. A case that waited shorter is looked at once more when all are over.
+/// What does come sets how short: nobody gives up before a while more than the time after which the
+/// same has come elsewhere. A case that waited shorter is looked at once more when all are over, and had its
+/// time.
 final class SharedPatience: Sendable {
     /// What is missing, as far as it can be told before it is waited for.
     struct Cause: Hashable {
@@ -26,8 +27,8 @@ final class SharedPatience: Sendable {
 
     private struct State {
         var ends: [Cause: (caseID: String, full: Duration)] = [:]
-        /// The longest time after which anything that was missing came.
-        var latest: Duration = .zero
+        /// The longest time after which what was missing came.
+        var arrivals: [Cause: Duration] = [:]
         var isOff = false
     }
 
@@ -41,7 +42,7 @@ final class SharedPatience: Sendable {
     ///   - least: Less is never enough.
     func wait(for cause: Cause, full: Duration, atLeast least: Duration) -> Wait? {
         state.withLock { state in
-            let enough = max(least, state.latest * 2)
+            let enough = least + (state.arrivals[cause] ?? .zero)
             guard !state.isOff, enough < full, let end = state.ends[cause] else { return nil }
             return Wait(caseID: end.caseID, full: end.full, enough: enough)
         }
@@ -54,9 +55,11 @@ final class SharedPatience: Sendable {
         }
     }
 
-    /// Something that was missing has come after all.
-    func noteArrival(after time: Duration) {
-        state.withLock { $0.latest = max($0.latest, time) }
+    /// What was missing has come after all.
+    func noteArrival(of cause: Cause, after time: Duration) {
+        state.withLock { state in
+            state.arrivals[cause] = max(state.arrivals[cause] ?? .zero, time)
+        }
     }
 
     /// Everybody waits to the end from now on.

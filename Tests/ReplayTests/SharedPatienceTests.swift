@@ -26,14 +26,15 @@ struct SharedPatienceTests {
         #expect(enough(.init(clause: "O-03", codes: [])) == nil)
     }
 
-    @Test("what came late is waited for twice as long", arguments: [1, 2, 4, 5, 9])
+    @Test("what came late is waited for a while longer", arguments: [0, 1, 4, 8, 9])
     func arrivals(seconds: Int) {
         let shared = SharedPatience()
         shared.noteEnd(of: Self.cause, in: "first", after: .seconds(10))
-        shared.noteArrival(after: .seconds(seconds))
-        shared.noteArrival(after: .zero)
+        shared.noteArrival(of: Self.cause, after: .seconds(seconds))
+        shared.noteArrival(of: Self.cause, after: .zero)
+        shared.noteArrival(of: .init(clause: "O-03", codes: []), after: .seconds(8))
         let wait = shared.wait(for: Self.cause, full: .seconds(10), atLeast: .seconds(1))
-        #expect(wait?.enough == (seconds < 5 ? .seconds(seconds * 2) : nil))
+        #expect(wait?.enough == (seconds < 9 ? .seconds(seconds + 1) : nil))
     }
 
     @Test func `in the end everybody waits to the end`() {
