@@ -35,7 +35,7 @@ struct LintCommand: AsyncParsableCommand {
         var profileCount = 0
         var inputs = paths
         if paths.isEmpty {
-            let library = ContractLibrary.shipped
+            let library = ContractLibrary.examined()
             errors += library.errors
             contractCount += library.files.count
             if FileManager.default.fileExists(atPath: "assay.yaml") { inputs = ["assay.yaml"] }

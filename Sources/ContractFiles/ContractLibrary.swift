@@ -18,11 +18,26 @@ package struct ContractLibrary: Sendable {
     }
 
     /// The shipped contracts, in the order of their ids; they are read once.
-    package static let shipped = ContractLibrary(
-        files: EmbeddedContracts.files.filter { $0.path.hasSuffix(".yaml") }.map {
-            read($0.text, path: "contracts/\($0.path)", id: String($0.path.dropLast(5)))
-        }.sorted { $0.id < $1.id }
-    )
+    ///
+    /// What only tells people of mistakes is not looked for: these were examined before they were
+    /// shipped.
+    package static let shipped = embedded(isExamined: true)
+
+    /// The shipped contracts, with every mistake that there is in them.
+    package static func examined() -> ContractLibrary { embedded(isExamined: false) }
+
+    private static func embedded(isExamined: Bool) -> ContractLibrary {
+        let files = EmbeddedContracts.files.filter { $0.path.hasSuffix(".yaml") }
+            .concurrentMap(least: 16) { file in
+                read(
+                    file.text,
+                    path: "contracts/\(file.path)",
+                    id: String(file.path.dropLast(5)),
+                    isExamined: isExamined
+                )
+            }
+        return ContractLibrary(files: files.sorted { $0.id < $1.id })
+    }
 
     /// Every `.yaml` file below a folder, or the one file that the path names.
     package static func folder(_ path: String) throws(ContractErrors) -> ContractLibrary {
@@ -48,10 +63,11 @@ package struct ContractLibrary: Sendable {
         } else {
             urls = [root]
         }
-        let rootPath = isFolder.boolValue ? root.path + "/" : ""
-        let files = urls.sorted { $0.path < $1.path }.map { url -> File in
+        let isInFolder = isFolder.boolValue
+        let rootPath = isInFolder ? root.path + "/" : ""
+        let files = urls.sorted { $0.path < $1.path }.concurrentMap(least: 16) { url -> File in
             let relative =
-                isFolder.boolValue && url.path.hasPrefix(rootPath)
+                isInFolder && url.path.hasPrefix(rootPath)
                 ? String(url.path.dropFirst(rootPath.count)) : nil
             let shown = relative.map { path.hasSuffix("/") ? path + $0 : "\(path)/\($0)" } ?? path
             guard let data = FileManager.default.contents(atPath: url.path),
@@ -91,12 +107,17 @@ package struct ContractLibrary: Sendable {
         }
     }
 
-    private static func read(_ text: String, path: String, id: String) -> File {
+    private static func read(
+        _ text: String,
+        path: String,
+        id: String,
+        isExamined: Bool = false
+    ) -> File {
         File(
             id: id,
             path: path,
             text: text,
-            result: ContractParser.parse(text, path: path, id: id)
+            result: ContractParser.parse(text, path: path, id: id, isExamined: isExamined)
         )
     }
 

@@ -8,15 +8,18 @@ package enum ContractParser {
     ///   - text: The file's text.
     ///   - path: The file's path, for error messages.
     ///   - id: What the contract must be called: its path below the contracts folder.
+    ///   - isExamined: Nobody need be told of misspelt templates, idle axes or steps that nobody plays.
     /// - Returns: The variants in the order of their axes, or the errors in the order of their lines.
     package static func parse(
         _ text: String,
         path: String,
-        id: String
+        id: String,
+        isExamined: Bool = false
     ) -> Result<[Contract], ContractErrors> {
         do throws(ContractError) {
             let root = try LocatedNode(parsing: text, path: path)
-            return parse(root, id: id, lines: LocatedNode.lines(of: text))
+            let lines = isExamined ? [] : LocatedNode.lines(of: text)
+            return parse(root, id: id, lines: lines, isExamined: isExamined)
         } catch {
             return .failure(ContractErrors([error]))
         }
@@ -28,27 +31,29 @@ package enum ContractParser {
     ///   - root: The tree of a contract file.
     ///   - id: What the contract must be called.
     ///   - lines: The file's lines; without them a caret stands at a text, not at a template in it.
+    ///   - isExamined: The same as for a text.
     /// - Returns: The same as for a text.
     package static func parse(
         _ root: LocatedNode,
         id: String,
-        lines: [String] = []
+        lines: [String] = [],
+        isExamined: Bool = false
     ) -> Result<[Contract], ContractErrors> {
         var reader = NodeReader()
-        let axes = VariantAxes(root, &reader)
-        let templates = TemplateChecks(contract: root, lines: lines)
-        var errors = reader.errors + templates.errors
+        let axes = VariantAxes(root, &reader, isExamined: isExamined)
+        let templates = isExamined ? nil : TemplateChecks(contract: root, lines: lines)
+        var errors = reader.errors + (templates?.errors ?? [])
         var contracts: [Contract] = []
         for combination in axes.combinations {
             let filled = root.filling(combination.map { ($0.name, $0.value) })
             var reader = NodeReader()
-            if var contract = Contract(filled, id: id, &reader) {
+            if var contract = Contract(filled, id: id, &reader, isExamined: isExamined) {
                 contract.variant = combination.map { "\($0.name):\($0.value)" }
                     .joined(separator: ",")
                 contracts.append(contract)
             }
             for error in reader.errors
-            where !errors.contains(error) && !templates.places.contains(error.location) {
+            where !errors.contains(error) && templates?.places.contains(error.location) != true {
                 errors.append(error)
             }
         }
@@ -58,14 +63,19 @@ package enum ContractParser {
 
 extension Contract {
     /// One variant, from a tree whose axes have been filled in.
-    fileprivate init?(_ root: LocatedNode, id: String, _ reader: inout NodeReader) {
+    fileprivate init?(
+        _ root: LocatedNode,
+        id: String,
+        _ reader: inout NodeReader,
+        isExamined: Bool
+    ) {
         guard var contract = Contract.grammar.read(root, &reader) else { return nil }
         if !contract.id.isEmpty, contract.id != id, let node = root["contract"] {
             reader.fail(.wrongID(contract.id, expected: id), at: node.location)
         }
         contract = contract.crashing(reader.crashes)
         contract.places = StepPlaces(reader.places)
-        for refusal in Cast.refusals(ofAny: contract) {
+        for refusal in isExamined ? [] : Cast.refusals(ofAny: contract) {
             reader.fail(.conflict(refusal.problem, remedy: refusal.remedy), at: refusal.location)
         }
         self = contract
@@ -76,7 +86,7 @@ extension Contract {
 private struct VariantAxes {
     private var axes: [(name: String, values: [String])] = []
 
-    init(_ root: LocatedNode, _ reader: inout NodeReader) {
+    init(_ root: LocatedNode, _ reader: inout NodeReader, isExamined: Bool) {
         guard let variants = root["variants"] else { return }
         let rest = root.entries.filter { $0.key != "variants" }
         for axis in reader.entries(variants) ?? [] {
@@ -88,7 +98,7 @@ private struct VariantAxes {
                 )
             }
             let names = TemplateNames.Axis(name: axis.key, values: values)
-            if !values.isEmpty, !rest.contains(where: { $0.value.uses(names) }) {
+            if !isExamined, !values.isEmpty, !rest.contains(where: { $0.value.uses(names) }) {
                 reader.fail(
                     .conflict(
                         "nothing uses the axis '\(axis.key)'",

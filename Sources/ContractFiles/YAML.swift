@@ -8,7 +8,7 @@ extension LocatedNode {
         let file = YAMLFile(text: text, path: path)
         let node: Node
         do {
-            guard let composed = try Yams.compose(yaml: text, .basic) else {
+            guard let composed = try Yams.compose(yaml: text, .basic, .default, .utf8) else {
                 throw ContractError(.yaml("the file is empty"), at: file.place(1, 1))
             }
             node = composed

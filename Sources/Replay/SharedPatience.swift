@@ -34,12 +34,13 @@ final class SharedPatience: Sendable {
 
     private let state = Locked(State())
 
-    /// How long is enough, when somebody has waited for the same before; nil: as long as ever.
+    /// How long is enough, when somebody has waited for the same before.
     ///
     /// - Parameters:
     ///   - cause: What is missing.
     ///   - full: How long it would be waited for.
     ///   - least: Less is never enough.
+    /// - Returns: Nil: as long as ever.
     func wait(for cause: Cause, full: Duration, atLeast least: Duration) -> Wait? {
         state.withLock { state in
             let enough = least + (state.arrivals[cause] ?? .zero)

@@ -30,7 +30,7 @@ struct LayoutTests {
                     "HashTreeCollections", "SwiftASN1", "Synchronization", "X509",
                 ]
             ),
-            ("ContractFiles", ["Conformance", "Yams", "Foundation"]),
+            ("ContractFiles", ["Conformance", "Yams", "Dispatch", "Foundation"]),
             ("Reports", ["Conformance"]),
             (
                 "FakeServers",

@@ -231,7 +231,8 @@ extension FirebaseState {
             }
             user = known
         case .changeEmail:
-            guard let known = project(call).user(withEmail: code.email), let wanted = code.newEmail else {
+            guard let known = project(call).user(withEmail: code.email), let wanted = code.newEmail
+            else {
                 throw FirebaseError("INVALID_OOB_CODE")
             }
             guard project(call).user(withEmail: wanted) == nil else {

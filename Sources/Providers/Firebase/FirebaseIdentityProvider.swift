@@ -66,7 +66,10 @@ extension FirebaseState {
     mutating func signInWithIdp(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let assertion = try assertion(call)
         if call.fields.filled("idToken") != nil { return try link(assertion, call) }
-        if let known = project(call).user(withProvider: assertion.providerID, rawID: assertion.rawID) {
+        if let known = project(call).user(
+            withProvider: assertion.providerID,
+            rawID: assertion.rawID
+        ) {
             var user = known
             Self.put(assertion.provider, into: &user)
             return try signIn(user, assertion, call)

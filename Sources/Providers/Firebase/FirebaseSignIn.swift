@@ -72,7 +72,9 @@ extension FirebaseState {
             guard fields.filled("idToken") == nil else {
                 throw FirebaseError("UNEXPECTED_PARAMETER", "User ID")
             }
-            guard project(call).users[localID] == nil else { throw FirebaseError("DUPLICATE_LOCAL_ID") }
+            guard project(call).users[localID] == nil else {
+                throw FirebaseError("DUPLICATE_LOCAL_ID")
+            }
         }
         var user: FirebaseUser
         if let phone = fields.filled("phoneNumber") {
@@ -85,7 +87,9 @@ extension FirebaseState {
         }
         if let email = fields["email"] {
             guard Self.isEmail(email) else { throw FirebaseError("INVALID_EMAIL") }
-            guard project(call).user(withEmail: email) == nil else { throw FirebaseError("EMAIL_EXISTS") }
+            guard project(call).user(withEmail: email) == nil else {
+                throw FirebaseError("EMAIL_EXISTS")
+            }
         }
         if let password = fields["password"], password.count < 6 { throw .weakPassword }
         if fields.filled("idToken") != nil {

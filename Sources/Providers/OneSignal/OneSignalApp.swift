@@ -151,6 +151,7 @@ package struct OneSignalApp: Hashable, Sendable {
     /// - Parameters:
     ///   - key: The tag's name.
     ///   - value: Its value; nil for any.
+    /// - Returns: The users, by value and id.
     package func users(tagged key: String, _ value: String?) -> [User] {
         tagged.run(from: Tagged(key: key, value: value ?? "", user: "")) {
             $0.key == key && (value == nil || $0.value == value)

@@ -108,6 +108,7 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
     /// - Parameters:
     ///   - element: Where it begins; it need not be there itself.
     ///   - isWanted: False for the first that is not, which ends it.
+    /// - Returns: Those before that one.
     package func run(from element: Element, while isWanted: (Element) -> Bool) -> [Element] {
         var found: [Element] = []
         var number = blockNumber(of: element)

@@ -1,4 +1,5 @@
 internal import Conformance
+internal import ContractFiles
 internal import Providers
 
 extension Distiller {

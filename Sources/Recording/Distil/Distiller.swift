@@ -1,4 +1,5 @@
 package import Conformance
+internal import ContractFiles
 internal import Providers
 
 /// Turns a recording into golden contracts: one for each group of people who have to do with each

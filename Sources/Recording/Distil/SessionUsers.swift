@@ -1,4 +1,5 @@
 internal import Conformance
+internal import ContractFiles
 
 /// Who is who in a recorded session: which texts are ids of users, and which of them belong together.
 struct SessionUsers: Sendable {

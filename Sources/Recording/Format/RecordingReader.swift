@@ -1,4 +1,5 @@
 internal import Conformance
+internal import ContractFiles
 
 /// Reads a recording piece by piece, so that a long one is never held twice.
 package struct RecordingReader {
