@@ -32,6 +32,10 @@ enum Benchmarks {
         }
         let folder = URL(fileURLWithPath: arguments[0]).deletingLastPathComponent()
         let assay = folder.appendingPathComponent("assay").path
+        if arguments.count == 2, arguments[1] == "growth" {
+            try await GrowthBenchmark.run(assay: assay)
+            return
+        }
         print("cores                              \(ProcessInfo.processInfo.activeProcessorCount)")
         try show("--version, cold", times(20) { try run(assay, ["--version"]) })
         show("account workflow", times(20) { PhoneBenchmark.accountWorkflow() })
@@ -73,7 +77,17 @@ enum Benchmarks {
         Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
     }
 
-    private static func run(_ program: String, _ arguments: [String]) throws {
+    /// Runs a program to its end.
+    ///
+    /// - Parameters:
+    ///   - program: Its path.
+    ///   - arguments: Without its name.
+    ///   - succeeds: Whether it has to exit with 0, so that a failure is no fast success.
+    static func run(
+        _ program: String,
+        _ arguments: [String],
+        succeeds: Bool = false
+    ) throws {
         // Foundation's Process notices an end only 50 ms later, so this is by hand.
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -90,6 +104,7 @@ enum Benchmarks {
         }
         var status: Int32 = 0
         waitpid(process, &status, 0)
+        precondition(!succeeds || status == 0, "\(arguments) failed")
     }
 
     // MARK: Values
@@ -274,24 +289,7 @@ enum Benchmarks {
             let path = "\(folder)/simple/case-\(number).yaml"
             try Data((text + "\n").utf8).write(to: URL(fileURLWithPath: path))
         }
-        let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
-        var logger = Logger(label: "benchmark")
-        logger.logLevel = .critical
-        let router = Router()
-        router.get("/") { _, _ in Response(status: .ok) }
-        router.post("**") { request, _ in
-            _ = try await request.body.collect(upTo: 1 << 20)
-            return Response(status: .ok)
-        }
-        let application = Application(
-            router: router,
-            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { continuation.yield($0.localAddress?.port ?? 0) },
-            logger: logger
-        )
-        let server = Task { try await application.run() }
-        var iterator = ports.makeAsyncIterator()
-        let target = "http://127.0.0.1:\(await iterator.next() ?? 0)"
+        let target = try await startBareBackend()
         var ours: [Double] = []
         var bare: [Double] = []
         // Alternating, so that both meet the same minute.
@@ -311,7 +309,28 @@ enum Benchmarks {
         show("200 simple cases verified, cold", ours)
         let ratio = ours.sorted()[3] / bare.sorted()[3]
         print("ratio of the medians               \(String(format: "%.2f", ratio))")
-        _ = server
+    }
+
+    /// A backend that answers everything with 200, until this process ends.
+    static func startBareBackend() async throws -> String {
+        let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
+        var logger = Logger(label: "benchmark")
+        logger.logLevel = .critical
+        let router = Router()
+        router.get("/") { _, _ in Response(status: .ok) }
+        router.post("**") { request, _ in
+            _ = try await request.body.collect(upTo: 1 << 20)
+            return Response(status: .ok)
+        }
+        let application = Application(
+            router: router,
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { continuation.yield($0.localAddress?.port ?? 0) },
+            logger: logger
+        )
+        Task { try await application.run() }
+        var iterator = ports.makeAsyncIterator()
+        return "http://127.0.0.1:\(await iterator.next() ?? 0)"
     }
 
     private static func bareLoop(_ target: String) async throws {

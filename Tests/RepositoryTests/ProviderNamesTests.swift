@@ -94,7 +94,7 @@ struct ProviderNamesTests {
         Place(
             "Sources/AssayBenchmarks/",
             "what is measured",
-            ["revenuecat": 4, "onesignal": 4, "firebase": 3, "purchasely": 2, "despia": 2]
+            ["revenuecat": 5, "onesignal": 5, "firebase": 4, "purchasely": 3, "despia": 3]
         ),
     ]
 

@@ -64,10 +64,20 @@ package enum HTTPMessage {
 }
 
 extension [HTTPMessage.Field] {
-    /// The value of the first field of that name, in any case.
+    /// The value of the first field of that name, in any case of its letters, which are ASCII.
     package func value(of name: String) -> String? {
-        let wanted = name.lowercased()
-        return first { $0.name.lowercased() == wanted }?.value
+        first { $0.name.isSameToken(as: name) }?.value
+    }
+}
+
+extension String {
+    /// Whether both are one name of a header, whatever the case of their letters.
+    fileprivate func isSameToken(as other: String) -> Bool {
+        func lower(_ byte: UInt8) -> UInt8 {
+            (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+        }
+        let (mine, its) = (utf8, other.utf8)
+        return mine.count == its.count && zip(mine, its).allSatisfy { lower($0) == lower($1) }
     }
 }
 

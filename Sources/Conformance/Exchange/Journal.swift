@@ -13,15 +13,13 @@ package struct Journal: Sendable {
     package private(set) var forgottenCount = 0
     /// Sequence number of the first entry still held.
     private var first = 0
-    /// A ring without wrap: entries before `head` are gone and trimmed now and then.
-    private var entries: [PackedExchange] = []
-    private var head = 0
+    private var entries = EntryBlocks()
 
     package init(bytesMax: Int = 256 << 20) {
         self.bytesMax = bytesMax
     }
 
-    package var count: Int { entries.count - head }
+    package var count: Int { entries.count }
 
     /// The number that the next invocation will get.
     package var nextSequence: Int { first + count }
@@ -80,7 +78,7 @@ package struct Journal: Sendable {
 
     private mutating func change(_ sequence: Int, _ change: (inout Exchange) -> Void) {
         guard sequence >= first, sequence < nextSequence else { return }
-        let index = head + sequence - first
+        let index = sequence - first
         var exchange = entries[index].exchange
         change(&exchange)
         byteCount -= entries[index].byteCount
@@ -96,7 +94,7 @@ package struct Journal: Sendable {
         from sequence: Int = 0,
         by party: Exchange.Party? = nil
     ) -> [Exchange] {
-        let start = head + max(0, sequence - first)
+        let start = max(0, sequence - first)
         guard start < entries.count else { return [] }
         return entries[start...].compactMap {
             let isWanted =
@@ -108,7 +106,7 @@ package struct Journal: Sendable {
     /// The entry of that number; nil when it is forgotten or not written yet.
     package func exchange(_ sequence: Int) -> Exchange? {
         guard sequence >= first, sequence < nextSequence else { return nil }
-        return entries[head + sequence - first].exchange
+        return entries[sequence - first].exchange
     }
 
     /// Up to `limit` entries after a number that the filter lets pass, and the number of the last
@@ -127,14 +125,14 @@ package struct Journal: Sendable {
         return (found, last)
     }
 
-    package var exchanges: [Exchange] { entries[head...].map(\.exchange) }
+    package var exchanges: [Exchange] { entries.map(\.exchange) }
 
     /// Whether everything since that number is still here, so that absence can be proven.
     package func isComplete(since sequence: Int) -> Bool { sequence >= first }
 
     /// When something in that namespace last started or ended; nil if nothing did.
     package func lastActivity(in namespace: String, from sequence: Int = 0) -> Int64? {
-        let start = head + max(0, sequence - first)
+        let start = max(0, sequence - first)
         guard start < entries.count else { return nil }
         return entries[start...].lazy.filter { $0.namespace == namespace }
             .map { max($0.invoked, $0.completed) }.max()
@@ -143,7 +141,7 @@ package struct Journal: Sendable {
     /// When the backend last made a call in each namespace, or was answered.
     package func lastCalls() -> [String: Int64] {
         var last: [String: Int64] = [:]
-        for entry in entries[head...] where entry.from == Exchange.Party.backend.rawValue {
+        for entry in entries where entry.from == Exchange.Party.backend.rawValue {
             last[entry.namespace] = max(last[entry.namespace] ?? 0, entry.invoked, entry.completed)
         }
         return last
@@ -151,15 +149,10 @@ package struct Journal: Sendable {
 
     private mutating func trim() {
         while byteCount > bytesMax, count > 1 {
-            byteCount -= entries[head].byteCount
-            entries[head] = PackedExchange.empty
-            head += 1
+            byteCount -= entries[0].byteCount
+            entries.forgetFirst()
             first += 1
             forgottenCount += 1
-        }
-        if head > 1024, head > entries.count / 2 {
-            entries.removeSubrange(..<head)
-            head = 0
         }
     }
 }

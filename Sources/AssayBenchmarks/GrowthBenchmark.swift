@@ -1,0 +1,141 @@
+internal import Conformance
+internal import Foundation
+
+/// How the cost of a run grows: with contracts, cases, entries of the journal and shards.
+///
+/// The exponent is that of the power of the size by which the time grows; 1 is in proportion.
+enum GrowthBenchmark {
+    static func run(assay: String) async throws {
+        let folder = NSTemporaryDirectory() + "assay-growth-\(UInt32.random(in: 0 ..< .max))"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try contracts(assay, folder)
+        let target = try await Benchmarks.startBareBackend()
+        try cases(assay, folder, target)
+        journal()
+        try shards(assay, folder, target)
+    }
+
+    private static func table(_ what: String, _ rows: [(size: Int, seconds: Double)]) {
+        var last: (size: Int, seconds: Double)?
+        for row in rows {
+            let exponent = last.map {
+                log(row.seconds / $0.seconds) / log(Double(row.size) / Double($0.size))
+            }
+            let text = exponent.map { String(format: "exponent %.2f", $0) } ?? ""
+            Benchmarks.print(
+                "\(row.size) \(what)".padding(toLength: 35, withPad: " ", startingAt: 0)
+                    + String(format: "%9.3f s   ", row.seconds) + text
+            )
+            last = row
+        }
+    }
+
+    private static func seconds(_ body: () throws -> Void) rethrows -> Double {
+        Benchmarks.seconds(try ContinuousClock().measure(body))
+    }
+
+    private static func write(_ id: String, axes: [String: Int], in folder: String) throws {
+        let variants =
+            axes.isEmpty
+            ? ""
+            : "variants:\n"
+                + axes.sorted { $0.key < $1.key }.map { name, count in
+                    "  \(name): [\((0..<count).map(String.init).joined(separator: ", "))]\n"
+                }.joined()
+        let used = axes.keys.sorted().map { "{{\($0)}}" }.joined(separator: "-")
+        let text = """
+            contract: \(id)
+            title: A delivery is answered \(used)
+            clause: S-07
+            source: the benchmark
+            \(variants)steps:
+              - deliver: event
+                event: {type: RENEWAL, user: ada, raw: {note: "n\(used)"}}
+            expect: {answers: 200}
+            """
+        let path = "\(folder)/\(id).yaml"
+        try FileManager.default.createDirectory(
+            at: URL(fileURLWithPath: path).deletingLastPathComponent(),
+            withIntermediateDirectories: true
+        )
+        try Data((text + "\n").utf8).write(to: URL(fileURLWithPath: path))
+    }
+
+    // MARK: Contracts, cases, entries, shards
+
+    private static func contracts(_ assay: String, _ folder: String) throws {
+        let rows = try [100, 1000, 10_000].map { size in
+            let place = "\(folder)/contracts-\(size)"
+            for number in 0..<size { try write("many/case-\(number)", axes: [:], in: place) }
+            return (
+                size, try seconds { try Benchmarks.run(assay, ["lint", place], succeeds: true) }
+            )
+        }
+        table("contracts read and examined", rows)
+    }
+
+    private static func cases(_ assay: String, _ folder: String, _ target: String) throws {
+        let rows = try [1000, 10_000, 100_000].map { size in
+            let place = "\(folder)/cases-\(size)"
+            try write("many/cases", axes: ["a": 100, "b": size / 100], in: place)
+            return (
+                size,
+                try seconds { try Benchmarks.run(assay, words(place, target), succeeds: true) }
+            )
+        }
+        table("cases verified", rows)
+    }
+
+    private static func words(_ place: String, _ target: String) -> [String] {
+        [
+            "verify", place, "--target", target, "--listen", "revenuecat=127.0.0.1:0",
+            "--listen", "onesignal=127.0.0.1:0", "--journal", "2048",
+        ]
+    }
+
+    private static func journal() {
+        let body = [UInt8](repeating: 0x20, count: 650)
+        let rows = [10_000, 100_000, 1_000_000, 10_000_000].map { size in
+            var journal = Journal(bytesMax: 64 << 20)
+            return (
+                size,
+                seconds {
+                    for _ in 0..<size {
+                        var exchange = Exchange(
+                            from: .backend,
+                            to: .revenueCat,
+                            namespace: "",
+                            purpose: .call,
+                            at: Instant(milliseconds: 0),
+                            request: HTTPMessage.Request("POST", "/calls", body: body)
+                        )
+                        exchange.outcome = .answered(HTTPMessage.Response(200, json: ["id": "x"]))
+                        _ = journal.append(Journal.Entry(exchange))
+                    }
+                }
+            )
+        }
+        table("entries of the journal, 64 MiB", rows)
+    }
+
+    private static func shards(_ assay: String, _ folder: String, _ target: String) throws {
+        let place = "\(folder)/cases-10000"
+        let rows = try [1, 4, 16, 64].map { size in
+            let parts = (1...size).map { "\(folder)/part-\(size)-\($0).run" }
+            let time = try seconds {
+                for (index, part) in parts.enumerated() {
+                    try Benchmarks.run(
+                        assay,
+                        words(place, target) + [
+                            "--shard", "\(index + 1)/\(size)", "--save", part, "--seed", "growth",
+                        ],
+                        succeeds: true
+                    )
+                }
+                try Benchmarks.run(assay, ["merge"] + parts, succeeds: true)
+            }
+            return (size, time)
+        }
+        table("shards of 10000 cases, and merge", rows)
+    }
+}
