@@ -83,6 +83,7 @@ enum Benchmarks {
     ///   - program: Its path.
     ///   - arguments: Without its name.
     ///   - succeeds: Whether it has to exit with 0, so that a failure is no fast success.
+    /// - Throws: When it cannot be started.
     static func run(
         _ program: String,
         _ arguments: [String],
