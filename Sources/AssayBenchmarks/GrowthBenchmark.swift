@@ -49,8 +49,8 @@ enum GrowthBenchmark {
             clause: S-07
             source: the benchmark
             \(variants)steps:
-              - deliver: event
-                event: {type: RENEWAL, user: ada, raw: {note: "n\(used)"}}
+              - deliver: event\(used)
+                event: {type: RENEWAL, user: ada}
             expect: {answers: 200}
             """
         let path = "\(folder)/\(id).yaml"
@@ -119,7 +119,7 @@ enum GrowthBenchmark {
     }
 
     private static func shards(_ assay: String, _ folder: String, _ target: String) throws {
-        let place = "\(folder)/cases-10000"
+        let place = "\(folder)/contracts-1000"
         let rows = try [1, 4, 16, 64].map { size in
             let parts = (1...size).map { "\(folder)/part-\(size)-\($0).run" }
             let time = try seconds {
@@ -136,6 +136,6 @@ enum GrowthBenchmark {
             }
             return (size, time)
         }
-        table("shards of 10000 cases, and merge", rows)
+        table("shards of 1000 cases, and merge", rows)
     }
 }
