@@ -12,10 +12,6 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
 
     package init() {}
 
-    package init(_ elements: some Sequence<Element>) {
-        for element in elements { insert(element) }
-    }
-
     package var isEmpty: Bool { count == 0 }
 
     package var first: Element? {
@@ -62,13 +58,6 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
             // Else many small blocks would be left of what was large once.
             blocks[number] += blocks.remove(at: number + 1)
         }
-    }
-
-    package func contains(_ element: Element) -> Bool {
-        let number = blockNumber(of: element)
-        guard number < blocks.count else { return false }
-        let place = Self.place(of: element, in: blocks[number])
-        return place < blocks[number].count && blocks[number][place] == element
     }
 
     /// At most so many elements behind that one, in order.

@@ -1,0 +1,160 @@
+import Conformance
+import Testing
+
+@testable import Providers
+
+/// The storage does what the standard library's does, and a copy never sees what is written to the
+/// other.
+struct StorageTests {
+    @Test("a sorted set in blocks", arguments: 0..<10)
+    func order(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        var order = SharedOrder<Int>()
+        var model: Set<Int> = []
+        var kept: [(SharedOrder<Int>, [Int])] = []
+        for round in 0..<3000 {
+            let number = Int.random(in: 0..<2500, using: &generator)
+            // It grows, and shrinks later, so that blocks part and join.
+            if Int.random(in: 0..<10, using: &generator) < (round < 1800 ? 8 : 2) {
+                order.insert(number)
+                model.insert(number)
+            } else {
+                order.remove(number)
+                model.remove(number)
+            }
+            if round % 600 == 0 { kept.append((order, model.sorted())) }
+        }
+        let sorted = model.sorted()
+        #expect(order.all == sorted)
+        #expect(order.count == sorted.count)
+        #expect(order.first == sorted.first)
+        for _ in 0..<50 {
+            let number = Int.random(in: -10..<2600, using: &generator)
+            let limit = Int.random(in: 0..<400, using: &generator)
+            #expect(
+                order.prefix(limit, after: number)
+                    == Array(sorted.filter { $0 > number }.prefix(limit))
+            )
+            #expect(
+                order.prefix(limit, from: number)
+                    == Array(sorted.dropFirst(max(0, number)).prefix(limit))
+            )
+            #expect(order.first(from: number) == sorted.first { $0 >= number })
+            let run = order.run(from: number) { $0 < number + limit }
+            #expect(run == sorted.filter { $0 >= number && $0 < number + limit })
+            #expect(order.prefixWhile { $0 < number } == sorted.filter { $0 < number })
+        }
+        for (copy, then) in kept { #expect(copy.all == then, "a copy stays as it was") }
+    }
+
+    @Test func `two sets are equal whatever order they were made in`() {
+        var (one, other) = (SharedOrder<Int>(), SharedOrder<Int>())
+        for number in 0..<1000 { one.insert(number) }
+        for number in (0..<1000).reversed() { other.insert(number) }
+        #expect(one == other)
+        #expect(one.hashValue == other.hashValue)
+        other.remove(500)
+        #expect(one != other)
+    }
+
+    @Test("a table whose copies share", arguments: 0..<6)
+    func table(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        var table: SharedTable<String, Int> = [:]
+        var model: [String: Int] = [:]
+        var kept: (SharedTable<String, Int>, [String: Int])?
+        for round in 0..<2000 {
+            let key = "k\(Int.random(in: 0..<300, using: &generator))"
+            switch Int.random(in: 0..<4, using: &generator) {
+            case 0: #expect(table.removeValue(forKey: key) == model.removeValue(forKey: key))
+            case 1:
+                table[key, default: 7] += 1
+                model[key, default: 7] += 1
+            default:
+                table[key] = round
+                model[key] = round
+            }
+            if round == 1000 { kept = (table, model) }
+        }
+        func plain(_ table: SharedTable<String, Int>) -> [String: Int] {
+            var plain: [String: Int] = [:]
+            for key in table.keys { plain[key] = table[key] }
+            return plain
+        }
+        #expect(plain(table) == model)
+        #expect(table.count == model.count)
+        #expect(table.values.sorted() == model.values.sorted())
+        let (copy, then) = try #require(kept)
+        #expect(plain(copy) == then)
+        let written = try JSONValue(encoding: table)
+        #expect(written == (try JSONValue(encoding: model)), "saved as a dictionary is")
+        #expect(try written.decoded(as: SharedTable<String, Int>.self) == table)
+    }
+
+    @Test func `a log keeps the order of what is there`() {
+        var log = SharedLog<Int>([1, 2, 3]) { "\($0)" }
+        log.append(4, as: "2")
+        log.remove("1")
+        log.remove("none")
+        #expect(log.all == [3, 4])
+        #expect(log["2"] == 4)
+        #expect(log["1"] == nil)
+    }
+
+    // MARK: Saved and read again
+
+    /// Everything that is found by an index is found after a state was saved and read.
+    @Test func `indexes are found again`() throws {
+        let now = Instant(milliseconds: 1_790_000_000_000)
+        var services = Services(seed: 3)
+        services.revenueCat.connect(WebhookTarget(url: "http://127.0.0.1:9/"))
+        services.purchasely.connect(WebhookTarget(url: "http://127.0.0.1:9/"))
+        for number in 0..<5 {
+            let id = "user-\(number)"
+            try services.revenueCat.carryOut(StoreAction(.purchase, user: id), at: now)
+            try services.purchasely.carryOut(.purchase, ["user": .string(id)], at: now)
+            let body: JSONValue = [
+                "identity": ["external_id": .string(id)],
+                "properties": ["tags": ["who": .string(id)]],
+                "subscriptions": [["type": "iOSPush", "token": .string(id)]],
+            ]
+            let user = HTTPMessage.Request(
+                "POST",
+                "/apps/\(OneSignalState.standardApp)/users",
+                body: body.bytes
+            )
+            _ = services.respond(.oneSignal, to: user, at: now)
+            let account: JSONValue = [
+                "email": .string(id + "@example.com"), "password": "secret-1",
+            ]
+            let path = "/v1/accounts:signUp?key=k"
+            let sign = HTTPMessage.Request("POST", path, body: account.bytes)
+            _ = services.respond(.firebase, to: sign, at: now)
+        }
+        _ = services.settle(at: now)
+        for delivery in services.queue.take(by: now).prefix(3) {
+            services.queue.finish(
+                delivery.number,
+                status: 200,
+                failure: nil,
+                by: .revenueCat,
+                at: now
+            )
+        }
+        var read = try JSONValue(encoding: services).decoded(as: Services.self)
+        #expect(read == services)
+        #expect(read.nextMoment == services.nextMoment)
+        let id = try #require(services.revenueCat.customer("user-3")?.purchases.first)
+        #expect(read.revenueCat.purchase(withTransaction: id.transactionID) == id)
+        #expect(read.purchasely.subscriptions.held(by: "user-3").count == 1)
+        let app = try #require(read.oneSignal.apps[OneSignalState.standardApp])
+        #expect(app.users(tagged: "who", "user-3").count == 1)
+        #expect(app.reachable == ["ios": 5])
+        #expect(app.subscriptions(2, from: 1).count == 2)
+        let project = try #require(read.firebase.projects.values.first)
+        #expect(project.users(mentioning: "user-3@example.com").count == 1)
+        #expect(project.allUsers.count == 5)
+        read.queue.recoverUnderway()
+        #expect(read.queue.take(by: now).count == 7, "those that were underway are due again")
+    }
+}
