@@ -129,7 +129,8 @@ package final class RunExecutor: Sendable {
 
     /// Runs the plan and, when it observes, settles and probes.
     ///
-    /// `missing` names what is waited for, where the waiting is shared; `verdict` judges what is known so far; settling goes on while waiting could still help.
+    /// `missing` names what is waited for, where the waiting is shared; `verdict` judges what is known so
+    /// far; settling goes on while waiting could still help.
     func run(
         _ plan: RunPlan,
         in name: String,

@@ -5,8 +5,8 @@ internal import FakeServers
 /// and did not come, the next case that lacks it waits shorter, and says so.
 ///
 /// What does come sets how short: nobody gives up before a while more than the time after which the
-/// same has come elsewhere. A case that waited shorter is looked at once more when all are over, and had its
-/// time.
+/// same has come elsewhere. A case that waited shorter is looked at once more when all are over and it
+/// has had its time.
 final class SharedPatience: Sendable {
     /// What is missing, as far as it can be told before it is waited for.
     struct Cause: Hashable {
