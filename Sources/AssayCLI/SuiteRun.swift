@@ -87,6 +87,7 @@ struct SuiteRun: Sendable {
         let (cases, isOutOfTime) = await run(runner)
         let seconds = Double((clock.now - start).milliseconds) / 1000
         let notes = notes(about: session)
+        let openTime = session.world.journal.read { $0.openTime(of: .backend) }
         await session.close()
         progress.clear()
         var report = RunReport(
@@ -102,6 +103,7 @@ struct SuiteRun: Sendable {
             notes: notes
         )
         report.declared = SecretDeclaration(profile)
+        report.backendSeconds = openTime.map { Double($0.milliseconds) / 1000 }
         report.obstacles = obstacles.withLock { $0 }
         report.isWhole = isWhole
         report.shard = shard?.description

@@ -182,6 +182,11 @@ package struct TerminalReport: Sendable {
             "\(style.bold("summary"))  \(report.cases.count) cases in "
             + "\(seconds / 100).\(seconds % 100 < 10 ? "0" : "")\(seconds % 100) s\n"
             + "         \(counts)\n"
+        if let worked = report.backendSeconds {
+            let tenths = Int((worked * 10).rounded())
+            text +=
+                "         the backend had requests to answer in \(tenths / 10).\(tenths % 10) s of it\n"
+        }
         let leading = LeadingCases(Self.toldAlone(report.cases)).all
         for (caseID, count) in leading.prefix(Self.leadersMax) {
             let cases = "\(count) more case\(count == 1 ? "" : "s")"

@@ -21,6 +21,34 @@ struct JournalTests {
     }
 
     @Test(
+        "the time in which a party had requests to answer is counted once",
+        arguments: [
+            ([(0, 10)], 10), ([(0, 10), (5, 12)], 12), ([(0, 10), (20, 30)], 20),
+            ([(0, 100), (5, 10), (90, 120)], 120), ([(0, -1)], 0), ([], 0),
+        ] as [([(Int64, Int64)], Int64)]
+    )
+    func openTime(requests: [(Int64, Int64)], microseconds: Int64) {
+        var journal = Journal()
+        for (invoked, completed) in requests {
+            var request = exchange("n")
+            (request.from, request.to, request.invoked) = (.revenueCat, .backend, invoked)
+            request.completed = completed < 0 ? nil : completed
+            _ = journal.append(request)
+            var restart = request
+            (restart.purpose, restart.completed) = (.restart("SIGKILL"), 10_000)
+            _ = journal.append(restart)
+            _ = journal.append(exchange("to somebody else"))
+        }
+        #expect(journal.openTime(of: .backend) == .microseconds(microseconds))
+    }
+
+    @Test func `who forgot entries does not know how long`() {
+        var journal = Journal(bytesMax: 1)
+        for _ in 0..<3 { _ = journal.append(exchange("n")) }
+        #expect(journal.openTime(of: .backend) == nil)
+    }
+
+    @Test(
         "an exchange comes back as it went in",
         arguments: [
             Exchange.Purpose.call, .sentinel, .registration(user: "ada"),

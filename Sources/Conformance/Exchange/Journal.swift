@@ -147,6 +147,20 @@ package struct Journal: Sendable {
         return last
     }
 
+    /// So long at least one request to that party waited for its answer.
+    ///
+    /// - Returns: Nil when entries were forgotten, so that nobody knows.
+    package func openTime(of party: Exchange.Party) -> Duration? {
+        guard forgottenCount == 0 else { return nil }
+        var (total, end): (Int64, Int64) = (0, 0)
+        for entry in entries where entry.to == party.rawValue && entry.isRequest {
+            let begin = max(entry.invoked, end)
+            total += max(0, entry.completed - begin)
+            end = max(end, entry.completed)
+        }
+        return .microseconds(total)
+    }
+
     private mutating func trim() {
         while byteCount > bytesMax, count > 1 {
             byteCount -= entries[0].byteCount

@@ -25,6 +25,9 @@ struct PackedExchange: Sendable {
         )
     )
 
+    /// Whether somebody sent it to somebody: no restart, no gesture, nothing that was only seen.
+    var isRequest: Bool { purposeKind <= 4 || purposeKind == 6 }
+
     var byteCount: Int { Journal.entryOverhead + blob.count }
 
     init(_ exchange: Exchange) {
