@@ -111,7 +111,10 @@ final class CaseRunner: Sendable {
     private func flip(of result: CaseResult, _ plan: CasePlan) async -> String? {
         guard options.tellsRaces, result.verdict == .failed, plan.contract.search == nil,
             plan.subject.dependsOnMoment,
-            result.seconds < Self.repeatableSeconds, executor.backend.process?.exitText == nil
+            result.seconds < Self.repeatableSeconds,
+            // Nor is it shorter for having been waited for by another one.
+            state.withLock({ $0.shortened[plan.contract.caseID] == nil }),
+            executor.backend.process?.exitText == nil
         else { return nil }
         var failedCount = 1
         for _ in 1..<Self.tryCount {
