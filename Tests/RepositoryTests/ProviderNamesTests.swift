@@ -94,7 +94,7 @@ struct ProviderNamesTests {
         Place(
             "Sources/AssayBenchmarks/",
             "what is measured",
-            ["revenuecat": 5, "onesignal": 5, "firebase": 4, "purchasely": 3, "despia": 3]
+            ["revenuecat": 6, "onesignal": 6, "firebase": 4, "purchasely": 3, "despia": 3]
         ),
     ]
 
