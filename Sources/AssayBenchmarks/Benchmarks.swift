@@ -242,16 +242,7 @@ enum Benchmarks {
         let before = residentBytes()
         var resident: [Int] = []
         for number in 1...1_000_000 {
-            var exchange = Exchange(
-                from: .backend,
-                to: .oneSignal,
-                namespace: "",
-                purpose: .call,
-                at: Instant(milliseconds: 0),
-                request: HTTPMessage.Request("POST", "/notifications", body: body)
-            )
-            exchange.outcome = .answered(HTTPMessage.Response(200, json: ["id": "x"]))
-            _ = journal.append(exchange)
+            _ = journal.append(answeredCall(body))
             if number % 250_000 == 0 { resident.append((residentBytes() - before) >> 20) }
         }
         print(
@@ -260,7 +251,22 @@ enum Benchmarks {
         )
     }
 
-    private static func residentBytes() -> Int {
+    /// A call of a backend that a fake has answered.
+    static func answeredCall(_ body: [UInt8]) -> Exchange {
+        var exchange = Exchange(
+            from: .backend,
+            to: .oneSignal,
+            namespace: "",
+            purpose: .call,
+            at: Instant(milliseconds: 0),
+            request: HTTPMessage.Request("POST", "/notifications", body: body)
+        )
+        exchange.outcome = .answered(HTTPMessage.Response(200, json: ["id": "x"]))
+        return exchange
+    }
+
+    /// What the program holds of the machine's memory, in bytes.
+    static func residentBytes() -> Int {
         let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
         return text.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 4096 }
             ?? 0

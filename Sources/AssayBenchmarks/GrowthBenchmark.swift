@@ -100,18 +100,7 @@ enum GrowthBenchmark {
             return (
                 size,
                 seconds {
-                    for _ in 0..<size {
-                        var exchange = Exchange(
-                            from: .backend,
-                            to: .revenueCat,
-                            namespace: "",
-                            purpose: .call,
-                            at: Instant(milliseconds: 0),
-                            request: HTTPMessage.Request("POST", "/calls", body: body)
-                        )
-                        exchange.outcome = .answered(HTTPMessage.Response(200, json: ["id": "x"]))
-                        _ = journal.append(Journal.Entry(exchange))
-                    }
+                    for _ in 0..<size { _ = journal.append(Benchmarks.answeredCall(body)) }
                 }
             )
         }

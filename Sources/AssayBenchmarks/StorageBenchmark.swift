@@ -19,7 +19,7 @@ enum StorageBenchmark {
     static func run() {
         var towns: [Services] = []
         for size in sizes {
-            let before = residentBytes()
+            let before = Benchmarks.residentBytes()
             let clock = ContinuousClock()
             let begin = clock.now
             var town = Services(seed: 1)
@@ -27,7 +27,7 @@ enum StorageBenchmark {
             for number in 0..<size { settle(number, &town) }
             towns.append(town)
             let elapsed = Benchmarks.seconds(clock.now - begin)
-            let memory = Double(residentBytes() - before) / Double(size)
+            let memory = Double(Benchmarks.residentBytes() - before) / Double(size)
             Benchmarks.print(
                 "\(size) people settle".padding(toLength: 35, withPad: " ", startingAt: 0)
                     + String(
@@ -255,12 +255,5 @@ enum StorageBenchmark {
                 withExtendedLifetime(kept) {}
             },
         ]
-    }
-
-    /// What the program holds of the machine's memory, in bytes.
-    private static func residentBytes() -> Int {
-        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
-        let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-        return pages * 4096
     }
 }

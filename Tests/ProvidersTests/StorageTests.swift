@@ -39,10 +39,9 @@ struct StorageTests {
                 order.prefix(limit, from: number)
                     == Array(sorted.dropFirst(max(0, number)).prefix(limit))
             )
-            #expect(order.first(from: number) == sorted.first { $0 >= number })
-            let run = order.run(from: number) { $0 < number + limit }
+            #expect(order.first { $0 < number } == sorted.first { $0 >= number })
+            let run = order.run(skipping: { $0 < number }, while: { $0 < number + limit })
             #expect(run == sorted.filter { $0 >= number && $0 < number + limit })
-            #expect(order.prefixWhile { $0 < number } == sorted.filter { $0 < number })
         }
         for (copy, then) in kept { #expect(copy.all == then, "a copy stays as it was") }
     }
@@ -55,6 +54,36 @@ struct StorageTests {
         #expect(one.hashValue == other.hashValue)
         other.remove(500)
         #expect(one != other)
+    }
+
+    @Test("ids below keys", arguments: 0..<6)
+    func index(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        var index = SharedIndex<String, Int>()
+        var model: [String: Set<Int>] = [:]
+        let keys = ["", "a", "ab", "b", "c"]
+        for _ in 0..<3000 {
+            let key = keys.randomElement(using: &generator) ?? ""
+            // No id is the smallest that there can be.
+            let id = Int.random(in: -300..<300, using: &generator)
+            if Bool.random(using: &generator) {
+                index.insert(id, under: key)
+                model[key, default: []].insert(id)
+            } else {
+                index.remove(id, under: key)
+                model[key]?.remove(id)
+            }
+        }
+        func ids(_ keys: [String]) -> [Int] { keys.flatMap { (model[$0] ?? []).sorted() } }
+        for key in keys + ["aa", "z"] {
+            #expect(index.ids(under: key) == ids([key]))
+            #expect(index.firstID(under: key) == ids([key]).first)
+            #expect(index.entries(through: key).map(\.id) == ids(keys.filter { $0 <= key }))
+        }
+        #expect(index.first?.id == ids(keys).first)
+        #expect(index.ids(7, from: 100) == Array(ids(keys).dropFirst(100).prefix(7)))
+        let together = index.ids(skipping: { $0 < "a" }, while: { $0.hasPrefix("a") })
+        #expect(together == ids(["a", "ab"]))
     }
 
     @Test("a table whose copies share", arguments: 0..<6)

@@ -47,7 +47,7 @@ package struct FirebaseProject: Hashable, Sendable {
     private var ids = SharedOrder<String>()
     private var idsByEmail: SharedTable<String, [String]> = [:]
     /// By any address of theirs: their own, their providers', the one they began with.
-    private var idsByMention: SharedTable<Mention, SharedOrder<String>> = [:]
+    private var idsByMention = SharedIndex<Mention, String>()
     private var idByPhone: SharedTable<String, String> = [:]
     /// Keys are `provider|rawID`.
     private var idByProvider: SharedTable<String, String> = [:]
@@ -58,10 +58,10 @@ package struct FirebaseProject: Hashable, Sendable {
     /// Times of failed sign-ins and of reset mails, by `kind|email`.
     private var attempts: SharedTable<String, [Instant]> = [:]
 
-    /// Where a user says an address.
-    private struct Mention: Hashable {
-        let email: String
-        let isInitial: Bool
+    /// How an address is a user's.
+    private enum Mention: Hashable, Comparable {
+        case current(String)
+        case initial(String)
     }
 
     package init(projectID: String, tenantID: String?, settings: FirebaseSettings) {
@@ -87,17 +87,17 @@ package struct FirebaseProject: Hashable, Sendable {
 
     /// Users whose top-level or provider email this is.
     package func users(mentioning email: String) -> [FirebaseUser] {
-        users(Mention(email: email.lowercased(), isInitial: false))
+        users(.current(email.lowercased()))
     }
 
     /// The user who began with that address, whatever it is now.
     package func user(withInitialEmail email: String) -> FirebaseUser? {
-        users(Mention(email: email, isInitial: true)).first
+        users(.initial(email)).first
     }
 
     /// In the order of their ids.
     private func users(_ mention: Mention) -> [FirebaseUser] {
-        idsByMention[mention]?.all.compactMap { users[$0] } ?? []
+        idsByMention.ids(under: mention).compactMap { users[$0] }
     }
 
     /// At most so many users in the order of their ids, from behind that id on.
@@ -121,7 +121,7 @@ package struct FirebaseProject: Hashable, Sendable {
         ids.insert(user.localID)
         if let email = user.email { idsByEmail[email, default: []].append(user.localID) }
         for mention in Self.mentions(of: user) {
-            idsByMention[mention, default: SharedOrder()].insert(user.localID)
+            idsByMention.insert(user.localID, under: mention)
         }
         if let phone = user.phoneNumber { idByPhone[phone] = user.localID }
         for provider in user.federated {
@@ -130,15 +130,11 @@ package struct FirebaseProject: Hashable, Sendable {
     }
 
     private static func mentions(of user: FirebaseUser) -> Set<Mention> {
-        var mentions = Set(
-            ([user.email] + user.federated.map(\.email)).compactMap { $0 }.map {
-                Mention(email: $0, isInitial: false)
-            }
+        let current = ([user.email] + user.federated.map(\.email)).compactMap { $0 }
+        return Set(
+            current.map(Mention.current)
+                + [user.initialEmail].compactMap { $0 }.map(Mention.initial)
         )
-        if let initial = user.initialEmail {
-            mentions.insert(Mention(email: initial, isInitial: true))
-        }
-        return mentions
     }
 
     package mutating func remove(_ localID: String) {
@@ -151,7 +147,7 @@ package struct FirebaseProject: Hashable, Sendable {
         users = [:]
         ids = SharedOrder()
         idsByEmail = [:]
-        idsByMention = [:]
+        idsByMention = SharedIndex()
         idByPhone = [:]
         idByProvider = [:]
     }
@@ -163,8 +159,7 @@ package struct FirebaseProject: Hashable, Sendable {
             if idsByEmail[email]?.isEmpty == true { idsByEmail[email] = nil }
         }
         for mention in Self.mentions(of: user) {
-            idsByMention[mention]?.remove(user.localID)
-            if idsByMention[mention]?.isEmpty == true { idsByMention[mention] = nil }
+            idsByMention.remove(user.localID, under: mention)
         }
         if let phone = user.phoneNumber, idByPhone[phone] == user.localID { idByPhone[phone] = nil }
         for provider in user.federated {

@@ -75,30 +75,24 @@ package struct OneSignalApp: Hashable, Sendable {
     package private(set) var subscriptions: SharedTable<String, Subscription> = [:]
     /// Keys are `type|token`.
     private var subscriptionByToken: SharedTable<String, String> = [:]
-    /// Devices in the order in which they were made.
-    private var players = SharedOrder<Player>()
+    /// Devices by the second in which they were made.
+    private var players = SharedIndex<Int64, String>()
     /// How many devices are reachable, by platform.
     package private(set) var reachable: [String: Int64] = [:]
     /// Who has which tags, so that an audience is found without asking everybody.
-    private var tagged = SharedOrder<Tagged>()
+    private var tagged = SharedIndex<Tag, String>()
 
-    /// A device's place in the list of all.
-    private struct Player: Hashable, Comparable {
-        let created: Int64
-        let id: String
-
-        static func < (left: Player, right: Player) -> Bool {
-            (left.created, left.id) < (right.created, right.id)
-        }
-    }
-
-    private struct Tagged: Hashable, Comparable {
+    private struct Tag: Hashable, Comparable {
         let key: String
         let value: String
-        let user: String
 
-        static func < (left: Tagged, right: Tagged) -> Bool {
-            (left.key, left.value, left.user) < (right.key, right.value, right.user)
+        init(_ member: JSONObject.Member) {
+            key = member.key
+            value = member.value.string ?? ""
+        }
+
+        static func < (left: Tag, right: Tag) -> Bool {
+            (left.key, left.value) < (right.key, right.value)
         }
     }
 
@@ -135,15 +129,9 @@ package struct OneSignalApp: Hashable, Sendable {
 
     private mutating func retag(_ id: String, _ old: JSONObject?, _ new: JSONObject) {
         guard old != new else { return }
-        func entry(_ member: JSONObject.Member) -> Tagged {
-            Tagged(key: member.key, value: member.value.string ?? "", user: id)
-        }
-        for member in old?.members ?? [] where new[member.key] != member.value {
-            tagged.remove(entry(member))
-        }
-        for member in new.members where old?[member.key] != member.value {
-            tagged.insert(entry(member))
-        }
+        let (lost, won) = (Set((old?.members ?? []).map(Tag.init)), Set(new.members.map(Tag.init)))
+        for tag in lost.subtracting(won) { tagged.remove(id, under: tag) }
+        for tag in won.subtracting(lost) { tagged.insert(id, under: tag) }
     }
 
     /// The users who have a tag.
@@ -153,9 +141,11 @@ package struct OneSignalApp: Hashable, Sendable {
     ///   - value: Its value; nil for any.
     /// - Returns: The users, by value and id.
     package func users(tagged key: String, _ value: String?) -> [User] {
-        tagged.run(from: Tagged(key: key, value: value ?? "", user: "")) {
+        tagged.ids {
+            ($0.key, $0.value) < (key, value ?? "")
+        } while: {
             $0.key == key && (value == nil || $0.value == value)
-        }.compactMap { users[$0.user] }
+        }.compactMap { users[$0] }
     }
 
     // MARK: Subscriptions
@@ -199,8 +189,11 @@ package struct OneSignalApp: Hashable, Sendable {
 
     /// Counts a device in or out.
     private mutating func count(_ device: Subscription, _ sign: Int64) {
-        let player = Player(created: device.created, id: device.id)
-        if sign > 0 { players.insert(player) } else { players.remove(player) }
+        if sign > 0 {
+            players.insert(device.id, under: device.created)
+        } else {
+            players.remove(device.id, under: device.created)
+        }
         guard device.isReachable else { return }
         let count = reachable[device.platform, default: 0] + sign
         reachable[device.platform] = count == 0 ? nil : count
@@ -208,7 +201,7 @@ package struct OneSignalApp: Hashable, Sendable {
 
     /// A page of all devices, in the order in which they were made.
     package func subscriptions(_ limit: Int, from offset: Int) -> [Subscription] {
-        players.prefix(limit, from: offset).compactMap { subscriptions[$0.id] }
+        players.ids(limit, from: offset).compactMap { subscriptions[$0] }
     }
 
     package func subscriptions(of user: User) -> [Subscription] {

@@ -144,52 +144,70 @@ extension OneSignalState {
         var seen: Set<String> = []
         let rows = filters.split { $0["operator"]?.string?.uppercased() == "OR" }
         for row in rows {
-            let lists = row.compactMap { filter in Self.candidates(filter, app) }
-            let fewest = lists.min { $0.count < $1.count }
+            let row = row.compactMap(TagFilter.init)
+            let fewest = row.compactMap { $0.candidates(app) }.min { $0.count < $1.count }
             for user in fewest ?? Array(app.users.values)
-            where row.allSatisfy({ Self.holds($0, of: user) }) && seen.insert(user.id).inserted {
+            where row.allSatisfy({ $0.holds(of: user) }) && seen.insert(user.id).inserted {
                 found.append(user)
             }
         }
         return found
     }
+}
 
-    /// Who alone can satisfy a filter; nil when it is anybody.
-    private static func candidates(
-        _ filter: JSONValue,
-        _ app: OneSignalApp
-    ) -> [OneSignalApp.User]? {
+/// What a filter asks of a user's tags (section 3).
+private struct TagFilter {
+    private enum Relation: String {
+        case equals = "="
+        case differs = "!="
+        case exists
+        case isMissing = "not_exists"
+        case more = ">"
+        case moreElapsed = "time_elapsed_gt"
+        case less = "<"
+        case lessElapsed = "time_elapsed_lt"
+    }
+
+    private let key: String
+    /// Nil for a relation that nobody knows, which holds for nobody.
+    private let relation: Relation?
+    private let wanted: String
+
+    /// Nil for an operator and for fields that this fake does not hold of users, which hold for all.
+    init?(_ filter: JSONValue) {
         guard filter["operator"] == nil, filter["field"] == "tag" else { return nil }
-        let key = filter["key"]?.string ?? ""
-        switch filter["relation"]?.string {
-        case "=":
-            return app.users(tagged: key, filter["value"].flatMap(FirebaseFields.text) ?? "")
-        case "exists", ">", "time_elapsed_gt", "<", "time_elapsed_lt":
-            return app.users(tagged: key, nil)
-        // Whoever lacks the tag may be meant; a relation that nobody knows holds for nobody.
-        case "!=", "not_exists": return nil
-        default: return []
+        key = filter["key"]?.string ?? ""
+        relation = filter["relation"]?.string.flatMap(Relation.init)
+        wanted = filter["value"].flatMap(FirebaseFields.text) ?? ""
+    }
+
+    /// Among whom all are for whom it holds; nil when that may be anybody.
+    func candidates(_ app: OneSignalApp) -> [OneSignalApp.User]? {
+        switch relation {
+        case .equals: app.users(tagged: key, wanted)
+        case .exists, .more, .moreElapsed, .less, .lessElapsed: app.users(tagged: key, nil)
+        // Whoever lacks the tag may be meant.
+        case .differs, .isMissing: nil
+        case nil: []
         }
     }
 
-    private static func holds(_ filter: JSONValue, of user: OneSignalApp.User) -> Bool {
-        guard filter["operator"] == nil else { return true }
-        guard filter["field"] == "tag" else { return true }
-        let value = user.tags[filter["key"]?.string ?? ""]?.string
-        let wanted = filter["value"].flatMap(FirebaseFields.text) ?? ""
-        func numbers() -> (Double, Double)? {
-            guard let left = value.flatMap({ Double($0) }), let right = Double(wanted)
-            else { return nil }
-            return (left, right)
+    func holds(of user: OneSignalApp.User) -> Bool {
+        let value = user.tags[key]?.string
+        func numbers(_ holds: (Double, Double) -> Bool) -> Bool {
+            guard let left = value.flatMap({ Double($0) }), let right = Double(wanted) else {
+                return false
+            }
+            return holds(left, right)
         }
-        switch filter["relation"]?.string {
-        case "=": return value == wanted
-        case "!=": return value != wanted
-        case "exists": return value != nil
-        case "not_exists": return value == nil
-        case ">", "time_elapsed_gt": return numbers().map { $0.0 > $0.1 } ?? false
-        case "<", "time_elapsed_lt": return numbers().map { $0.0 < $0.1 } ?? false
-        default: return false
+        return switch relation {
+        case .equals: value == wanted
+        case .differs: value != wanted
+        case .exists: value != nil
+        case .isMissing: value == nil
+        case .more, .moreElapsed: numbers(>)
+        case .less, .lessElapsed: numbers(<)
+        case nil: false
         }
     }
 }

@@ -6,27 +6,9 @@ package struct PurchaselyBook: Hashable, Sendable {
     package typealias Subscription = PurchaselyState.Subscription
 
     private var subscriptions: SharedTable<String, Subscription> = [:]
-    private var dues = SharedOrder<Due>()
-    private var holdings = SharedOrder<Holding>()
-
-    /// A moment at which something happens to a subscription by itself.
-    package struct Due: Hashable, Comparable, Sendable {
-        package let time: Instant
-        package let id: String
-
-        package static func < (left: Due, right: Due) -> Bool {
-            (left.time, left.id) < (right.time, right.id)
-        }
-    }
-
-    private struct Holding: Hashable, Comparable {
-        let holder: String
-        let id: String
-
-        static func < (left: Holding, right: Holding) -> Bool {
-            (left.holder, left.id) < (right.holder, right.id)
-        }
-    }
+    private var dues = SharedIndex<Instant, String>()
+    /// By user or anonymous id.
+    private var holdings = SharedIndex<String, String>()
 
     package init() {}
 
@@ -41,23 +23,28 @@ package struct PurchaselyBook: Hashable, Sendable {
         }
     }
 
-    /// What happens next.
-    package var nextDue: Due? { dues.first }
+    /// What next happens by itself, and to which subscription.
+    package var nextDue: (time: Instant, id: String)? { dues.first.map { ($0.key, $0.id) } }
 
     /// What a user or an anonymous id holds, in the order of the ids.
     package func held(by holder: String) -> [Subscription] {
-        holdings.run(from: Holding(holder: holder, id: "")) { $0.holder == holder }
-            .compactMap { subscriptions[$0.id] }
+        holdings.ids(under: holder).compactMap { subscriptions[$0] }
     }
 
     private mutating func note(_ found: Subscription, isThere: Bool) {
         if let time = found.moment {
-            let due = Due(time: time, id: found.id)
-            if isThere { dues.insert(due) } else { dues.remove(due) }
+            if isThere {
+                dues.insert(found.id, under: time)
+            } else {
+                dues.remove(found.id, under: time)
+            }
         }
         for holder in Set([found.userID, found.anonymousID].compactMap { $0 }) {
-            let holding = Holding(holder: holder, id: found.id)
-            if isThere { holdings.insert(holding) } else { holdings.remove(holding) }
+            if isThere {
+                holdings.insert(found.id, under: holder)
+            } else {
+                holdings.remove(found.id, under: holder)
+            }
         }
     }
 }

@@ -12,17 +12,14 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
 
     package init() {}
 
-    package var isEmpty: Bool { count == 0 }
-
     package var first: Element? {
         StoredWork.note()
         return blocks.first?.first
     }
 
     package mutating func insert(_ element: Element) {
-        let number = blockNumber(of: element)
+        let (number, place) = position { $0 < element }
         guard number < blocks.count else {
-            StoredWork.note()
             // Behind all: what comes in order fills whole blocks.
             if let last = blocks.indices.last, blocks[last].count < Self.blockMax {
                 blocks[last].append(element)
@@ -32,8 +29,7 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
             count += 1
             return
         }
-        let place = Self.place(of: element, in: blocks[number])
-        if place < blocks[number].count, blocks[number][place] == element { return }
+        if blocks[number][place] == element { return }
         blocks[number].insert(element, at: place)
         count += 1
         guard blocks[number].count > Self.blockMax else { return }
@@ -44,10 +40,8 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
     }
 
     package mutating func remove(_ element: Element) {
-        let number = blockNumber(of: element)
-        guard number < blocks.count else { return }
-        let place = Self.place(of: element, in: blocks[number])
-        guard place < blocks[number].count, blocks[number][place] == element else { return }
+        let (number, place) = position { $0 < element }
+        guard number < blocks.count, blocks[number][place] == element else { return }
         blocks[number].remove(at: place)
         count -= 1
         if blocks[number].isEmpty {
@@ -62,11 +56,8 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
 
     /// At most so many elements behind that one, in order.
     package func prefix(_ limit: Int, after element: Element) -> [Element] {
-        let number = blockNumber(of: element)
-        guard number < blocks.count else { return [] }
-        var place = Self.place(of: element, in: blocks[number])
-        if place < blocks[number].count, blocks[number][place] == element { place += 1 }
-        return page(from: number, place, limit)
+        let (number, place) = position { $0 <= element }
+        return number < blocks.count ? page(from: number, place, limit) : []
     }
 
     /// At most so many elements from that rank on, in order.
@@ -79,30 +70,24 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
         return []
     }
 
-    /// The first that is not smaller than that one.
-    package func first(from element: Element) -> Element? {
-        let number = blockNumber(of: element)
-        guard number < blocks.count else { return nil }
-        StoredWork.note()
-        return blocks[number][Self.place(of: element, in: blocks[number])]
+    /// The first behind those that come before it; the order parts the two.
+    package func first(skipping isBefore: (Element) -> Bool) -> Element? {
+        let (number, place) = position(isBefore)
+        return number < blocks.count ? blocks[number][place] : nil
     }
 
-    /// What stands at the beginning for as long as it is wanted, in order.
-    package func prefixWhile(_ isWanted: (Element) -> Bool) -> [Element] {
-        first.map { run(from: $0, while: isWanted) } ?? []
-    }
-
-    /// What stands from there on for as long as it is wanted, in order.
+    /// What stands together, in order.
     ///
     /// - Parameters:
-    ///   - element: Where it begins; it need not be there itself.
-    ///   - isWanted: False for the first that is not, which ends it.
-    /// - Returns: Those before that one.
-    package func run(from element: Element, while isWanted: (Element) -> Bool) -> [Element] {
+    ///   - isBefore: True for what stands before it.
+    ///   - isWanted: True for it, and false for the first behind it.
+    /// - Returns: All of it.
+    package func run(
+        skipping isBefore: (Element) -> Bool,
+        while isWanted: (Element) -> Bool
+    ) -> [Element] {
         var found: [Element] = []
-        var number = blockNumber(of: element)
-        guard number < blocks.count else { return found }
-        var place = Self.place(of: element, in: blocks[number])
+        var (number, place) = position(isBefore)
         while number < blocks.count {
             for element in blocks[number][place...] {
                 StoredWork.note()
@@ -128,27 +113,23 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
     /// In order.
     package var all: [Element] { prefix(count, from: 0) }
 
-    /// The first block whose last element is not smaller; one behind the last when there is none.
-    private func blockNumber(of element: Element) -> Int {
-        var (low, high) = (0, blocks.count)
-        while low < high {
+    /// Where the first element stands that is not before; one block behind the last when there is none.
+    private func position(_ isBefore: (Element) -> Bool) -> (block: Int, place: Int) {
+        StoredWork.note()
+        let block = Self.partition(blocks.count) { number in
             StoredWork.note()
-            let middle = (low + high) / 2
-            if let last = blocks[middle].last, last < element {
-                low = middle + 1
-            } else {
-                high = middle
-            }
+            return blocks[number].last.map(isBefore) ?? false
         }
-        return low
+        guard block < blocks.count else { return (block, 0) }
+        return (block, Self.partition(blocks[block].count) { isBefore(blocks[block][$0]) })
     }
 
-    /// Where it stands, or would.
-    private static func place(of element: Element, in block: [Element]) -> Int {
-        var (low, high) = (0, block.count)
+    /// The first of so many numbers for which it does not hold; it holds for none behind that.
+    private static func partition(_ count: Int, _ isBefore: (Int) -> Bool) -> Int {
+        var (low, high) = (0, count)
         while low < high {
             let middle = (low + high) / 2
-            if block[middle] < element { low = middle + 1 } else { high = middle }
+            if isBefore(middle) { low = middle + 1 } else { high = middle }
         }
         return low
     }

@@ -18,7 +18,6 @@ package struct SharedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     package init() {}
 
     package var count: Int { tree.count }
-    package var isEmpty: Bool { tree.isEmpty }
 
     package subscript(key: Key) -> Value? {
         get {

@@ -53,29 +53,11 @@ package struct DeliveryQueue: Hashable, Sendable {
     private var finished: Deque<Int> = []
     private var numbers = SharedOrder<Int>()
     /// What waits for nothing but its moment.
-    private var ready = SharedOrder<Ready>()
-    /// Who is not over and shares an order key: each waits for those before it.
-    private var lines = SharedOrder<Place>()
-    private var events = SharedOrder<Place>()
-
-    private struct Ready: Hashable, Comparable {
-        let due: Instant
-        let number: Int
-
-        static func < (left: Ready, right: Ready) -> Bool {
-            (left.due, left.number) < (right.due, right.number)
-        }
-    }
-
-    /// A delivery below a key.
-    private struct Place: Hashable, Comparable {
-        let key: String
-        let number: Int
-
-        static func < (left: Place, right: Place) -> Bool {
-            (left.key, left.number) < (right.key, right.number)
-        }
-    }
+    private var ready = SharedIndex<Instant, Int>()
+    /// Who is not over, by order key: each waits for those before it.
+    private var lines = SharedIndex<String, Int>()
+    /// By the event's id.
+    private var events = SharedIndex<String, Int>()
 
     package init() {}
 
@@ -117,8 +99,7 @@ package struct DeliveryQueue: Hashable, Sendable {
     package mutating func resend(_ eventID: String, to configuration: String?, at now: Instant)
         -> Int
     {
-        let found = events.run(from: Place(key: eventID, number: 0)) { $0.key == eventID }
-            .compactMap { deliveries[$0.number] }
+        let found = events.ids(under: eventID).compactMap { deliveries[$0] }
             .filter { configuration == nil || $0.configuration == configuration }
         var seen: Set<String> = []
         var count = 0
@@ -138,15 +119,14 @@ package struct DeliveryQueue: Hashable, Sendable {
     }
 
     /// The moment of the next attempt that nothing holds back.
-    package var nextDue: Instant? { ready.first?.due }
+    package var nextDue: Instant? { ready.first?.key }
 
     /// Hands out what is due, marked as underway; of those that share an order key only the oldest.
     package mutating func take(by now: Instant) -> [WebhookDelivery] {
-        let due = ready.prefixWhile { $0.due <= now }
-        return due.compactMap { place in
-            ready.remove(place)
-            let delivery = deliveries[place.number]
-            deliveries[place.number]?.state = .underway
+        ready.entries(through: now).compactMap { entry in
+            ready.remove(entry.id, under: entry.key)
+            let delivery = deliveries[entry.id]
+            deliveries[entry.id]?.state = .underway
             return delivery
         }
     }
@@ -183,18 +163,16 @@ package struct DeliveryQueue: Hashable, Sendable {
     }
 
     private mutating func retire(_ delivery: WebhookDelivery) {
-        for key in delivery.orderKeys {
-            lines.remove(Place(key: key, number: delivery.number))
-        }
+        for key in delivery.orderKeys { lines.remove(delivery.number, under: key) }
         // Whoever is first in a line now may go.
         for key in delivery.orderKeys {
-            if let next = head(of: key).flatMap({ deliveries[$0] }) { wait(next) }
+            if let next = lines.firstID(under: key).flatMap({ deliveries[$0] }) { wait(next) }
         }
         finished.append(delivery.number)
         while finished.count > Self.finishedMax {
             let gone = finished.removeFirst()
             if let old = deliveries.removeValue(forKey: gone) {
-                events.remove(Place(key: old.eventID, number: gone))
+                events.remove(gone, under: old.eventID)
             }
             numbers.remove(gone)
         }
@@ -204,23 +182,17 @@ package struct DeliveryQueue: Hashable, Sendable {
 
     private mutating func enlist(_ delivery: WebhookDelivery) {
         numbers.insert(delivery.number)
-        events.insert(Place(key: delivery.eventID, number: delivery.number))
+        events.insert(delivery.number, under: delivery.eventID)
         guard !delivery.isOver else { return }
-        for key in delivery.orderKeys {
-            lines.insert(Place(key: key, number: delivery.number))
-        }
+        for key in delivery.orderKeys { lines.insert(delivery.number, under: key) }
     }
 
     /// Lets it wait for its moment, when nobody is before it.
     private mutating func wait(_ delivery: WebhookDelivery) {
         guard delivery.state == .waiting,
-            delivery.orderKeys.allSatisfy({ head(of: $0) == delivery.number })
+            delivery.orderKeys.allSatisfy({ lines.firstID(under: $0) == delivery.number })
         else { return }
-        ready.insert(Ready(due: delivery.due, number: delivery.number))
-    }
-
-    private func head(of key: String) -> Int? {
-        lines.first(from: Place(key: key, number: 0)).flatMap { $0.key == key ? $0.number : nil }
+        ready.insert(delivery.number, under: delivery.due)
     }
 }
 

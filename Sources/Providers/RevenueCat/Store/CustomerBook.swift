@@ -8,7 +8,7 @@ struct CustomerBook: Hashable, Sendable {
     private var renewals = SharedOrder<Due>()
     /// Periods that end; a store is late to notice.
     private var ends = SharedOrder<Due>()
-    private var marks = SharedOrder<Marked>()
+    private var marks = SharedIndex<Mark, Int>()
 
     /// A moment at which something happens to a subscription by itself.
     struct Due: Hashable, Comparable {
@@ -22,27 +22,10 @@ struct CustomerBook: Hashable, Sendable {
     }
 
     /// What purchases are recognised by.
-    enum Mark: Hashable {
+    enum Mark: Hashable, Comparable {
         /// Its own or the first one's.
         case transaction(String)
         case receipt(String)
-
-        fileprivate var words: (kind: Int, id: String) {
-            switch self {
-            case .transaction(let id): (0, id)
-            case .receipt(let id): (1, id)
-            }
-        }
-    }
-
-    private struct Marked: Hashable, Comparable {
-        let mark: Mark
-        let number: Int
-
-        static func < (left: Marked, right: Marked) -> Bool {
-            let (one, other) = (left.mark.words, right.mark.words)
-            return (one.kind, one.id, left.number) < (other.kind, other.id, right.number)
-        }
     }
 
     subscript(number: Int) -> Customer? {
@@ -65,9 +48,7 @@ struct CustomerBook: Hashable, Sendable {
 
     /// The customers who have a purchase with that mark, oldest first.
     func owners(of mark: Mark) -> [(number: Int, customer: Customer)] {
-        marks.run(from: Marked(mark: mark, number: 0)) { $0.mark == mark }.compactMap { marked in
-            customers[marked.number].map { (marked.number, $0) }
-        }
+        marks.ids(under: mark).compactMap { number in customers[number].map { (number, $0) } }
     }
 
     // MARK: Keeping up
@@ -82,12 +63,8 @@ struct CustomerBook: Hashable, Sendable {
         for due in after.renewals { renewals.insert(due) }
         for due in after.ends { ends.insert(due) }
         let (lost, won) = (Self.marks(old), Self.marks(new))
-        for mark in lost where !won.contains(mark) {
-            marks.remove(Marked(mark: mark, number: number))
-        }
-        for mark in won where !lost.contains(mark) {
-            marks.insert(Marked(mark: mark, number: number))
-        }
+        for mark in lost.subtracting(won) { marks.remove(number, under: mark) }
+        for mark in won.subtracting(lost) { marks.insert(number, under: mark) }
     }
 
     private static func marks(_ customer: Customer?) -> Set<Mark> {
