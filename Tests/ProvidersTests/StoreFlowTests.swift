@@ -392,6 +392,27 @@ struct StoreFlowTests {
         #expect(!coins.hasAccess())
     }
 
+    @Test func `a refund that is taken back is the customer's own`() throws {
+        let shop = Shop()
+        _ = try shop.act(.purchase, "bob") { $0.product = "lifetime" }
+        _ = try shop.act(.refund, "bob") { $0.product = "lifetime" }
+        _ = try shop.act(.purchase, "ada") { $0.product = "coins_100" }
+        #expect(throws: StoreAction.Refusal.self) {
+            _ = try shop.act(.reverseRefund, "ada") { $0.product = "lifetime" }
+        }
+        #expect(!shop.hasAccess("ada"))
+        // It goes where the customer's purchases go.
+        _ = try shop.act(.purchase, "bob")
+        _ = try shop.act(.transfer, "ada") { $0.from = "bob" }
+        #expect(
+            names(try shop.act(.reverseRefund, "ada") { $0.product = "lifetime" })
+                == ["REFUND_REVERSED"]
+        )
+        #expect(throws: StoreAction.Refusal.self, "it was taken back") {
+            _ = try shop.act(.reverseRefund, "ada") { $0.product = "lifetime" }
+        }
+    }
+
     @Test func `20 to 22: promotional grants`() throws {
         let shop = Shop()
         let granted = try shop.act(.grant) { $0.duration = "weekly" }

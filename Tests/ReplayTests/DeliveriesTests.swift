@@ -295,6 +295,23 @@ struct DeliveriesTests {
         #expect(made.attempts()[1].response?.status == 200)
     }
 
+    @Test("after two silences in a run a tenth is enough", arguments: [60, 20, 2])
+    func silences(seconds: Int64) throws {
+        let bench = Bench()
+        bench.backend.answer = { backend, arrival in
+            if arrival.event != nil { await backend.clock.pause(.seconds(3600)) }
+            return nil
+        }
+        let made = try Self.make([Self.ladder()], bench, within: .seconds(seconds))
+        let waits = made.attempts().map { attempt in
+            ((attempt.completed ?? 0) - attempt.invoked) / 1000
+        }
+        let later = min(seconds * 1000, max(1000, seconds * 100))
+        #expect(waits == [seconds * 1000, seconds * 1000] + [Int64](repeating: later, count: 4))
+        let text = "no complete answer within \(later) ms"
+        #expect(made.attempts().last?.outcome == .failed(.timedOut, text))
+    }
+
     // MARK: Disturbed on the way
 
     /// In which way each attempt reaches the backend, and how it is written down.

@@ -81,6 +81,52 @@ struct SharedPatienceTests {
         #expect(bench.machine.now < .seconds(10 + 5 * 3 + 10))
     }
 
+    @Test func `what was waited for by another is no race to be told`() throws {
+        let bench = Self.bench()
+        let contracts = (0..<4).map { number in
+            SimulatedContracts.contract(
+                "c\(number)",
+                [
+                    SimulatedContracts.fail([.status(500), .status(500)]),
+                    SimulatedContracts.deliver("a") { ($0.times, $0.isTogether) = (2, true) },
+                ],
+                pushes: 1
+            )
+        }
+        let outcome = try PlayedCases(bench: bench, contracts: contracts).run()
+        #expect(outcome.verdicts == [Verdict](repeating: .failed, count: 4))
+        let told = outcome.results.flatMap(\.hints)
+        #expect(told.count { $0.hasPrefix("it was waited for") } == 3)
+        #expect(told.allSatisfy { !$0.hasPrefix("it failed in") }, "\(told)")
+    }
+
+    @Test func `the more wait, the less often each of them looks`() throws {
+        func looks(_ count: Int) throws -> Int {
+            let bench = Self.bench()
+            let looks = Locked(0)
+            bench.backend.answer = { _, arrival in
+                if arrival.request.path.hasPrefix("/test/") { looks.withLock { $0 += 1 } }
+                return nil
+            }
+            // Each lacks it for a cause of its own, so that all of them wait to the end.
+            let contracts = (0..<count).map { number in
+                var contract = Self.refused("c\(number)")
+                contract.clause = "X-\(number)"
+                return contract
+            }
+            let outcome = try PlayedCases(
+                bench: bench,
+                contracts: contracts,
+                jobs: 8,
+                tellsRaces: false
+            ).run()
+            #expect(outcome.verdicts == [Verdict](repeating: .failed, count: count))
+            return looks.withLock { $0 } / count
+        }
+        let (few, many) = (try looks(8), try looks(200))
+        #expect(many * 2 < few, "\(few) looks of each of 8, \(many) of each of 200")
+    }
+
     @Test(
         "who only tries again later than that is not accused for another's fault",
         arguments: 0..<8
