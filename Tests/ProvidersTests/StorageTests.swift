@@ -130,6 +130,65 @@ struct StorageTests {
         #expect(log["1"] == nil)
     }
 
+    // MARK: Who went
+
+    @Test func `accounts that went take no place in a page`() {
+        var project = FirebaseProject(
+            projectID: "p",
+            tenantID: nil,
+            settings: FirebaseSettings()
+        )
+        let now = Instant(milliseconds: 0)
+        for id in ["a", "b", "c", "d"] { project.save(FirebaseUser(localID: id, created: now)) }
+        project.remove("b")
+        project.remove("b")
+        #expect(project.users(2, after: nil).map(\.localID) == ["a", "c"])
+        #expect(project.users(2, after: "b").map(\.localID) == ["c", "d"])
+    }
+
+    @Test func `an address that changed names nobody`() {
+        var project = FirebaseProject(
+            projectID: "p",
+            tenantID: nil,
+            settings: FirebaseSettings()
+        )
+        var user = FirebaseUser(localID: "a", created: Instant(milliseconds: 0))
+        user.email = "old@example.com"
+        user.initialEmail = "old@example.com"
+        project.save(user)
+        user.email = "new@example.com"
+        project.save(user)
+        #expect(project.users(mentioning: "old@example.com").isEmpty)
+        #expect(project.users(mentioning: "NEW@example.com").map(\.localID) == ["a"])
+        #expect(project.user(withInitialEmail: "old@example.com")?.localID == "a")
+        project.remove("a")
+        #expect(project.user(withInitialEmail: "old@example.com") == nil)
+    }
+
+    @Test(
+        "notifications of more than thirty days ago are not listed",
+        arguments: [3, 29, 30, 31, 32, 33]
+    )
+    func purged(days: Int64) {
+        var talk = Talk(OneSignalState(key: nil))
+        let app = OneSignalState.standardApp
+        let push: JSONValue = [
+            "app_id": .string(app), "contents": ["en": "x"], "included_segments": ["All"],
+        ]
+        for _ in 0..<3 {
+            talk.say("POST", "/notifications", push)
+            talk.wait(.seconds(86_400))
+        }
+        talk.wait(.seconds((days - 3) * 86_400))
+        // They are as old as that, and one and two days less.
+        let left = [days, days - 1, days - 2].count { $0 <= 30 }
+        let listed = talk.say("GET", "/notifications?app_id=\(app)&limit=2")
+        #expect(listed["/total_count"] == .integer(Int64(left)))
+        #expect(listed["/notifications"]?.array?.count == min(2, left))
+        let rest = talk.say("GET", "/notifications?app_id=\(app)&limit=2&offset=2")
+        #expect(rest["/notifications"]?.array?.count == max(0, left - 2))
+    }
+
     // MARK: Saved and read again
 
     /// Everything that is found by an index is found after a state was saved and read.
