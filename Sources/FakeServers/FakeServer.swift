@@ -43,9 +43,10 @@ package final class FakeServer: Sendable {
             name: "the fake \(party)",
             host: host,
             port: port,
-            idleMax: idleMax
+            idleMax: idleMax,
+            now: { world.now }
         ) { request in
-            try await Self.answer(request, party, world)
+            Self.answer(request, party, world)
         }
     }
 
@@ -97,7 +98,7 @@ package final class FakeServer: Sendable {
         _ request: HTTPMessage.Request,
         _ party: Exchange.Party,
         _ world: FakeWorld
-    ) async throws -> HTTPHost.Answer {
+    ) -> HTTPHost.Answer {
         if party == .despia, let script = DespiaShim.response(to: request, world) {
             return .whole(script)
         }
@@ -108,11 +109,15 @@ package final class FakeServer: Sendable {
         case .reset: return .reset
         case .never: return .never
         case .hang(let milliseconds):
-            try await Task.sleep(for: .milliseconds(milliseconds))
-            return .reset
+            return .later {
+                try await Task.sleep(for: .milliseconds(milliseconds))
+                return .reset
+            }
         case .slow(let milliseconds):
-            try await Task.sleep(for: .milliseconds(milliseconds))
-            return .whole(reply.response)
+            return .later {
+                try await Task.sleep(for: .milliseconds(milliseconds))
+                return .whole(reply.response)
+            }
         }
     }
 

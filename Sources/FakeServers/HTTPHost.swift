@@ -1,9 +1,7 @@
 internal import Conformance
-internal import HTTPTypes
-internal import Hummingbird
-internal import Logging
 internal import NIOCore
-internal import ServiceLifecycle
+internal import NIOHTTP1
+internal import NIOPosix
 
 #if canImport(Glibc)
 internal import Glibc
@@ -31,9 +29,12 @@ final class HTTPHost: Sendable {
         case never
         /// Lines as they come.
         case lines(AsyncStream<String>)
+        /// What takes its time, and leaves the connection's thread to others meanwhile.
+        case later(@Sendable () async throws -> Answer)
     }
 
-    typealias Handler = @Sendable (HTTPMessage.Request) async throws -> Answer
+    /// Called on the connection's thread: what blocks holds up other callers.
+    typealias Handler = @Sendable (HTTPMessage.Request) -> Answer
 
     /// The largest body that is read; no real call comes near it.
     static let bodyMax = 10 << 20
@@ -43,85 +44,79 @@ final class HTTPHost: Sendable {
 
     let host: String
     let port: Int
-    private let group: ServiceGroup
     /// Takes connections on the port.
     private let listener: any Channel
-    /// Ends when the port is closed and every caller has gone.
-    private let ended: AsyncStream<Never>
+    private let connections = Connections()
 
+    /// Opens the port; port 0 picks a free one.
+    ///
+    /// - Parameters:
+    ///   - name: Who is to be reached there, for the error.
+    ///   - host: An address of this machine.
+    ///   - port: The port.
+    ///   - idleMax: How long a connection may do nothing.
+    ///   - now: What answers are dated with; nil leaves them without a date.
+    ///   - handler: Answers a request.
+    /// - Throws: `StartError` when the port cannot be had.
     init(
         name: String,
         host: String,
         port: Int,
         idleMax: Duration = HTTPHost.idleMax,
+        now: (@Sendable () -> Instant)? = nil,
         handler: @escaping Handler
     ) async throws(StartError) {
         self.host = host
-        let (listeners, continuation) = AsyncStream.makeStream(of: (any Channel).self)
-        var logger = Logger(label: "assay.fake")
-        logger.logLevel = .critical
-        let application = Application(
-            responder: Responder(handler: handler),
-            server: .http1(
-                configuration: .init(idleTimeout: .milliseconds(Int64(idleMax.milliseconds)))
-            ),
-            configuration: ApplicationConfiguration(
-                address: .hostname(host, port: port),
-                reuseAddress: true
-            ),
-            onServerRunning: { continuation.yield($0) },
-            logger: logger
-        )
-        // No signals: they belong to the program, not to a fake.
-        let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: [.init(service: application)],
-                logger: logger
-            )
-        )
-        self.group = group
-        let failure = Locked<String>("")
-        let (ended, end) = AsyncStream.makeStream(of: Never.self)
-        self.ended = ended
-        Task {
-            defer {
-                continuation.finish()
-                end.finish()
-            }
-            do {
-                try await group.run()
-            } catch {
-                failure.withLock { $0 = "\(error)" }
-            }
-        }
-        var iterator = listeners.makeAsyncIterator()
-        guard let listener = await iterator.next(), let opened = listener.localAddress?.port else {
-            let reason = failure.withLock { $0 }
-            let isTaken = reason.contains("EADDRINUSE") || reason.contains("in use")
+        let connections = connections
+        do {
+            listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .serverChannelOption(.backlog, value: 1024)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+                // Who has said all that it wants to say still hears the answer.
+                .childChannelOption(.allowRemoteHalfClosure, value: true)
+                .childChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        let connection = Connection(handler, now)
+                        let pipeline = channel.pipeline.syncOperations
+                        try pipeline.addHandler(
+                            IdleStateHandler(
+                                readTimeout: .milliseconds(Int64(idleMax.milliseconds))
+                            )
+                        )
+                        try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
+                        try pipeline.addHandler(connection)
+                        connections.add(
+                            channel,
+                            NIOLoopBound(connection, eventLoop: channel.eventLoop)
+                        )
+                    }
+                }
+                .bind(host: host, port: port).get()
+        } catch {
+            let isTaken = (error as? IOError)?.errnoCode == EADDRINUSE
             throw StartError(
                 description: "cannot open \(host):\(port) for \(name): "
-                    + (isTaken ? "the port is in use" : reason),
+                    + (isTaken ? "the port is in use" : "\(error)"),
                 isTaken: isTaken
             )
         }
-        self.port = opened
-        self.listener = listener
+        self.port = listener.localAddress?.port ?? port
     }
 
     /// Closes the port; calls that are going on are still answered.
     func stop() async {
-        await group.triggerGracefulShutdown()
+        // Whoever opens the port again must not find it taken, however busy the machine is.
+        try? await listener.close().get()
+        connections.finish()
     }
 
-    /// Closes the port and waits until it is closed; then for its callers, but not for those that
-    /// are held for ever.
+    /// Closes the port, and waits for its callers, but not for those that are held for ever.
     func close() async {
-        await group.triggerGracefulShutdown()
-        // Whoever opens the port again must not find it taken, however busy the machine is.
-        try? await listener.closeFuture.get()
-        let ended = ended
+        await stop()
+        let connections = connections
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { for await _ in ended {} }
+            group.addTask { await connections.wait() }
             group.addTask { try? await Task.sleep(for: .seconds(2)) }
             await group.next()
             group.cancelAll()
@@ -129,94 +124,280 @@ final class HTTPHost: Sendable {
     }
 }
 
-/// Reads each request whole, asks the handler, and carries out the manner of its answer.
-private struct Responder: HTTPResponder {
-    typealias Context = ChannelContext
+/// The connections of a port that are open.
+private final class Connections: Sendable {
+    private struct State {
+        var open: [ObjectIdentifier: NIOLoopBound<Connection>] = [:]
+        /// Nobody new is taken, and who is not being answered is let go.
+        var isFinishing = false
+        var waiting: [AsyncStream<Never>.Continuation] = []
+    }
 
-    let handler: HTTPHost.Handler
+    private let state = Locked(State())
 
-    func respond(to request: Request, context: ChannelContext) async throws -> Response {
-        let body: [UInt8]
-        do {
-            let buffer = try await request.body.collect(upTo: HTTPHost.bodyMax)
-            body = Array(buffer.readableBytesView)
-        } catch {
-            return Response(status: .contentTooLarge)
+    func add(_ channel: any Channel, _ connection: NIOLoopBound<Connection>) {
+        let id = ObjectIdentifier(channel)
+        let isLate = state.withLock { state in
+            state.open[id] = connection
+            return state.isFinishing
         }
-        let message = HTTPMessage.Request(
-            request.method.rawValue,
-            request.head.path ?? "/",
-            fields: request.headers.map { HTTPMessage.Field($0.name.rawName, $0.value) }
-                + (request.head.authority.map { [HTTPMessage.Field("host", $0)] } ?? []),
-            body: body
-        )
-        switch try await handler(message) {
-        case .whole(let response): return Self.response(response)
+        channel.closeFuture.whenComplete { _ in self.remove(id) }
+        if isLate { channel.eventLoop.execute { connection.value.finish() } }
+    }
+
+    private func remove(_ id: ObjectIdentifier) {
+        let waiting = state.withLock { state in
+            state.open[id] = nil
+            guard state.open.isEmpty else { return [AsyncStream<Never>.Continuation]() }
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.finish() }
+    }
+
+    func finish() {
+        let open = state.withLock { state in
+            state.isFinishing = true
+            return Array(state.open.values)
+        }
+        for connection in open {
+            connection.eventLoop.execute { connection.value.finish() }
+        }
+    }
+
+    /// Until the last is closed.
+    func wait() async {
+        let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+        let isEmpty = state.withLock { state in
+            if !state.open.isEmpty { state.waiting.append(continuation) }
+            return state.open.isEmpty
+        }
+        if !isEmpty { for await _ in stream {} }
+    }
+}
+
+/// One caller: reads each request whole, asks the handler, and carries out the manner of its answer.
+///
+/// All of it happens on the connection's event loop.
+private final class Connection: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    /// More than this of a body that nobody wants is not listened to.
+    private static let unwantedMax = 64 << 20
+
+    private let handler: HTTPHost.Handler
+    private let now: (@Sendable () -> Instant)?
+    private var context: ChannelHandlerContext?
+    /// The request that is being read or answered.
+    private var head: HTTPRequestHead?
+    private var body = ByteBuffer()
+    private var unwanted = 0
+    /// The request is there, and its answer has not left.
+    private var isAnswering = false
+    /// No request is taken after this one.
+    private var isLast = false
+    private var lines: Task<Void, Never>?
+    private var dated: (seconds: Int64, text: String)?
+
+    init(_ handler: @escaping HTTPHost.Handler, _ now: (@Sendable () -> Instant)?) {
+        self.handler = handler
+        self.now = now
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    // MARK: Requests
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            self.head = head
+            body.clear()
+            unwanted = 0
+            if head.headers[canonicalForm: "expect"].contains("100-continue"), !isTooLong(head) {
+                write(.head(HTTPResponseHead(version: head.version, status: .continue)))
+                context.flush()
+            }
+        case .body(var part):
+            if unwanted == 0, body.readableBytes + part.readableBytes <= HTTPHost.bodyMax {
+                if body.readableBytes == 0 { body = part } else { body.writeBuffer(&part) }
+            } else {
+                unwanted += part.readableBytes
+                if unwanted > Self.unwantedMax { context.close(promise: nil) }
+            }
+        case .end:
+            guard let head else { return }
+            isAnswering = true
+            guard unwanted == 0 else {
+                isLast = true
+                return carryOut(.whole(HTTPMessage.Response(413)))
+            }
+            let message = HTTPMessage.Request(
+                head.method.rawValue,
+                // A caller may take us for a proxy.
+                HTTPMessage.Request.target(of: head.uri),
+                fields: head.headers.map { HTTPMessage.Field($0.name, $0.value) },
+                body: Array(body.readableBytesView)
+            )
+            body = ByteBuffer()
+            carryOut(handler(message))
+        }
+    }
+
+    private func isTooLong(_ head: HTTPRequestHead) -> Bool {
+        let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
+        return length > HTTPHost.bodyMax
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        // Who is being answered, or held by plan, is not idle.
+        case is IdleStateHandler.IdleStateEvent where !isAnswering: context.close(promise: nil)
+        case ChannelEvent.inputClosed:
+            isLast = true
+            if !isAnswering { context.close(promise: nil) }
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        lines?.cancel()
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    /// Takes no request after the one that is being answered.
+    func finish() {
+        isLast = true
+        if !isAnswering { context?.close(promise: nil) }
+    }
+
+    // MARK: Answers
+
+    private func carryOut(_ answer: HTTPHost.Answer) {
+        guard let context else { return }
+        switch answer {
+        case .whole(let response): write(response)
         case .half(let response):
-            var headers = Self.headers(response)
-            headers[.contentLength] = String(response.body.count)
-            let part = Array(response.body.prefix(response.body.count / 2))
+            var head = self.head(of: response)
+            head.headers.replaceOrAdd(name: "content-length", value: "\(response.body.count)")
+            write(.head(head))
+            let part = response.body.prefix(response.body.count / 2)
+            let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+            let sent = context.writeAndFlush(
+                wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: part))))
+            )
+            sent.whenComplete { _ in bound.value.reset() }
+        case .reset: reset()
+        case .never: break
+        case .lines(let lines): pass(lines, context)
+        case .later(let body):
+            let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+            Task {
+                let answer = (try? await body()) ?? .reset
+                bound.eventLoop.execute { bound.value.carryOut(answer) }
+            }
+        }
+    }
+
+    private func write(_ part: HTTPServerResponsePart) {
+        context?.write(wrapOutboundOut(part), promise: nil)
+    }
+
+    private func write(_ response: HTTPMessage.Response) {
+        var head = self.head(of: response)
+        let isShort = response.status == 204 || response.status == 304 || response.status < 200
+        if !isShort {
+            head.headers.replaceOrAdd(name: "content-length", value: "\(response.body.count)")
+        }
+        write(.head(head))
+        if !isShort, !response.body.isEmpty, self.head?.method != .HEAD {
+            write(.body(.byteBuffer(ByteBuffer(bytes: response.body))))
+        }
+        end()
+    }
+
+    /// The answer is complete: the next request, or the end.
+    private func end() {
+        guard let context else { return }
+        let isLast = isLast || self.head?.isKeepAlive == false
+        isAnswering = false
+        self.head = nil
+        let sent = context.writeAndFlush(wrapOutboundOut(.end(nil)))
+        if isLast {
             let channel = context.channel
-            return Response(
-                status: HTTPResponse.Status(code: response.status),
-                headers: headers,
-                body: ResponseBody { writer in
-                    try await writer.write(ByteBuffer(bytes: part))
-                    await Self.reset(channel)
-                    throw CancellationError()
-                }
-            )
-        case .reset:
-            await Self.reset(context.channel)
-            throw CancellationError()
-        case .never:
-            try await context.channel.closeFuture.get()
-            throw CancellationError()
-        case .lines(let lines):
-            return Response(
-                status: .ok,
-                headers: [.contentType: "application/x-ndjson"],
-                body: ResponseBody { writer in
-                    for await line in lines {
-                        try await writer.write(ByteBuffer(string: line + "\n"))
-                    }
-                    try await writer.finish(nil)
-                }
-            )
+            sent.whenComplete { _ in channel.close(promise: nil) }
+        }
+    }
+
+    private func head(of response: HTTPMessage.Response) -> HTTPResponseHead {
+        var headers = HTTPHeaders()
+        headers.reserveCapacity(response.fields.count + 3)
+        // What is no header would end this answer and begin another.
+        for field in response.fields where field.isWellFormed {
+            headers.add(name: field.name, value: field.value)
+        }
+        if let date = date() { headers.add(name: "date", value: date) }
+        if isLast || self.head?.isKeepAlive == false {
+            headers.replaceOrAdd(name: "connection", value: "close")
+        } else if self.head?.version == .http1_0 {
+            headers.replaceOrAdd(name: "connection", value: "keep-alive")
+        }
+        return HTTPResponseHead(
+            version: .http1_1,
+            status: HTTPResponseStatus(statusCode: response.status),
+            headers: headers
+        )
+    }
+
+    /// What an answer is dated with; it is written once a second.
+    private func date() -> String? {
+        guard let now else { return nil }
+        let seconds = now().seconds
+        if dated?.seconds != seconds {
+            dated = (seconds, Instant(milliseconds: seconds * 1000).httpText)
+        }
+        return dated?.text
+    }
+
+    /// Lines as they come, each when the one before has left.
+    private func pass(_ lines: AsyncStream<String>, _ context: ChannelHandlerContext) {
+        let type = HTTPMessage.Field("content-type", "application/x-ndjson")
+        write(.head(head(of: HTTPMessage.Response(200, fields: [type]))))
+        context.flush()
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        let channel = context.channel
+        self.lines = Task {
+            for await line in lines {
+                let part = HTTPServerResponsePart.body(
+                    .byteBuffer(ByteBuffer(string: line + "\n"))
+                )
+                guard (try? await channel.writeAndFlush(part)) != nil else { return }
+            }
+            bound.eventLoop.execute { bound.value.end() }
         }
     }
 
     /// Linger 0 turns the close into a reset, which no client takes for an empty answer.
-    private static func reset(_ channel: any Channel) async {
+    private func reset() {
+        guard let channel = context?.channel else { return }
         let socket = channel as? any SocketOptionProvider
-        try? await socket?.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
-        try? await channel.close().get()
-    }
-
-    private static func headers(_ message: HTTPMessage.Response) -> HTTPFields {
-        var headers = HTTPFields()
-        for field in message.fields {
-            if let name = HTTPField.Name(field.name) { headers[name] = field.value }
-        }
-        return headers
-    }
-
-    private static func response(_ message: HTTPMessage.Response) -> Response {
-        let hasNoBody = message.body.isEmpty && message.status == 204
-        return Response(
-            status: HTTPResponse.Status(code: message.status),
-            headers: headers(message),
-            body: hasNoBody ? .init() : ResponseBody(byteBuffer: ByteBuffer(bytes: message.body))
-        )
+        let set = socket?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+        guard let set else { return channel.close(promise: nil) }
+        set.whenComplete { _ in channel.close(promise: nil) }
     }
 }
 
-private struct ChannelContext: RequestContext {
-    var coreContext: CoreRequestContextStorage
-    let channel: any Channel
-
-    init(source: ApplicationRequestContextSource) {
-        coreContext = CoreRequestContextStorage(source: source)
-        channel = source.channel
+extension HTTPMessage.Field {
+    /// Whether it can stand in a head as one line (RFC 9110, section 5).
+    fileprivate var isWellFormed: Bool {
+        !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: ":") }
+            && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }
     }
 }

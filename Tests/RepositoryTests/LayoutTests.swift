@@ -35,9 +35,8 @@ struct LayoutTests {
             (
                 "FakeServers",
                 [
-                    "Conformance", "Providers", "HTTPTypes", "Hummingbird", "Logging", "NIOCore",
-                    "ServiceLifecycle", "NIOConcurrencyHelpers", "Synchronization", "Glibc",
-                    "Darwin",
+                    "Conformance", "Providers", "NIOCore", "NIOHTTP1", "NIOPosix",
+                    "NIOConcurrencyHelpers", "Synchronization", "Glibc", "Darwin",
                 ]
             ),
             ("Phone", ["Conformance", "Providers"]),

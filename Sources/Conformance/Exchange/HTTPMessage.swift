@@ -37,6 +37,15 @@ package enum HTTPMessage {
         }
 
         package subscript(field name: String) -> String? { fields.value(of: name) }
+
+        /// Path and query of a URL; what is a path already stays (RFC 9112, section 3.2).
+        package static func target(of url: String) -> String {
+            guard !url.hasPrefix("/"), let scheme = url.firstRange(of: "://") else { return url }
+            let rest = url[scheme.upperBound...]
+            guard let start = rest.firstIndex(where: { "/?#".contains($0) }) else { return "/" }
+            let target = rest[start...].prefix { $0 != "#" }
+            return target.hasPrefix("/") ? String(target) : "/" + target
+        }
     }
 
     package struct Response: Hashable, Sendable {

@@ -54,6 +54,21 @@ package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringCon
         return description.dropLast() + "." + fraction + "Z"
     }
 
+    /// As HTTP dates an answer, `Fri, 26 Jul 2019 17:40:10 GMT` (RFC 9110, section 5.6.7).
+    package var httpText: String {
+        let (date, time) = (civil, seconds - daysSinceEpoch * 86_400)
+        func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        // The first day of all was a Thursday.
+        let weekday = Int((daysSinceEpoch % 7 + 7) % 7)
+        let names = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+        let months = [
+            "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+        ]
+        let year = String(10_000 + date.year).dropFirst()
+        return "\(names[weekday]), \(two(date.day)) \(months[Int(date.month) - 1]) \(year) "
+            + "\(two(time / 3600)):\(two(time / 60 % 60)):\(two(time % 60)) GMT"
+    }
+
     private var daysSinceEpoch: Int64 {
         seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
     }

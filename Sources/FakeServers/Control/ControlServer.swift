@@ -17,9 +17,11 @@ package final class ControlServer: Sendable {
             guard let control = api.withLock({ $0 }) else {
                 return .whole(HTTPMessage.Response(503, json: ["error": "still starting"]))
             }
-            switch await control.respond(to: request) {
-            case .whole(let response): return .whole(response)
-            case .lines(let lines): return .lines(lines)
+            return .later {
+                switch await control.respond(to: request) {
+                case .whole(let response): .whole(response)
+                case .lines(let lines): .lines(lines)
+                }
             }
         }
     }

@@ -28,7 +28,7 @@ struct PageRequest {
         origin = fields.first { $0.name.lowercased() == "origin" }?.value
         message = HTTPMessage.Request(
             method,
-            Self.target(url),
+            HTTPMessage.Request.target(of: url),
             fields: fields,
             body: Array((parameters["request"]?["postData"]?.string ?? "").utf8)
         )
@@ -39,14 +39,6 @@ struct PageRequest {
         failure = parameters["responseErrorReason"]?.string
         networkNumber = parameters["networkId"]?.string
         isScripted = ["XHR", "Fetch"].contains(parameters["resourceType"]?.string)
-    }
-
-    /// Path and query.
-    private static func target(_ url: String) -> String {
-        guard let scheme = url.firstRange(of: "://") else { return url }
-        let rest = url[scheme.upperBound...]
-        guard let slash = rest.firstIndex(where: { $0 == "/" || $0 == "?" }) else { return "/" }
-        return String(rest[slash...].prefix { $0 != "#" })
     }
 
     /// The host that it goes to; nil for pictures in the page and the like.
