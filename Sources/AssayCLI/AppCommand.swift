@@ -81,7 +81,7 @@ struct AppCommand: AsyncParsableCommand {
         let processors = ProcessInfo.processInfo.activeProcessorCount
         let jobs = try Setting.appJobs.number(
             jobs,
-            or: min(8, max(2, 2 * processors)),
+            or: min(32, 10 * processors),
             in: 1...64,
             environment
         )
@@ -271,6 +271,7 @@ struct DeviceRun: Sendable {
                 profile: profile,
                 base: base,
                 allowedHosts: allowedHosts,
+                openingMax: 2 * ProcessInfo.processInfo.activeProcessorCount,
                 clock: RealClock()
             )
             let companion = Task { await setting.accompany() }

@@ -171,7 +171,7 @@ extension Setting {
     static let appJobs = Setting(
         "jobs",
         "ASSAY_JOBS",
-        fallback: "4",
+        fallback: "10 for each processor, at most 32",
         "How many scenarios run at once"
     )
     static let shard = Setting(
@@ -205,7 +205,7 @@ extension Setting {
     static let browser = Setting(
         "browser",
         "ASSAY_BROWSER",
-        fallback: "chromium on the PATH",
+        fallback: "chrome-headless-shell or chromium on the PATH",
         "The browser: a path or a name"
     )
     static let bodyMax = Setting(

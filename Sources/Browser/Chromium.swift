@@ -23,10 +23,11 @@ package final class Chromium: Sendable {
     private let isClosed = Atomic<Bool>(false)
     package let devTools: DevTools
 
-    /// The names that a package manager gives the program.
+    /// The names that a package manager gives the program; the shell without a user interface comes
+    /// first, as a page costs it a third (decision 0067).
     private static let names = [
-        "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
-        "headless_shell", "chrome-headless-shell",
+        "chrome-headless-shell", "chromium-headless-shell", "headless_shell", "chromium",
+        "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
     ]
 
     /// Where the browser is.
@@ -44,7 +45,9 @@ package final class Chromium: Sendable {
         let found = names.lazy.compactMap { ProgramCommand.find($0, searchPath: path) }.first
         if let found { return found }
         throw StartError(
-            description: "no Chromium on the PATH. Install it with 'apt-get install chromium' "
+            description:
+                "no Chromium on the PATH. Install it with 'apt-get install chromium' or, quicker, "
+                + "'chromium-headless-shell' "
                 + "(macOS: 'brew install --cask chromium'), or name one with --browser PATH; "
                 + "'assay app --scripted' needs none"
         )

@@ -383,6 +383,16 @@ class TestBadPages(AppTest):
         scripted = assay("--scripted", *self.ONE, env=environment)
         self.assertEqual(scripted.returncode, 0, scripted.stderr)
 
+    def test_every_kind_of_browser(self):
+        """The shell without a user interface is taken first, and the whole browser does as well."""
+        kinds = [name for name in ("chromium-headless-shell", "chromium") if shutil.which(name)]
+        self.assertTrue(kinds)
+        for name in kinds:
+            result, cases = self.judge("index.html", "--only", "app/start/*", "--only",
+                                       "app/login/*", "--browser", name)
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+            self.assertGreater(len(cases), 10)
+
     def test_a_program_that_is_no_browser(self):
         result, _ = self.judge("index.html", *self.ONE, "--browser", "/bin/true")
         self.assertEqual(result.returncode, 6)

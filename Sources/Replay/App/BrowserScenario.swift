@@ -20,6 +20,8 @@ package final class BrowserScenario: Sendable {
         package let heartbeat: Heartbeat
         /// How much of it the pages had.
         package let pulse: BrowserPulse
+        /// When one more scenario may begin.
+        let admission: BrowserAdmission
         /// Hosts that pages wanted to call and were not allowed to.
         package let blockedHosts = Locked<Set<String>>([])
 
@@ -29,6 +31,7 @@ package final class BrowserScenario: Sendable {
             profile: Profile,
             base: Instant,
             allowedHosts: Set<String>,
+            openingMax: Int,
             clock: any RunClock
         ) {
             self.chromium = chromium
@@ -39,6 +42,7 @@ package final class BrowserScenario: Sendable {
             self.clock = clock
             heartbeat = Heartbeat(clock)
             pulse = BrowserPulse(chromium.devTools, heartbeat, clock)
+            admission = BrowserAdmission(openingMax: openingMax, pulse, clock)
         }
 
         /// Goes on beside all scenarios until it is cancelled.
@@ -80,6 +84,8 @@ package final class BrowserScenario: Sendable {
 
     let setting: Setting
     let state: Locked<State>
+    /// By which it was let in; nil: nobody had to let it in.
+    let number: Int?
     private let start: Duration
 
     /// So long the page has to keep silent before it counts as done.
@@ -90,8 +96,9 @@ package final class BrowserScenario: Sendable {
     /// So long the scripts of a page may take to arrive and run.
     static let loading: Duration = .seconds(30)
 
-    init(_ name: String, _ setting: Setting) {
+    init(_ name: String, _ setting: Setting, number: Int? = nil) {
         self.setting = setting
+        self.number = number
         start = setting.clock.now
         var generator = SeededGenerator(seed: 0, text: name)
         state = Locked(
@@ -124,7 +131,9 @@ package final class BrowserScenario: Sendable {
         judging: DeviceStage.Judging,
         pictured: (@Sendable ([UInt8]) -> Void)? = nil
     ) async -> RunRecord {
-        let scenario = BrowserScenario(name, setting)
+        let number = await setting.admission.enter()
+        defer { setting.admission.leave(number) }
+        let scenario = BrowserScenario(name, setting, number: number)
         let record = await scenario.run(plan, judging.mayImprove)
         let isGreen = judging.isGreen(record)
         if pictured != nil || !isGreen, let text = await scenario.page("phone")?.picture() {

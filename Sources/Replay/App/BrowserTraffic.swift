@@ -33,6 +33,7 @@ extension BrowserScenario {
                 ["accept": .bool(["alert", "beforeunload"].contains(kind) || agrees)]
             )
         case "Page.loadEventFired":
+            if let number { setting.admission.isOpen(number) }
             edit { state, time in
                 state.lastSign = time
                 state.loaded.insert(page.session)
