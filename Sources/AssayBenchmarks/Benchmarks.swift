@@ -36,6 +36,10 @@ enum Benchmarks {
             try await GrowthBenchmark.run(assay: assay)
             return
         }
+        if arguments.count == 3, arguments[1] == "peers" {
+            try PeersBenchmark(assay: assay, own: arguments[0], scripts: arguments[2]).run()
+            return
+        }
         print("cores                              \(ProcessInfo.processInfo.activeProcessorCount)")
         try show("--version, cold", times(20) { try run(assay, ["--version"]) })
         show("account workflow", times(20) { PhoneBenchmark.accountWorkflow() })

@@ -34,7 +34,8 @@ enum GrowthBenchmark {
         Benchmarks.seconds(try ContinuousClock().measure(body))
     }
 
-    private static func write(_ id: String, axes: [String: Int], in folder: String) throws {
+    /// Writes a contract of one delivery, with as many variants as its axes have pairs.
+    static func write(_ id: String, axes: [String: Int], in folder: String) throws {
         let variants =
             axes.isEmpty
             ? ""

@@ -218,7 +218,7 @@ GUIDE = {
 
 class TestJudging(AppTest):
     def test_the_sample_app_is_green(self):
-        result, cases = self.judge("index.html", "--jobs", "4")
+        result, cases = self.judge("index.html")
         failed = [case["id"] for case in cases if case["verdict"] != "passed"]
         self.assertEqual(failed, [], result.stdout)
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -232,7 +232,7 @@ class TestJudging(AppTest):
         self.assertIn("guide.js", page)
         Pages.extra["/guide.html"] = page
         only = [part for case in GUIDE.values() for part in ("--only", case)]
-        result, cases = self.judge("guide.html", "--jobs", "4", "--only", "app/smoke/starts", *only)
+        result, cases = self.judge("guide.html", "--only", "app/smoke/starts", *only)
         self.assertEqual(result.returncode, 1, result.stderr)
         verdicts = {case["id"]: case["verdict"] for case in cases}
         self.assertEqual(verdicts.pop("app/smoke/starts"), "passed")

@@ -1,0 +1,308 @@
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+/// The bars beside their opponents, in turns within the same minutes: five runs, median and spread.
+///
+/// The opponents are set up by the scripts of a folder (`setup.sh`), and what is not there is told
+/// as that.
+struct PeersBenchmark {
+    private static let runs = 5
+
+    let assay: String
+    let own: String
+    /// `gen_cases.py`, `run_pact.py`, `run_floor.py`, `sut.sh` and others.
+    let scripts: String
+    private let python: String
+    private let mitmdump: String
+    private let folder = NSTemporaryDirectory() + "assay-peers-\(UInt32.random(in: 0 ..< .max))"
+    private let backendPort = ServingBenchmark.freePort()
+
+    init(assay: String, own: String, scripts: String) {
+        self.assay = assay
+        self.own = own
+        self.scripts = scripts
+        let environment = ProcessInfo.processInfo.environment
+        let venv = environment["PEERS_VENV"] ?? "/tmp/peers-venv"
+        python = venv + "/bin/python"
+        mitmdump = venv + "/bin/mitmdump"
+        setenv("PACT_DO_NOT_TRACK", "true", 1)
+        setenv("PACT_LOG_LEVEL", "ERROR", 1)
+    }
+
+    private var backend: String { "http://127.0.0.1:\(backendPort)" }
+
+    func run() throws {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try Benchmarks.run("/bin/bash", ["\(scripts)/sut.sh", "start", "\(backendPort)"])
+        defer { try? Benchmarks.run("/bin/bash", ["\(scripts)/sut.sh", "stop", "\(backendPort)"]) }
+        _ = ServingBenchmark.firstAnswer(port: backendPort, path: "/")
+        try compare("start", [("list", { try self.time(assay, ["list"]) })])
+        try cases(200)
+        try cases(1000)
+        try golden()
+        try deliveries()
+        try fakes()
+    }
+
+    // MARK: Runners
+
+    private func time(_ program: String, _ words: [String]) throws -> Double {
+        let clock = ContinuousClock()
+        return Benchmarks.seconds(
+            try clock.measure { try Benchmarks.run(program, words, succeeds: true) }
+        )
+    }
+
+    private func verify(_ place: String) -> [String] {
+        [
+            "verify", place, "--target", backend, "--listen", "revenuecat=127.0.0.1:0",
+            "--listen", "onesignal=127.0.0.1:0", "--journal", "2048",
+        ]
+    }
+
+    private func cases(_ count: Int) throws {
+        let place = "\(folder)/cases-\(count)"
+        for number in 0..<count {
+            try GrowthBenchmark.write("many/case-\(number)", axes: [:], in: place)
+        }
+        let peers = "\(folder)/peers-\(count)"
+        try Benchmarks.run(
+            python,
+            ["\(scripts)/gen_cases.py", "\(count)", peers, backend],
+            succeeds: true
+        )
+        var rows: [Row] = [
+            ("assay verify", { try time(assay, verify(place)) }),
+            (
+                "pact verifier",
+                { try time(python, ["\(scripts)/run_pact.py", "\(peers)/pacts", backend]) }
+            ),
+            (
+                "floor: Python, one connection",
+                {
+                    try time(
+                        python,
+                        [
+                            "\(scripts)/run_floor.py", "\(peers)/cases.ndjson", "127.0.0.1",
+                            "\(backendPort)",
+                        ]
+                    )
+                }
+            ),
+        ]
+        if count == 200 {
+            rows.append(("bare loop, the same client", { try time(own, ["bare", backend]) }))
+        }
+        try compare("\(count) cases, cold", rows)
+    }
+
+    /// Two hundred requests in a row in one case.
+    private func golden() throws {
+        let place = "\(folder)/golden"
+        let steps = (0..<200).map {
+            "  - deliver: event\($0)\n    event: {type: RENEWAL, user: ada}\n"
+        }
+        let text =
+            "contract: golden/row\ntitle: Two hundred deliveries in a row are answered\n"
+            + "clause: S-07\nsource: the benchmark\nsteps:\n" + steps.joined()
+            + "expect: {answers: 200}\n"
+        try FileManager.default.createDirectory(
+            atPath: place + "/golden",
+            withIntermediateDirectories: true
+        )
+        try Data(text.utf8).write(to: URL(fileURLWithPath: place + "/golden/row.yaml"))
+        try compare(
+            "200 requests in a row in one case, cold",
+            [
+                ("assay verify", { try time(assay, verify(place)) }),
+                ("bare loop, the same client", { try time(own, ["bare", backend]) }),
+            ]
+        )
+    }
+
+    /// What a run delivers in a second beyond its start, beside a load generator on eight
+    /// connections.
+    private func deliveries() throws {
+        let (few, many) = ("\(folder)/few", "\(folder)/many")
+        try GrowthBenchmark.write("many/cases", axes: ["a": 1, "b": 1], in: few)
+        try GrowthBenchmark.write("many/cases", axes: ["a": 100, "b": 200], in: many)
+        try compare(
+            "deliveries with judging",
+            [
+                (
+                    "assay verify",
+                    {
+                        let start = try time(assay, verify(few))
+                        return 20_000 / (try time(assay, verify(many)) - start)
+                    }
+                ),
+                ("wrk, eight connections", { try load(backendPort, "/").rate }),
+            ],
+            unit: "/s"
+        )
+    }
+
+    // MARK: Fakes
+
+    private func fakes() throws {
+        let control = ServingBenchmark.freePort()
+        let servers: [(name: String, path: String, command: (Int) -> [String])] = [
+            (
+                "OneSignal's fake, with journal", "/notifications",
+                { port in
+                    [
+                        assay, "serve", "--quiet", "--listen", "onesignal=127.0.0.1:\(port)",
+                        "--listen", "control=127.0.0.1:\(control)",
+                    ]
+                        + ["revenuecat", "firebase", "purchasely", "despia"].flatMap {
+                            ["--listen", "\($0)=127.0.0.1:0"]
+                        }
+                }
+            ),
+            (
+                "bare server: Hummingbird", "/notifications",
+                { port in ["/usr/bin/env", "BARE_PORT=\(port)", own, "bare-server"] }
+            ),
+            (
+                "pact mock server", "/webhooks/revenuecat",
+                { port in [python, "\(scripts)/fakes.py", "pact", "\(port)"] }
+            ),
+            (
+                "mitmdump", "/webhooks/revenuecat",
+                { port in
+                    [
+                        mitmdump, "-q", "-s", "\(scripts)/mitm_fake.py", "--listen-host",
+                        "127.0.0.1", "-p", "\(port)", "--mode", "reverse:http://127.0.0.1:1",
+                        "--set", "connection_strategy=lazy",
+                    ]
+                }
+            ),
+        ]
+        var rates: [Row] = []
+        var tails: [String: [Double]] = [:]
+        for server in servers {
+            rates.append(
+                (
+                    server.name,
+                    {
+                        let port = ServingBenchmark.freePort()
+                        let words = server.command(port)
+                        let process = try ServingBenchmark.spawn(words[0], Array(words.dropFirst()))
+                        defer {
+                            kill(process, SIGKILL)
+                            ServingBenchmark.wait(process)
+                        }
+                        _ = ServingBenchmark.firstAnswer(port: port, path: "/")
+                        let load = try load(port, server.path)
+                        tails[server.name, default: []].append(load.tail)
+                        return load.rate
+                    }
+                )
+            )
+        }
+        rates.append(
+            (
+                "nginx, one worker",
+                {
+                    let load = try load(backendPort, "/")
+                    tails["nginx, one worker", default: []].append(load.tail)
+                    return load.rate
+                }
+            )
+        )
+        try compare("650-byte POST, eight connections", rates, unit: "/s")
+        for (name, _) in rates {
+            let sorted = (tails[name] ?? []).sorted()
+            Benchmarks.print(
+                Self.padded("  p99 by p50, \(name)", 42)
+                    + String(format: "%8.1f", sorted[sorted.count / 2])
+            )
+        }
+    }
+
+    /// Answers in a second, and by how much the slowest in a hundred are slower than the middle.
+    private func load(_ port: Int, _ path: String) throws -> (rate: Double, tail: Double) {
+        let script = "\(folder)/post.lua"
+        let body =
+            "{\"app_id\":\"a55a4000-0000-4000-8000-000000000000\",\"include_aliases\":"
+            + "{\"external_id\":[\"ada\"]},\"target_channel\":\"push\",\"contents\":{\"en\":\""
+            + String(repeating: "x", count: 496) + "\"}}"
+        let text =
+            "wrk.method = 'POST'\nwrk.headers['Content-Type'] = 'application/json'\n"
+            + "wrk.body = '\(body)'\n"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: script))
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [
+            "wrk", "-t1", "-c8", "-d3s", "--latency", "-s", script,
+            "http://127.0.0.1:\(port)\(path)",
+        ]
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        let output = String(
+            decoding: pipe.fileHandleForReading.readDataToEndOfFile(),
+            as: UTF8.self
+        )
+        process.waitUntilExit()
+        func number(_ name: String) -> Double {
+            let line = output.split(separator: "\n").first { $0.contains(name) } ?? ""
+            let text = line.split(separator: " ").last.map(String.init) ?? ""
+            for (unit, factor) in [("us", 1e-6), ("ms", 1e-3), ("s", 1.0)]
+            where text.hasSuffix(unit) {
+                return (Double(text.dropLast(unit.count)) ?? .nan) * factor
+            }
+            return Double(text) ?? .nan
+        }
+        return (number("Requests/sec"), number("99%") / number("50%"))
+    }
+
+    // MARK: The table
+
+    private typealias Row = (name: String, measure: () throws -> Double)
+
+    /// All rows in turns; the ratio is that of the first row's median to each other's.
+    private func compare(_ title: String, _ rows: [Row], unit: String = "s") throws {
+        var samples = rows.map { _ in [Double]() }
+        for _ in 0..<Self.runs {
+            for (index, row) in rows.enumerated() {
+                do {
+                    samples[index].append(try row.measure())
+                } catch {
+                    Benchmarks.print("  \(row.name): not there (\(error.localizedDescription))")
+                }
+            }
+        }
+        Benchmarks.print(
+            Self.padded(title, 42) + "  median     min     max     ratio of ours"
+        )
+        let ours = samples[0].sorted()
+        for (row, sample) in zip(rows, samples) where !sample.isEmpty {
+            let sorted = sample.sorted()
+            let middle = sorted[sorted.count / 2]
+            let digits = unit == "s" ? 3 : 0
+            func text(_ value: Double) -> String { String(format: "%8.*f", digits, value) }
+            let ratio =
+                row.name == rows[0].name
+                ? ""
+                : String(
+                    format: "%8.2f",
+                    ours[ours.count / 2] / middle
+                )
+            Benchmarks.print(
+                Self.padded("  \(row.name)", 42) + text(middle) + text(sorted[0])
+                    + text(sorted[sorted.count - 1]) + " \(unit)" + ratio
+            )
+        }
+    }
+
+    private static func padded(_ text: String, _ width: Int) -> String {
+        text.padding(toLength: width, withPad: " ", startingAt: 0)
+    }
+}
