@@ -185,6 +185,8 @@ private final class Connection: ChannelInboundHandler {
 
     /// More than this of a body that nobody wants is not listened to.
     private static let unwantedMax = 64 << 20
+    /// A body up to this length leaves together with the end of its answer.
+    private static let pieceMax = 16 << 10
 
     private let handler: HTTPHost.Handler
     private let now: (@Sendable () -> Instant)?
@@ -195,6 +197,8 @@ private final class Connection: ChannelInboundHandler {
     private var unwanted = 0
     /// The request is there, and its answer has not left.
     private var isAnswering = false
+    /// Its answer is written and waits for a caller that does not read.
+    private var isUnread = false
     /// No request is taken after this one.
     private var isLast = false
     private var lines: Task<Void, Never>?
@@ -255,7 +259,8 @@ private final class Connection: ChannelInboundHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         // Who is being answered, or held by plan, is not idle.
-        case is IdleStateHandler.IdleStateEvent where !isAnswering: context.close(promise: nil)
+        case is IdleStateHandler.IdleStateEvent where !isAnswering || isUnread:
+            context.close(promise: nil)
         case ChannelEvent.inputClosed:
             isLast = true
             if !isAnswering { context.close(promise: nil) }
@@ -319,8 +324,20 @@ private final class Connection: ChannelInboundHandler {
         write(.head(head))
         if !isShort, !response.body.isEmpty, self.head?.method != .HEAD {
             write(.body(.byteBuffer(ByteBuffer(bytes: response.body))))
+            if response.body.count > Self.pieceMax { context?.flush() }
         }
-        end()
+        // The next request waits until this answer has left, or one that never reads would have us
+        // keep all answers.
+        isUnread = context?.channel.isWritable == false
+        if !isUnread { end() }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if isUnread, context.channel.isWritable {
+            isUnread = false
+            end()
+        }
+        context.fireChannelWritabilityChanged()
     }
 
     /// The answer is complete: the next request, or the end.

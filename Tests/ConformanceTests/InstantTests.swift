@@ -4,6 +4,19 @@ import Testing
 @Suite("Time")
 struct InstantTests {
     @Test(
+        "as HTTP dates an answer",
+        arguments: [
+            (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (-1, "Wed, 31 Dec 1969 23:59:59 GMT"),
+            (784_111_777_000, "Sun, 06 Nov 1994 08:49:37 GMT"),
+            (1_582_934_400_999, "Sat, 29 Feb 2020 00:00:00 GMT"),
+            (1_795_595_802_000, "Wed, 25 Nov 2026 08:36:42 GMT"),
+        ]
+    )
+    func http(milliseconds: Int64, text: String) {
+        #expect(Instant(milliseconds: milliseconds).httpText == text)
+    }
+
+    @Test(
         "instants are written and read as ISO 8601",
         arguments: [
             (0, "1970-01-01T00:00:00Z"), (1_564_162_810_000, "2019-07-26T17:40:10Z"),
