@@ -33,10 +33,11 @@ package struct TerminalReport: Sendable {
 
     /// The cases that no common cause stops.
     private static func toldAlone(_ results: [CaseResult]) -> [CaseResult] {
-        let byCause = Dictionary(grouping: results) { CommonCause($0) }
-        return results.filter { result in
-            CommonCause(result).map { byCause[$0]?.count == 1 } ?? true
+        var counts: [CommonCause: Int] = [:]
+        for case let cause? in results.lazy.map({ CommonCause($0) }) {
+            counts[cause, default: 0] += 1
         }
+        return results.filter { result in CommonCause(result).map { counts[$0] == 1 } ?? true }
     }
 
     /// The short block of a case that fails like another one, which shows it with less.
