@@ -199,8 +199,12 @@ private final class Connection: ChannelInboundHandler {
     private var isAnswering = false
     /// Its answer is written and waits for a caller that does not read.
     private var isUnread = false
+    /// By plan it is never answered.
+    private var isHeld = false
     /// No request is taken after this one.
     private var isLast = false
+    /// The last answer is written.
+    private var isOver = false
     private var lines: Task<Void, Never>?
     private var dated: (seconds: Int64, text: String)?
 
@@ -216,6 +220,8 @@ private final class Connection: ChannelInboundHandler {
     // MARK: Requests
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // What was sent behind the last request is not heard.
+        if isOver { return }
         switch unwrapInboundIn(data) {
         case .head(let head):
             self.head = head
@@ -263,7 +269,7 @@ private final class Connection: ChannelInboundHandler {
             context.close(promise: nil)
         case ChannelEvent.inputClosed:
             isLast = true
-            if !isAnswering { context.close(promise: nil) }
+            if !isAnswering || isHeld { context.close(promise: nil) }
         default: context.fireUserInboundEventTriggered(event)
         }
     }
@@ -300,7 +306,7 @@ private final class Connection: ChannelInboundHandler {
             )
             sent.whenComplete { _ in bound.value.reset() }
         case .reset: reset()
-        case .never: break
+        case .never: isHeld = true
         case .lines(let lines): pass(lines, context)
         case .later(let body):
             let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
@@ -329,7 +335,7 @@ private final class Connection: ChannelInboundHandler {
         // The next request waits until this answer has left, or one that never reads would have us
         // keep all answers.
         isUnread = context?.channel.isWritable == false
-        if !isUnread { end() }
+        if isUnread { context?.flush() } else { end() }
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -345,6 +351,7 @@ private final class Connection: ChannelInboundHandler {
         guard let context else { return }
         let isLast = isLast || self.head?.isKeepAlive == false
         isAnswering = false
+        isOver = isLast
         self.head = nil
         let sent = context.writeAndFlush(wrapOutboundOut(.end(nil)))
         if isLast {

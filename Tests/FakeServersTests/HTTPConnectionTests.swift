@@ -64,6 +64,20 @@ struct HTTPConnectionTests {
         }
     }
 
+    @Test func `what is sent behind the last request is not heard`() async throws {
+        try await with { port, world in
+            let connection = try RawConnection(port: port)
+            await connection.send(
+                Self.get("/apps/1") + Self.get("/apps/2", "connection: close\r\n")
+                    + Self.get("/apps/3")
+            )
+            let reading = await connection.read()
+            #expect(reading.isOver)
+            #expect(reading.text.ranges(of: "HTTP/1.1 ").count == 2)
+            #expect(world.requests.map(\.target) == ["/apps/1", "/apps/2"])
+        }
+    }
+
     @Test func `HEAD has the length of the body and not the body`() async throws {
         try await with { port, _ in
             let connection = try RawConnection(port: port)
