@@ -42,7 +42,8 @@ package final class BrowserScenario: Sendable {
             self.clock = clock
             heartbeat = Heartbeat(clock)
             pulse = BrowserPulse(chromium.devTools, heartbeat, clock)
-            admission = BrowserAdmission(openingMax: openingMax, pulse, clock)
+            let pulse = pulse
+            admission = BrowserAdmission(openingMax: openingMax, clock: clock) { pulse.slowdown }
         }
 
         /// Goes on beside all scenarios until it is cancelled.
