@@ -87,7 +87,8 @@ enum GrowthBenchmark {
         table("cases verified", rows)
     }
 
-    private static func words(_ place: String, _ target: String) -> [String] {
+    /// A run of the contracts of a folder before a backend.
+    static func words(_ place: String, _ target: String) -> [String] {
         [
             "verify", place, "--target", target, "--listen", "revenuecat=127.0.0.1:0",
             "--listen", "onesignal=127.0.0.1:0", "--journal", "2048",

@@ -59,12 +59,7 @@ struct PeersBenchmark {
         )
     }
 
-    private func verify(_ place: String) -> [String] {
-        [
-            "verify", place, "--target", backend, "--listen", "revenuecat=127.0.0.1:0",
-            "--listen", "onesignal=127.0.0.1:0", "--journal", "2048",
-        ]
-    }
+    private func verify(_ place: String) -> [String] { GrowthBenchmark.words(place, backend) }
 
     private func cases(_ count: Int) throws {
         let place = "\(folder)/cases-\(count)"
@@ -154,27 +149,19 @@ struct PeersBenchmark {
         let control = ServingBenchmark.freePort()
         let servers: [(name: String, path: String, command: (Int) -> [String])] = [
             (
-                "OneSignal's fake, with journal", "/notifications",
-                { port in
-                    [
-                        assay, "serve", "--quiet", "--listen", "onesignal=127.0.0.1:\(port)",
-                        "--listen", "control=127.0.0.1:\(control)",
-                    ]
-                        + ["revenuecat", "firebase", "purchasely", "despia"].flatMap {
-                            ["--listen", "\($0)=127.0.0.1:0"]
-                        }
-                }
+                "a fake, with journal", ServingBenchmark.path,
+                { port in [assay] + ServingBenchmark.serving(port, control: control) }
             ),
             (
-                "bare server: Hummingbird", "/notifications",
+                "bare server: Hummingbird", ServingBenchmark.path,
                 { port in ["/usr/bin/env", "BARE_PORT=\(port)", own, "bare-server"] }
             ),
             (
-                "pact mock server", "/webhooks/revenuecat",
+                "pact mock server", ServingBenchmark.peerPath,
                 { port in [python, "\(scripts)/fakes.py", "pact", "\(port)"] }
             ),
             (
-                "mitmdump", "/webhooks/revenuecat",
+                "mitmdump", ServingBenchmark.peerPath,
                 { port in
                     [
                         mitmdump, "-q", "-s", "\(scripts)/mitm_fake.py", "--listen-host",
@@ -229,13 +216,9 @@ struct PeersBenchmark {
     /// Answers in a second, and by how much the slowest in a hundred are slower than the middle.
     private func load(_ port: Int, _ path: String) throws -> (rate: Double, tail: Double) {
         let script = "\(folder)/post.lua"
-        let body =
-            "{\"app_id\":\"a55a4000-0000-4000-8000-000000000000\",\"include_aliases\":"
-            + "{\"external_id\":[\"ada\"]},\"target_channel\":\"push\",\"contents\":{\"en\":\""
-            + String(repeating: "x", count: 496) + "\"}}"
         let text =
             "wrk.method = 'POST'\nwrk.headers['Content-Type'] = 'application/json'\n"
-            + "wrk.body = '\(body)'\n"
+            + "wrk.body = '\(ServingBenchmark.body)'\n"
         try Data(text.utf8).write(to: URL(fileURLWithPath: script))
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

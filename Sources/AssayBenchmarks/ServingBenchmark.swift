@@ -13,16 +13,30 @@ enum ServingBenchmark {
     private static let connectionCount = 8
     private static let requestCount = 4000
 
-    static func run(assay: String, own: String) throws {
-        let (port, control) = (freePort(), freePort())
-        let arguments =
-            [
-                "serve", "--quiet", "--listen", "onesignal=127.0.0.1:\(port)",
-                "--listen", "control=127.0.0.1:\(control)",
-            ]
+    /// Where a push is sent to.
+    static let path = "/notifications"
+    /// Where the opponents answer.
+    static let peerPath = "/webhooks/revenuecat"
+    /// A push of some 650 bytes.
+    static let body =
+        "{\"app_id\":\"a55a4000-0000-4000-8000-000000000000\",\"include_aliases\":"
+        + "{\"external_id\":[\"ada\"]},\"target_channel\":\"push\",\"contents\":{\"en\":\""
+        + String(repeating: "x", count: 496) + "\"}}"
+
+    /// What starts all fakes, the one that is measured on that port.
+    static func serving(_ port: Int, control: Int) -> [String] {
+        [
+            "serve", "--quiet", "--listen", "onesignal=127.0.0.1:\(port)",
+            "--listen", "control=127.0.0.1:\(control)",
+        ]
             + ["revenuecat", "firebase", "purchasely", "despia"].flatMap {
                 ["--listen", "\($0)=127.0.0.1:0"]
             }
+    }
+
+    static func run(assay: String, own: String) throws {
+        let (port, control) = (freePort(), freePort())
+        let arguments = serving(port, control: control)
         var starts: [Double] = []
         for _ in 0..<10 {
             let clock = ContinuousClock()
@@ -77,12 +91,8 @@ enum ServingBenchmark {
 
     /// Keep-alive connections that each send one request after the other.
     static func load(port: Int) -> Load {
-        let body =
-            "{\"app_id\":\"a55a4000-0000-4000-8000-000000000000\",\"include_aliases\":"
-            + "{\"external_id\":[\"ada\"]},\"target_channel\":\"push\",\"contents\":{\"en\":\""
-            + String(repeating: "x", count: 496) + "\"}}"
         let request =
-            "POST /notifications HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\ncontent-type: "
+            "POST \(path) HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\ncontent-type: "
             + "application/json\r\ncontent-length: \(body.utf8.count)\r\n\r\n" + body
         let clock = ContinuousClock()
         let begin = clock.now

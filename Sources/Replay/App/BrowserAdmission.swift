@@ -26,8 +26,8 @@ package final class BrowserAdmission: Sendable {
     /// - Parameters:
     ///   - openingMax: How many first pages are opened at once; as many scenarios go on however slow
     ///     pages are, since somebody has to.
-    ///   - slowdown: How many times longer a page takes than at its best.
     ///   - clock: By which a first page takes too long.
+    ///   - slowdown: How many times longer a page takes than at its best.
     package init(
         openingMax: Int,
         clock: any RunClock,
