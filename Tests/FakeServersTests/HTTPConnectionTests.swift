@@ -131,8 +131,7 @@ struct HTTPConnectionTests {
         }
     }
 
-    @Test func `a port that is closed lets the idle go`() async throws
-    {
+    @Test func `a port that is closed lets the idle go`() async throws {
         let world = FakeWorld(
             journalBytesMax: 1 << 20,
             revenueCatKey: nil,
