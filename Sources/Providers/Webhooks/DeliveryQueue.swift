@@ -217,6 +217,7 @@ extension DeliveryQueue: Codable {
         try saved.encode(deliveries, forKey: .deliveries)
         try saved.encode(attemptCount, forKey: .attemptCount)
         try saved.encode(nextNumber, forKey: .nextNumber)
-        try saved.encode(Array(finished), forKey: .finished)
+        // Copying none writes to the one empty array that all threads share.
+        try saved.encode(finished.isEmpty ? [] : Array(finished), forKey: .finished)
     }
 }
