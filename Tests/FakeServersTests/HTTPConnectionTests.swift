@@ -7,7 +7,7 @@ import Testing
 /// What a caller may do with a connection beyond one request after the other (RFC 9110, RFC 9112).
 @Suite("Connections of a fake")
 struct HTTPConnectionTests {
-    private func with(_ body: (Int, FakeWorld) async throws -> Void) async throws {
+    private func with(_ body: (FakeServer, FakeWorld) async throws -> Void) async throws {
         let world = FakeWorld(
             journalBytesMax: 64 << 20,
             revenueCatKey: nil,
@@ -15,7 +15,7 @@ struct HTTPConnectionTests {
             wallClock: { Instant(milliseconds: 784_111_777_000) }
         )
         let server = try await FakeServer(.oneSignal, world: world, idleMax: Patience.hang)
-        try await body(server.port, world)
+        try await body(server, world)
         await server.stop()
     }
 
@@ -24,8 +24,8 @@ struct HTTPConnectionTests {
     }
 
     @Test func `requests sent at once are answered in their order`() async throws {
-        try await with { port, world in
-            let connection = try RawConnection(port: port)
+        try await with { server, world in
+            let connection = try RawConnection(port: server.port)
             await connection.send((0..<40).map { Self.get("/apps/\($0)") }.joined())
             connection.finish()
             let reading = await connection.read()
@@ -37,8 +37,8 @@ struct HTTPConnectionTests {
     }
 
     @Test func `who has said everything hears the answer`() async throws {
-        try await with { port, _ in
-            let connection = try RawConnection(port: port)
+        try await with { server, _ in
+            let connection = try RawConnection(port: server.port)
             await connection.send(Self.get("/apps/1"))
             connection.finish()
             let reading = await connection.read()
@@ -55,8 +55,8 @@ struct HTTPConnectionTests {
         ]
     )
     func closes(request: String) async throws {
-        try await with { port, _ in
-            let connection = try RawConnection(port: port)
+        try await with { server, _ in
+            let connection = try RawConnection(port: server.port)
             await connection.send(request)
             let reading = await connection.read()
             #expect(reading.isOver)
@@ -65,8 +65,8 @@ struct HTTPConnectionTests {
     }
 
     @Test func `what is sent behind the last request is not heard`() async throws {
-        try await with { port, world in
-            let connection = try RawConnection(port: port)
+        try await with { server, world in
+            let connection = try RawConnection(port: server.port)
             await connection.send(
                 Self.get("/apps/1") + Self.get("/apps/2", "connection: close\r\n")
                     + Self.get("/apps/3")
@@ -79,8 +79,8 @@ struct HTTPConnectionTests {
     }
 
     @Test func `HEAD has the length of the body and not the body`() async throws {
-        try await with { port, _ in
-            let connection = try RawConnection(port: port)
+        try await with { server, _ in
+            let connection = try RawConnection(port: server.port)
             await connection.send("HEAD /apps/1 HTTP/1.1\r\nhost: x\r\n\r\n")
             connection.finish()
             let text = await connection.read().text
@@ -90,8 +90,8 @@ struct HTTPConnectionTests {
     }
 
     @Test func `leave to send a body is given`() async throws {
-        try await with { port, world in
-            let connection = try RawConnection(port: port)
+        try await with { server, world in
+            let connection = try RawConnection(port: server.port)
             await connection.send(
                 "POST /notifications HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\n"
                     + "content-length: 2\r\n\r\n"
@@ -106,8 +106,8 @@ struct HTTPConnectionTests {
     }
 
     @Test func `a body in chunks is one body`() async throws {
-        try await with { port, world in
-            let connection = try RawConnection(port: port)
+        try await with { server, world in
+            let connection = try RawConnection(port: server.port)
             await connection.send(
                 "POST /notifications HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
                     + "3\r\n{\"a\r\n4\r\n\":1}\r\n0\r\n\r\n"
@@ -120,8 +120,8 @@ struct HTTPConnectionTests {
     }
 
     @Test func `a caller may take us for a proxy, and answers are dated`() async throws {
-        try await with { port, world in
-            let connection = try RawConnection(port: port)
+        try await with { server, world in
+            let connection = try RawConnection(port: server.port)
             await connection.send(Self.get("http://api.onesignal.com/apps/1?x=1"))
             connection.finish()
             let text = await connection.read().text
@@ -132,18 +132,13 @@ struct HTTPConnectionTests {
     }
 
     @Test func `a port that is closed lets the idle go`() async throws {
-        let world = FakeWorld(
-            journalBytesMax: 1 << 20,
-            revenueCatKey: nil,
-            oneSignalKey: nil,
-            wallClock: { Instant(milliseconds: 0) }
-        )
-        let server = try await FakeServer(.oneSignal, world: world, idleMax: Patience.hang)
-        let idle = try RawConnection(port: server.port)
-        await idle.send(Self.get("/apps/1"))
-        _ = await idle.read(until: "}")
-        await server.stop()
-        #expect(await idle.read().isOver)
+        try await with { server, _ in
+            let idle = try RawConnection(port: server.port)
+            await idle.send(Self.get("/apps/1"))
+            _ = await idle.read(until: "}")
+            await server.stop()
+            #expect(await idle.read().isOver)
+        }
     }
 }
 
