@@ -28,7 +28,7 @@ struct MutantsCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: "How many backends run at once (default: four for each processor)."
+        help: "How many defects are tried at once (default: six for each processor)."
     )
     var jobs: Int?
 
@@ -134,11 +134,11 @@ struct MutantsCommand: AsyncParsableCommand {
             selected
             + library.contracts.filter { smokes.contains($0.id) && !selected.contains($0) }
         let mutants = try mutants()
-        // Those that stop backends first: they wait for what does not come, one case after the other.
+        // First those that are over last whatever the machine can do: they wait for what never comes.
         let trials = mutants.map { mutant in
             Trial(mutant, contracts.filter { concerns(mutant, $0) })
-        }.sorted { $0.restartCount > $1.restartCount }
-        let usual = 4 * ProcessInfo.processInfo.activeProcessorCount
+        }.sorted { $0.waitCount > $1.waitCount }
+        let usual = 6 * ProcessInfo.processInfo.activeProcessorCount
         let (seed, jobs) = (seed, min(16, max(1, jobs ?? usual)))
         let interruption = Interruption()
         var proof = try await interruption.run {
@@ -175,8 +175,14 @@ struct MutantsCommand: AsyncParsableCommand {
             self.contracts = contracts
         }
 
-        /// In how many of them the backend is stopped and started again.
-        var restartCount: Int { contracts.count { $0.allNeeds.contains(.restart) } }
+        /// How much of them is waiting, in cases that stop the backend; one whose calls hang is as
+        /// many of them.
+        var waitCount: Int {
+            contracts.map { contract in
+                let hangs = CasePlan(contract).subject.hasHangingCalls
+                return (contract.allNeeds.contains(.restart) ? 1 : 0) + (hangs ? 10 : 0)
+            }.reduce(0, +)
+        }
     }
 
     private static func outcomes(
@@ -338,6 +344,8 @@ struct MutantsCommand: AsyncParsableCommand {
             )
             // A defect that breaks every case is to be told by the case that is about it.
             run.looksFirst = false
+            // Their backends wait far more than they work.
+            run.backendCountMax = 4
             run.tellsRaces = false
             run.appDefects = appDefects
             if case .live(let defect) = mutant { run.clientDefects = [defect] }

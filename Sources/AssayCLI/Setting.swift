@@ -162,6 +162,12 @@ extension Setting {
         fallback: "8",
         "How many cases run at once, beside those that only wait"
     )
+    static let backends = Setting(
+        "backends",
+        "ASSAY_BACKENDS",
+        fallback: "2 for each processor where 'start' names {{data}}, else 1",
+        "How many backends may stand at once, for cases that play alone"
+    )
     static let minimiseJobs = Setting(
         "jobs",
         "ASSAY_JOBS",
@@ -223,7 +229,8 @@ extension Setting {
     static let all: [Setting] = [
         profile, importProfile, target, start, targetHosts, pageHosts, listen, serveListen,
         contracts, report,
-        knownFailing, seed, appSeed, jobs, minimiseJobs, appJobs, shard, save, maxTime, found,
+        knownFailing, seed, appSeed, jobs, backends, minimiseJobs, appJobs, shard, save, maxTime,
+        found,
         expired, url,
         browser, bodyMax, redactionKey,
     ]

@@ -14,6 +14,9 @@ struct SuiteRun: Sendable {
     var suite: String
     var seed: String
     var jobs: Int
+    /// How many backends may stand at once: beside the first, cases that nobody may play beside have
+    /// others of their own.
+    var backendCountMax = 1
     var knownFailures = KnownFailures()
     var journalBytesMax = 256 << 20
     var isWhole = false
@@ -39,10 +42,6 @@ struct SuiteRun: Sendable {
         opened: @Sendable (ReplaySession) -> Void = { _ in }
     ) async throws -> RunReport {
         let folder = NSTemporaryDirectory() + "assay-" + Self.nonce()
-        try FileManager.default.createDirectory(
-            atPath: folder + "/data",
-            withIntermediateDirectories: true
-        )
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let began = Self.now()
         // An hour ago, on a whole second: late enough to be the present, early enough that an
@@ -50,21 +49,17 @@ struct SuiteRun: Sendable {
         let base = Instant(milliseconds: (began.milliseconds / 1000 - 3600) * 1000)
         let session: ReplaySession
         do throws(ReplaySession.OpenError) {
-            session = try await ReplaySession(
-                profile: profile,
-                addresses: addresses,
-                folder: folder,
-                base: base,
-                journalBytesMax: journalBytesMax,
-                appDefects: appDefects,
-                clientDefects: clientDefects
-            )
+            session = try await self.session(in: folder, addresses, base)
         } catch {
             if interruption?.isRaised == true { throw Failure(.interrupted, "interrupted") }
             let status: ExitStatus = error.kind == .configuration ? .usage : .unreachable
             throw Failure(status, error.description)
         }
-        interruption?.onAbandon { session.abandon() }
+        let sides = Locked<[ReplaySession]>([])
+        interruption?.onAbandon {
+            session.abandon()
+            for side in sides.withLock({ $0 }) { side.abandon() }
+        }
         opened(session)
         var generator = SeededGenerator(seed: 0, text: seed)
         var options = SuiteRunner.Options(
@@ -78,17 +73,42 @@ struct SuiteRun: Sendable {
         options.looksFirst = looksFirst
         options.tellsRaces = tellsRaces
         let obstacles = Locked<[String]>([])
-        let runner = SuiteRunner(executor: session.executor, options: options) { event in
+        let sideFailures = Locked<[String]>([])
+        let runner = SuiteRunner(
+            executor: session.executor,
+            sideCount: backendCountMax - 1,
+            openSide: { number in
+                let folder = folder + "/beside-\(number + 1)"
+                let side = try await self.session(in: folder, [:], base, beside: session)
+                sides.withLock { $0.append(side) }
+                return side.executor
+            },
+            options: options
+        ) { event in
             if case .stopped(let reasons) = event { obstacles.withLock { $0 = reasons } }
+            if case .sideFailed(let reason) = event {
+                sideFailures.withLock { $0.append(reason) }
+            }
             progress.report(event)
         }
         let clock = ContinuousClock()
         let start = clock.now
         let (cases, isOutOfTime) = await run(runner)
         let seconds = Double((clock.now - start).milliseconds) / 1000
-        let notes = notes(about: session)
-        let openTime = session.world.journal.read { $0.openTime(of: .backend) }
-        await session.close()
+        let sessions = [session] + sides.withLock { $0 }
+        var notes = notes(about: sessions)
+        if let reason = sideFailures.withLock({ $0.first }) {
+            notes.append(
+                "no other backend could be started, so cases waited for each other: "
+                    + (reason.split(separator: "\n").first.map(String.init) ?? reason)
+            )
+        }
+        let openTimes = sessions.map { session in
+            session.world.journal.read { $0.openTime(of: .backend) }
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for session in sessions { group.addTask { await session.close() } }
+        }
         progress.clear()
         var report = RunReport(
             version: assayVersion,
@@ -103,12 +123,46 @@ struct SuiteRun: Sendable {
             notes: notes
         )
         report.declared = SecretDeclaration(profile)
-        report.backendSeconds = openTime.map { Double($0.milliseconds) / 1000 }
+        report.backendCount = sessions.count
+        if !openTimes.contains(nil) {
+            let openTime = openTimes.compactMap(\.self).reduce(.zero, +)
+            report.backendSeconds = Double(openTime.milliseconds) / 1000
+        }
         report.obstacles = obstacles.withLock { $0 }
         report.isWhole = isWhole
         report.shard = shard?.description
         report.isOutOfTime = isOutOfTime && !report.isInterrupted
         return report
+    }
+
+    /// The fakes and a backend, with its data in a folder of its own.
+    private func session(
+        in folder: String,
+        _ addresses: [Exchange.Party: ReplaySession.Address],
+        _ base: Instant,
+        beside other: ReplaySession? = nil
+    ) async throws(ReplaySession.OpenError) -> ReplaySession {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder + "/data",
+                withIntermediateDirectories: true
+            )
+        } catch {
+            throw ReplaySession.OpenError(
+                kind: .configuration,
+                description: "cannot make the folder '\(folder)': \(error.localizedDescription)"
+            )
+        }
+        return try await ReplaySession(
+            profile: profile,
+            addresses: addresses,
+            folder: folder,
+            base: base,
+            journalBytesMax: journalBytesMax,
+            appDefects: appDefects,
+            clientDefects: clientDefects,
+            beside: other
+        )
     }
 
     /// The results, and whether the time was over before all of them were there.
@@ -142,8 +196,10 @@ struct SuiteRun: Sendable {
     }
 
     /// What the fakes saw that no case can own.
-    private func notes(about session: ReplaySession) -> [String] {
-        let exchanges = session.world.journal.read { $0.exchanges }
+    private func notes(about sessions: [ReplaySession]) -> [String] {
+        let exchanges = sessions.flatMap { session in
+            session.world.journal.read { $0.exchanges }
+        }
         let calls = exchanges.filter { $0.from == .backend }
         let refused = calls.filter { [401, 403].contains($0.response?.status ?? 0) }
         var notes: [String] = []
@@ -157,7 +213,7 @@ struct SuiteRun: Sendable {
             )
         }
         // Of a backend that serves nobody else this is a finding.
-        let isShared = session.backend.process == nil
+        let isShared = sessions.contains { $0.backend.process == nil }
         let unowned = calls.count { $0.namespace.isEmpty && !$0.effects.isEmpty }
         if unowned > 0, isShared {
             notes.append(

@@ -104,6 +104,35 @@ struct TargetOptions: ParsableArguments {
         }
     }
 
+    /// How many backends may stand at once.
+    ///
+    /// A start command that names `{{data}}` keeps what it knows in a folder that each backend has
+    /// for itself; of any other somebody has to say that two do not meet in one database.
+    ///
+    /// - Parameters:
+    ///   - profile: How a backend is started.
+    ///   - flag: What somebody gave.
+    ///   - jobs: With one, one case after the other is what was asked for.
+    /// - Returns: The number, at least one.
+    /// - Throws: A failure of usage where more than one cannot stand.
+    static func backendCountMax(_ profile: Profile, _ flag: Int?, jobs: Int) throws -> Int {
+        let environment = Setting.environment
+        let texts = profile.start.map { [$0.command] + $0.environment.values } ?? []
+        let isTold = profile.target?.contains("{{port}}") ?? true
+        let hasOwnData = texts.contains { $0.contains("{{data}}") }
+        let usual =
+            hasOwnData && isTold && jobs > 1 ? 2 * ProcessInfo.processInfo.activeProcessorCount : 1
+        let count = try Setting.backends.number(flag, or: min(usual, 8), in: 1...16, environment)
+        guard count == 1 || profile.start != nil && isTold else {
+            throw Failure(
+                .usage,
+                "\(Setting.backends.name) \(count): only a backend that Assay starts, on a port that "
+                    + "it chooses, can stand more than once"
+            )
+        }
+        return count
+    }
+
     /// Where the fakes listen: free ports for a backend that Assay starts, else the fixed ones.
     func addresses(for profile: Profile) throws -> [Exchange.Party: ReplaySession.Address] {
         var addresses = profile.start == nil ? ReplaySession.fixedAddresses : [:]

@@ -30,6 +30,9 @@ struct VerifyCommand: AsyncParsableCommand {
     @Option(name: .long, help: Setting.jobs.help)
     var jobs: Int?
 
+    @Option(name: .long, help: Setting.backends.help)
+    var backends: Int?
+
     @OptionGroup var reports: ReportOptions
 
     @Option(name: .long, help: Setting.shard.help)
@@ -106,6 +109,7 @@ struct VerifyCommand: AsyncParsableCommand {
             ),
             journalBytesMax: journal << 20
         )
+        run.backendCountMax = try TargetOptions.backendCountMax(profile, backends, jobs: jobs)
         run.isWhole =
             paths.isEmpty && selection.only.isEmpty && selection.skip.isEmpty
             && (selection.level ?? .should) >= .should && library.errors.isEmpty

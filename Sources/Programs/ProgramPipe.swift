@@ -10,9 +10,6 @@ internal import Darwin
 package enum ProgramPipe {
     /// The two ends; nil when no descriptor is left.
     package static func ends() -> (reading: Int32, writing: Int32)? {
-        // No program of ours starts between the making of the pipe and its marking.
-        Spawn.lock.lock()
-        defer { Spawn.lock.unlock() }
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { return nil }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }

@@ -15,8 +15,6 @@ enum Spawn {
         + "exec 9<&-; exec \"$0\" \"$@\""
     /// The program's number of the lifeline, beyond those that a command may name.
     private static let lifelineNumber: Int32 = 9
-    /// Held while a program starts, and while descriptors are made that it must not inherit.
-    static let lock = NSLock()
 
     static func start(
         _ command: ProgramCommand,
@@ -43,8 +41,6 @@ enum Spawn {
         var variables: [UnsafeMutablePointer<CChar>?] = pairs.map { strdup($0) } + [nil]
         defer { for pointer in arguments + variables { free(pointer) } }
         var process: pid_t = 0
-        lock.lock()
-        defer { lock.unlock() }
         let result = posix_spawn(
             &process,
             words[0],
@@ -76,9 +72,12 @@ enum Spawn {
         sigemptyset(&blocked)
         posix_spawnattr_setsigmask(&attributes, &blocked)
         posix_spawnattr_setpgroup(&attributes, 0)
-        let flags =
+        var flags =
             Int16(POSIX_SPAWN_SETPGROUP) | Int16(POSIX_SPAWN_SETSIGDEF)
             | Int16(POSIX_SPAWN_SETSIGMASK)
+        #if !canImport(Glibc)
+        flags |= Int16(POSIX_SPAWN_CLOEXEC_DEFAULT)
+        #endif
         posix_spawnattr_setflags(&attributes, flags)
         return attributes
     }
@@ -124,8 +123,38 @@ private struct FileActions {
             guard let copy = copy(source) else { return false }
             posix_spawn_file_actions_adddup2(&actions, copy, target)
         }
+        closeAll(but: Set(targets.map(\.target)))
         return true
     }
+
+    /// What we have open is not the program's, or it would hold our callers' connections open after
+    /// us; libraries do not say so of every socket.
+    private mutating func closeAll(but kept: Set<Int32>) {
+        #if canImport(Glibc)
+        let last = max(2, kept.max() ?? 0)
+        for number in 3..<max(3, last) where !kept.contains(number) {
+            posix_spawn_file_actions_addclose(&actions, number)
+        }
+        if let closeFrom = Self.closeFrom {
+            _ = closeFrom(&actions, last + 1)
+        } else {
+            let open = (try? FileManager.default.contentsOfDirectory(atPath: "/dev/fd")) ?? []
+            for number in open.compactMap(Int32.init) where number > last {
+                posix_spawn_file_actions_addclose(&actions, number)
+            }
+        }
+        #endif
+    }
+
+    #if canImport(Glibc)
+    private typealias CloseFrom =
+        @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
+
+    /// Since glibc 2.34, and not among what Swift sees of it.
+    private static let closeFrom = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
+        unsafeBitCast($0, to: CloseFrom.self)
+    }
+    #endif
 
     private mutating func add(
         _ stream: ProgramCommand.Stream,

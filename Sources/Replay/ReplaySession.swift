@@ -18,6 +18,11 @@ package final class ReplaySession: Sendable {
 
         package let kind: Kind
         package let description: String
+
+        package init(kind: Kind, description: String) {
+            self.kind = kind
+            self.description = description
+        }
     }
 
     /// Where a fake listens; port 0 picks a free one.
@@ -53,6 +58,7 @@ package final class ReplaySession: Sendable {
     ///   - others: Fakes to open beside those that a backend calls.
     ///   - appDefects: How the app with accounts deviates from a correct one.
     ///   - clientDefects: How the app on the Despia runtime does.
+    ///   - other: The session that it is one more backend for.
     /// - Throws: When a port is taken, a template is wrong, or the backend does not get ready.
     package init(
         profile: Profile,
@@ -63,7 +69,8 @@ package final class ReplaySession: Sendable {
         seed: UInt64 = 0,
         others: [Exchange.Party] = [],
         appDefects: Set<AccountApp.Defect> = [],
-        clientDefects: Set<ClientDefect> = []
+        clientDefects: Set<ClientDefect> = [],
+        beside other: ReplaySession? = nil
     ) async throws(OpenError) {
         let clock = RealClock()
         world = FakeWorld(
@@ -144,7 +151,8 @@ package final class ReplaySession: Sendable {
             base: base,
             clock: clock,
             appDefects: appDefects,
-            clientDefects: clientDefects
+            clientDefects: clientDefects,
+            beside: other?.executor
         )
         do throws(BackendUnderTest.UnreachableError) {
             try await backend.start()

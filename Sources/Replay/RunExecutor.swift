@@ -24,12 +24,22 @@ package final class RunExecutor: Sendable {
     /// so that a case and its twin carry equal dates.
     let base: Instant
     /// What has been waited for to the end.
-    let shared = SharedPatience()
+    let shared: SharedPatience
     /// How the app with accounts deviates from a correct one.
     let appDefects: Set<AccountApp.Defect>
     /// How the app on the Despia runtime does.
     let clientDefects: Set<ClientDefect>
 
+    /// - Parameters:
+    ///   - backend: Whom the runs are about.
+    ///   - world: The fakes that it calls.
+    ///   - profile: How it is reached and seen.
+    ///   - base: The moment that relative times count from.
+    ///   - clock: By which is waited.
+    ///   - appDefects: How the app with accounts deviates.
+    ///   - clientDefects: How the app on the Despia runtime does.
+    ///   - other: Whose backend is another process of the same program: what that one was waited
+    ///     for in vain, and the time that this machine took, count for both.
     package init(
         backend: BackendUnderTest,
         world: FakeWorld,
@@ -37,8 +47,11 @@ package final class RunExecutor: Sendable {
         base: Instant,
         clock: any RunClock,
         appDefects: Set<AccountApp.Defect> = [],
-        clientDefects: Set<ClientDefect> = []
+        clientDefects: Set<ClientDefect> = [],
+        beside other: RunExecutor? = nil
     ) {
+        shared = other?.shared ?? SharedPatience()
+        heartbeat = other?.heartbeat ?? Heartbeat(clock)
         self.appDefects = appDefects
         self.clientDefects = clientDefects
         self.backend = backend
@@ -46,7 +59,6 @@ package final class RunExecutor: Sendable {
         self.profile = profile
         self.base = base
         self.clock = clock
-        heartbeat = Heartbeat(clock)
         let endpoint = profile.endpoints["revenuecat-webhook"]
         webhookMethod = endpoint?.method ?? "POST"
         sender = WebhookSender(

@@ -153,11 +153,3 @@ extension RunRecord {
         return response.status >= 500 || response.status == 429
     }
 }
-
-extension RunPlan {
-    /// Whether anything fails in it by plan, so that the backend's own timers decide when it is
-    /// over.
-    fileprivate var isDisturbed: Bool {
-        steps.contains(where: \.traits.isDisturbance)
-    }
-}

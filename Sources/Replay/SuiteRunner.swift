@@ -1,4 +1,5 @@
 package import Conformance
+internal import FakeServers
 
 /// Runs a selection of cases, side by side or alone, and tells what came of each.
 ///
@@ -35,30 +36,71 @@ package final class SuiteRunner: Sendable {
         case backendRestarted(String)
         /// No case is played, for these reasons.
         case stopped([String])
+        /// One more backend could not be started, for this reason; others play what it would have.
+        case sideFailed(String)
+    }
+
+    /// More backends like the one under test, each for itself, so that cases that nobody may play
+    /// beside need not wait for each other.
+    package struct Sides: Sendable {
+        /// How many there may be.
+        let countMax: Int
+        /// Starts one of them.
+        let open: @Sendable (_ number: Int) async throws -> any SuiteStage
+
+        package init(
+            countMax: Int,
+            open: @escaping @Sendable (_ number: Int) async throws -> any SuiteStage
+        ) {
+            self.countMax = countMax
+            self.open = open
+        }
     }
 
     private let stage: any SuiteStage
+    private let sides: Sides?
     private let options: Options
     private let report: @Sendable (Event) -> Void
 
     package init(
         on stage: any SuiteStage,
+        sides: Sides? = nil,
         options: Options,
         report: @escaping @Sendable (Event) -> Void
     ) {
         self.stage = stage
+        self.sides = sides
         self.options = options
         self.report = report
     }
 
     /// Before a backend under test.
+    ///
+    /// - Parameters:
+    ///   - executor: What runs before it share.
+    ///   - sideCount: How many more backends may be started.
+    ///   - openSide: Starts one more; its executor is beside the first.
+    ///   - options: The suite's.
+    ///   - report: Takes what is worth a line.
     package convenience init(
         executor: RunExecutor,
+        sideCount: Int = 0,
+        openSide: (@Sendable (_ number: Int) async throws -> RunExecutor)? = nil,
         options: Options,
         report: @escaping @Sendable (Event) -> Void
     ) {
         self.init(
             on: BackendStage(executor: executor, options: options, report: report),
+            sides: openSide.map { openSide in
+                Sides(countMax: sideCount) { number in
+                    var options = options
+                    // The first one has been looked at.
+                    options.looksFirst = false
+                    options.nonce += "-b\(number)"
+                    let executor = try await openSide(number)
+                    return BackendStage(executor: executor, options: options, report: report)
+                }
+            },
             options: options,
             report: report
         )
@@ -99,31 +141,146 @@ package final class SuiteRunner: Sendable {
             }
         }
         let plans = await expanded(given, on: open)
-        var tally = Tally(plans, options.knownFailures, report)
+        let tally = Tally(plans, options.knownFailures, report)
         for (index, plan) in plans.enumerated() {
             if let result = stage.obstacle(plan) { tally.finish(index, result) }
         }
         let (first, together, alone, ahead, last) = await queue(plans, open)
-        // After each of these, what is in the journal of those before is not of their own making.
-        for index in first {
-            await play([index], aloneOn: open, &tally)
-            if Task.isCancelled { break }
-            await open.revise(&tally.results, among: [plans[index].contract.caseID])
+        let lone = LoneQueue(alone) { plans[$0].contract.id }
+        let late = LoneQueue(ahead) { plans[$0].contract.id }
+        let early = LoneQueue(first) { plans[$0].contract.caseID }
+        let main = Ground(open)
+        let grounds = await withTaskGroup(of: Ground?.self) { group in
+            let sideCount = min(
+                sides?.countMax ?? 0,
+                (alone.count + ahead.count) / Self.lonePerSide
+            )
+            for number in 0..<sideCount {
+                group.addTask {
+                    await self.playAside(
+                        number,
+                        // Nobody else has played before it either.
+                        first: number == 0 ? early : nil,
+                        [lone, late],
+                        of: given,
+                        tally
+                    )
+                }
+            }
+            if sideCount == 0 { await play(first: early, on: main, tally) }
+            let again = await play(together, on: main, tally)
+            await play(lone, on: main, tally)
+            await play(again, aloneOn: main, tally)
+            await play(late, on: main, tally)
+            var grounds = [main]
+            for await ground in group { grounds += ground.map { [$0] } ?? [] }
+            return grounds
         }
-        let again = await play(together, on: open, &tally)
-        await play(alone + again + ahead, aloneOn: open, &tally)
-        await playAgain(alone + again + ahead + together, on: open, &tally)
+        // What they gave back.
+        await play(first: early, on: main, tally)
+        await play(lone, on: main, tally)
+        await play(late, on: main, tally)
+        for ground in grounds { await playAgain(ground, tally) }
         if !Task.isCancelled {
-            let others = Set((together + alone + ahead).map { plans[$0].contract.caseID })
-            await open.revise(&tally.results, among: others)
+            let before = Set(first)
+            for ground in grounds {
+                await revise(tally, on: ground, among: ground.played.subtracting(before))
+            }
         }
         for index in last {
-            await play([index], aloneOn: open, &tally)
+            await play([index], aloneOn: main, tally)
             if Task.isCancelled { break }
-            await open.revise(&tally.results, among: [plans[index].contract.caseID])
+            await revise(tally, on: main, among: [index])
         }
         let results = tally.final
-        return results + open.asides(beside: results).map(options.knownFailures.applied)
+        let asides = grounds.flatMap { $0.open.asides(beside: results) }
+        return results + Self.joined(asides).map(options.knownFailures.applied)
+    }
+
+    /// One more backend for so many cases that play alone: it is started and looked at first.
+    private static let lonePerSide = 4
+
+    /// Plays what nobody may play beside before a backend of its own, as long as there is any.
+    ///
+    /// - Returns: Where they were played; nil when there is no such backend.
+    private func playAside(
+        _ number: Int,
+        first: LoneQueue?,
+        _ queues: [LoneQueue],
+        of given: [CasePlan],
+        _ tally: Tally
+    ) async -> Ground? {
+        guard let sides else { return nil }
+        let stage: any SuiteStage
+        do {
+            stage = try await sides.open(number)
+        } catch {
+            if !Task.isCancelled { report(.sideFailed("\(error)")) }
+            return nil
+        }
+        let ground = Ground(await stage.open(for: given.filter { stage.obstacle($0) == nil }))
+        guard ground.open.obstacles.isEmpty else { return ground }
+        // Whether the backend is gone or this one of them alone, the first one shows.
+        let isGone = { @Sendable (result: CaseResult) in
+            result.findings.contains { $0.code == .backendGone }
+        }
+        if let first, !(await play(first: first, on: ground, tally, until: isGone)) {
+            return ground
+        }
+        for queue in queues where !(await play(queue, on: ground, tally, until: isGone)) { break }
+        return ground
+    }
+
+    /// Plays those that act upon everybody; after each of them, what is in the journal of those
+    /// before is not of their own making.
+    ///
+    /// - Returns: Whether nobody gave up.
+    @discardableResult private func play(
+        first queue: LoneQueue,
+        on ground: Ground,
+        _ tally: Tally,
+        until givesUp: (CaseResult) -> Bool = { _ in false }
+    ) async -> Bool {
+        while !Task.isCancelled, let group = queue.take() {
+            for index in group {
+                guard let result = await lone(index, on: ground, tally) else { continue }
+                if givesUp(result) {
+                    queue.giveBack(group)
+                    return false
+                }
+                ground.note(index)
+                tally.finish(index, result)
+                if Task.isCancelled { return true }
+                await revise(tally, on: ground, among: [index])
+            }
+        }
+        return true
+    }
+
+    /// Corrects what was played there; nobody plays there meanwhile.
+    private func revise(_ tally: Tally, on ground: Ground, among indices: Set<Int>) async {
+        let caseIDs = Set(indices.map { tally.plans[$0].contract.caseID })
+        let played = ground.played
+        let before = tally.results
+        var results = before.indices.map { played.contains($0) ? before[$0] : nil }
+        await ground.open.revise(&results, among: caseIDs)
+        tally.replace(results, at: played)
+    }
+
+    /// What several backends showed of the same is told once.
+    private static func joined(_ asides: [CaseResult]) -> [CaseResult] {
+        var joined: [CaseResult] = []
+        for aside in asides {
+            if let index = joined.firstIndex(where: {
+                $0.contract.caseID == aside.contract.caseID
+            }) {
+                joined[index].findings += aside.findings
+                joined[index].replays = (joined[index].replays ?? []) + (aside.replays ?? [])
+            } else {
+                joined.append(aside)
+            }
+        }
+        return joined
     }
 
     /// The cases in the order of the contracts, those that stand for several spread out.
@@ -149,11 +306,16 @@ package final class SuiteRunner: Sendable {
         }
         var generator = SeededGenerator(seed: options.seed)
         let together = places(.together).shuffled(using: &generator)
-        let (long, short) = (
-            together.filter { plans[$0].takesLong }, together.filter { !plans[$0].takesLong }
-        )
+        // A sort that keeps the order among equals.
+        func longFirst(_ places: [Int]) -> [Int] {
+            let rank = { (index: Int) in
+                plans[index].takesLong ? 0 : plans[index].subject.isDisturbed ? 1 : 2
+            }
+            return (0...2).flatMap { wanted in places.filter { rank($0) == wanted } }
+        }
         return (
-            places(.first), long + short, places(.alone), places(.ahead), places(.last)
+            places(.first), longFirst(together), longFirst(places(.alone)),
+            longFirst(places(.ahead)), places(.last)
         )
     }
 
@@ -175,11 +337,8 @@ package final class SuiteRunner: Sendable {
     /// Plays so many at once as there are jobs, beside those that only wait for time to pass.
     ///
     /// - Returns: Those that have to be played again, alone.
-    private func play(
-        _ queue: [Int],
-        on open: any OpenStage,
-        _ tally: inout Tally
-    ) async -> [Int] {
+    private func play(_ queue: [Int], on ground: Ground, _ tally: Tally) async -> [Int] {
+        let open = ground.open
         let plans = tally.plans
         var again: [Int] = []
         let (events, teller) = AsyncStream.makeStream(of: JobPlace.Event.self)
@@ -224,6 +383,7 @@ package final class SuiteRunner: Sendable {
                 case .left(let index, let outcome):
                     switch outcome {
                     case .earned(let result) where !result.isHeldUp:
+                        ground.note(index)
                         tally.finish(index, result)
                     case .earned, .again: again.append(index)
                     case .cutShort: break
@@ -241,35 +401,64 @@ package final class SuiteRunner: Sendable {
         return again
     }
 
-    /// Plays one after the other; what the machine held up even so is played a second time.
-    private func play(
-        _ queue: [Int],
-        aloneOn open: any OpenStage,
-        _ tally: inout Tally
-    ) async {
+    /// Plays one after the other.
+    private func play(_ queue: [Int], aloneOn ground: Ground, _ tally: Tally) async {
         for index in queue {
-            let plan = tally.plans[index]
-            var outcome = await outcome(of: plan, index, on: open, isAlone: true)
-            if case .earned(let result) = outcome, result.isHeldUp {
-                let second = await self.outcome(of: plan, index, on: open, isAlone: true)
-                if case .earned = second { outcome = second }
+            if let result = await lone(index, on: ground, tally) {
+                ground.note(index)
+                tally.finish(index, result)
             }
-            if case .earned(let result) = outcome { tally.finish(index, result) }
         }
     }
 
+    /// Takes from those that play alone as long as there are any.
+    ///
+    /// - Parameters:
+    ///   - queue: Those that nobody has taken yet.
+    ///   - ground: Where they are played.
+    ///   - tally: Takes the results.
+    ///   - givesUp: Whether a result is no result: the case is given back, and others play the rest.
+    /// - Returns: Whether nobody gave up.
+    @discardableResult private func play(
+        _ queue: LoneQueue,
+        on ground: Ground,
+        _ tally: Tally,
+        until givesUp: (CaseResult) -> Bool = { _ in false }
+    ) async -> Bool {
+        while !Task.isCancelled, let group = queue.take() {
+            for (position, index) in group.enumerated() {
+                guard let result = await lone(index, on: ground, tally) else { continue }
+                if givesUp(result) {
+                    queue.giveBack(Array(group[position...]))
+                    return false
+                }
+                ground.note(index)
+                tally.finish(index, result)
+            }
+        }
+        return true
+    }
+
+    /// Plays a case alone, and what the machine held up even so a second time.
+    private func lone(_ index: Int, on ground: Ground, _ tally: Tally) async -> CaseResult? {
+        let plan = tally.plans[index]
+        var outcome = await outcome(of: plan, index, on: ground.open, isAlone: true)
+        if case .earned(let result) = outcome, result.isHeldUp {
+            let second = await self.outcome(of: plan, index, on: ground.open, isAlone: true)
+            if case .earned = second { outcome = second }
+        }
+        if case .earned(let result) = outcome { return result }
+        return nil
+    }
+
     /// Plays those once more that waited shorter than they might, and look otherwise by now.
-    private func playAgain(
-        _ indices: [Int],
-        on open: any OpenStage,
-        _ tally: inout Tally
-    ) async {
+    private func playAgain(_ ground: Ground, _ tally: Tally) async {
         guard !Task.isCancelled else { return }
-        let changed = await open.changedSince()
-        let again = indices.filter { changed.contains(tally.plans[$0].contract.caseID) }
-        for index in again {
+        let changed = await ground.open.changedSince()
+        for index in ground.played.sorted()
+        where changed.contains(tally.plans[index].contract.caseID) {
             tally.forget(index)
-            await play([index], aloneOn: open, &tally)
+            await play([index], aloneOn: ground, tally)
         }
     }
 
@@ -294,14 +483,57 @@ extension CaseResult {
     }
 }
 
+/// A backend that cases are played before, and which.
+private final class Ground: Sendable {
+    let open: any OpenStage
+    private let indices = Locked<Set<Int>>([])
+
+    init(_ open: any OpenStage) { self.open = open }
+
+    var played: Set<Int> { indices.withLock { $0 } }
+
+    func note(_ index: Int) { indices.withLock { _ = $0.insert(index) } }
+}
+
+/// The cases that nobody may play beside, for all backends that take from them.
+private final class LoneQueue: Sendable {
+    /// Variants of one contract share their twins, so they are taken together, as long as nobody
+    /// has to wait for them at the end.
+    private static let groupMax = 4
+
+    private let groups: Locked<ArraySlice<[Int]>>
+
+    init(_ indices: [Int], contract: (Int) -> String) {
+        var groups: [[Int]] = []
+        for index in indices {
+            if let last = groups.last, last.count < Self.groupMax,
+                contract(last[0]) == contract(index)
+            {
+                groups[groups.count - 1].append(index)
+            } else {
+                groups.append([index])
+            }
+        }
+        self.groups = Locked(groups[...])
+    }
+
+    func take() -> [Int]? { groups.withLock { $0.popFirst() } }
+
+    func giveBack(_ group: [Int]) { groups.withLock { $0 = [group] + $0 } }
+}
+
 /// What has come of the cases of a suite so far.
-private struct Tally {
+private final class Tally: Sendable {
+    private struct State {
+        /// Before the list of known failures is looked at.
+        var results: [CaseResult?]
+        var doneCount = 0
+    }
+
     let plans: [CasePlan]
-    /// Before the list of known failures is looked at.
-    var results: [CaseResult?]
     private let knownFailures: KnownFailures
     private let report: @Sendable (SuiteRunner.Event) -> Void
-    private var doneCount = 0
+    private let state: Locked<State>
 
     init(
         _ plans: [CasePlan],
@@ -311,21 +543,35 @@ private struct Tally {
         self.plans = plans
         self.knownFailures = knownFailures
         self.report = report
-        results = [CaseResult?](repeating: nil, count: plans.count)
+        state = Locked(State(results: Array(repeating: nil, count: plans.count)))
     }
 
-    mutating func finish(_ index: Int, _ result: CaseResult) {
-        results[index] = result
-        doneCount += 1
+    var results: [CaseResult?] { state.withLock { $0.results } }
+
+    func finish(_ index: Int, _ result: CaseResult) {
         let told = knownFailures.applied(to: result)
-        report(.finished(told, done: doneCount, of: plans.count))
+        // Within the lock, so that they are told in the order in which they are counted.
+        state.withLock { state in
+            state.results[index] = result
+            state.doneCount += 1
+            report(.finished(told, done: state.doneCount, of: plans.count))
+        }
+    }
+
+    /// Takes the results at these places, and leaves the others alone.
+    func replace(_ results: [CaseResult?], at indices: Set<Int>) {
+        state.withLock { state in
+            for index in indices { state.results[index] = results[index] }
+        }
     }
 
     /// It is played once more.
-    mutating func forget(_ index: Int) {
-        guard results[index] != nil else { return }
-        results[index] = nil
-        doneCount -= 1
+    func forget(_ index: Int) {
+        state.withLock { state in
+            guard state.results[index] != nil else { return }
+            state.results[index] = nil
+            state.doneCount -= 1
+        }
     }
 
     /// All results; a case that did not finish was interrupted.

@@ -185,8 +185,12 @@ package struct TerminalReport: Sendable {
             + "         \(counts)\n"
         if let worked = report.backendSeconds {
             let tenths = Int((worked * 10).rounded())
+            let time = "\(tenths / 10).\(tenths % 10) s"
             text +=
-                "         the backend had requests to answer in \(tenths / 10).\(tenths % 10) s of it\n"
+                report.backendCount == 1
+                ? "         the backend had requests to answer in \(time) of it\n"
+                : "         \(report.backendCount) backends had requests to answer in \(time) of "
+                    + "theirs\n"
         }
         let leading = LeadingCases(Self.toldAlone(report.cases)).all
         for (caseID, count) in leading.prefix(Self.leadersMax) {

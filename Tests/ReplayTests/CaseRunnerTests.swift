@@ -43,6 +43,7 @@ struct PlayedCases: Sendable {
                 case .started(let id): "started \(id)"
                 case .finished(let result, _, _): "finished \(result.contract.id)"
                 case .backendRestarted(let text): "restarted \(text)"
+                case .sideFailed(let reason): "no side \(reason)"
                 case .stopped(let reasons): "stopped \(reasons.joined(separator: " | "))"
                 }
             log.withLock { $0.append(text) }

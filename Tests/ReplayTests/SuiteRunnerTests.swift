@@ -8,6 +8,101 @@ import Testing
 /// stage that the test plays itself, in exact virtual time.
 @Suite("Suite runner")
 struct SuiteRunnerTests {
+    // MARK: More backends
+
+    private static let lone = (0..<8).map {
+        PlayedCase.case("alone-\($0)", takes: 10, turn: .alone)
+    }
+
+    @Test("who plays alone has a backend of its own, as long as there are any", arguments: 0...3)
+    func sides(count: Int) throws {
+        let cases = Self.lone + (0..<4).map { .case("c\($0)", takes: 40) }
+        let run = PlayedSuite(cases, jobs: 4, sideCount: count)
+        let results = try #require(run.run())
+        #expect(results.map(\.contract.id) == cases.map(\.id))
+        #expect(results.allSatisfy { $0.verdict == .passed })
+        // One for each four of them; what they cannot do while others play, the first does after it.
+        let used = min(count, 2)
+        #expect(run.sides.count { !$0.began.isEmpty } == used)
+        #expect(run.time == .milliseconds([120, 60, 40][used]))
+        for stage in [run.stage] + run.sides {
+            for id in stage.began where id.hasPrefix("alone") {
+                #expect(stage.wasAlone[id] == true)
+                #expect(stage.beside[id] == [], "\(id)")
+            }
+        }
+        let began = ([run.stage] + run.sides).flatMap(\.began)
+        #expect(began.sorted() == cases.map(\.id).sorted(), "each once")
+        #expect(run.counts == Array(1...12))
+    }
+
+    @Test func `who acts upon everybody is the first before one more backend`() throws {
+        let cases =
+            Self.lone
+            + [
+                .case("first-1", takes: 3, turn: .first), .case("c", takes: 100),
+                .case("first-2", takes: 3, turn: .first), .case("last", turn: .last),
+            ]
+        let run = PlayedSuite(cases, jobs: 2, sideCount: 2)
+        #expect(try #require(run.run()).allSatisfy { $0.verdict == .passed })
+        #expect(run.sides[0].began.prefix(2) == ["first-1", "first-2"])
+        #expect(run.sides[0].revisedAlone == ["first-1", "first-2"])
+        #expect(!run.sides[1].began.contains { $0.hasPrefix("first") })
+        #expect(run.stage.began == ["c", "last"])
+        #expect(run.stage.revisedAlone.last == "last")
+    }
+
+    @Test func `who comes from the future comes after all others that play alone there`() throws {
+        let cases = (0..<8).map { number in
+            PlayedCase.case("c\(number)", takes: 5, turn: number % 2 == 0 ? .ahead : .alone)
+        }
+        let run = PlayedSuite(cases, jobs: 2, sideCount: 2)
+        #expect(try #require(run.run()).allSatisfy { $0.verdict == .passed })
+        for stage in [run.stage] + run.sides {
+            let turns = stage.began.map { id in cases.first { $0.id == id }?.turn }
+            #expect(turns.drop { $0 == .alone }.allSatisfy { $0 == .ahead })
+        }
+    }
+
+    @Test func `a backend more that cannot be started is told, and its cases are played`() throws {
+        let run = PlayedSuite(Self.lone + [.case("c", takes: 5)], jobs: 2, sideCount: 2)
+        run.brokenSides = [0, 1]
+        let results = try #require(run.run())
+        #expect(results.allSatisfy { $0.verdict == .passed })
+        #expect(run.log.count { $0.hasPrefix("sideFailed") } == 2)
+        #expect(run.stage.began.count == 9)
+    }
+
+    @Test func `what a backend more cannot say because it is gone, the first says`() throws {
+        let cases = Self.lone + [.case("first", turn: .first), .case("c", takes: 100)]
+        let run = PlayedSuite(cases, jobs: 2, sideCount: 2)
+        run.sides[0].goneAfter = 0
+        run.sides[1].goneAfter = 2
+        let results = try #require(run.run())
+        #expect(results.map(\.verdict) == cases.map { _ in .passed })
+        #expect(run.sides[0].began == ["first"])
+        #expect(run.sides[1].began.count == 3)
+        #expect(run.stage.began.sorted().contains("first"))
+        #expect(run.counts == Array(1...10), "each is told once")
+    }
+
+    @Test func `a backend that is gone for everybody is not played for ever`() throws {
+        let run = PlayedSuite(Self.lone, jobs: 2, sideCount: 2)
+        for stage in [run.stage] + run.sides { stage.goneAfter = 0 }
+        let results = try #require(run.run())
+        #expect(results.map(\.verdict) == Self.lone.map { _ in .inconclusive })
+    }
+
+    @Test("what comes of a suite does not depend on how many backends there are", arguments: 0..<40)
+    func sidesDrawn(seed: UInt64) throws {
+        let cases = PlayedCase.drawn(seed)
+        let verdicts = try (0...3).map { count in
+            let run = PlayedSuite(cases, jobs: 3, seed: seed, sideCount: count)
+            return try #require(run.run()).map { "\($0.contract.caseID) \($0.verdict)" }
+        }
+        #expect(Set(verdicts).count == 1)
+    }
+
     // MARK: Results
 
     @Test("results come in the order given, whoever ends first", arguments: [1, 2, 7, 64])
@@ -510,6 +605,10 @@ final class PlayedSuite: @unchecked Sendable {
     let cases: [PlayedCase]
     let stage: PlayedStage
     var options: SuiteRunner.Options
+    /// More stages for those that play alone.
+    private(set) var sides: [PlayedStage] = []
+    /// These sides cannot be opened.
+    var brokenSides: Set<Int> = []
     private let machine: SimulatedMachine
     private(set) var log: [String] = []
     private(set) var started: [String] = []
@@ -519,10 +618,12 @@ final class PlayedSuite: @unchecked Sendable {
     private(set) var totals: Set<Int> = []
     private(set) var time: Duration = .zero
 
-    init(_ cases: [PlayedCase], jobs: Int = 1, seed: UInt64 = 0) {
+    init(_ cases: [PlayedCase], jobs: Int = 1, seed: UInt64 = 0, sideCount: Int = 0) {
         self.cases = cases
         machine = SimulatedMachine(seed: seed, load: Bench.exact)
-        stage = PlayedStage(cases, SimulatedClock(machine: machine))
+        let clock = SimulatedClock(machine: machine)
+        stage = PlayedStage(cases, clock)
+        sides = (0..<sideCount).map { _ in PlayedStage(cases, clock) }
         options = SuiteRunner.Options(
             seed: seed,
             jobs: jobs,
@@ -533,7 +634,12 @@ final class PlayedSuite: @unchecked Sendable {
 
     /// The results; nil when all waited for something that never came.
     func run(cancelledAfter time: Duration? = nil) -> [CaseResult]? {
-        let runner = SuiteRunner(on: stage, options: options) { self.take($0) }
+        let (sides, broken) = (sides, brokenSides)
+        let more = SuiteRunner.Sides(countMax: sides.count) { number in
+            if broken.contains(number) { throw PlayedStage.NoSide() }
+            return sides[number]
+        }
+        let runner = SuiteRunner(on: stage, sides: more, options: options) { self.take($0) }
         let contracts = cases.map(\.contract)
         let clock = stage.clock
         let results = machine.run {
@@ -561,13 +667,17 @@ final class PlayedSuite: @unchecked Sendable {
             toldVerdicts[result.contract.id] = result.verdict
             counts.append(done)
             totals.insert(total)
-        case .calibrated, .backendRestarted, .stopped: log.append("\(event)")
+        case .calibrated, .backendRestarted, .stopped, .sideFailed: log.append("\(event)")
         }
     }
 }
 
 /// A stage whose cases do nothing but take their time, and notice who else is there.
 final class PlayedStage: SuiteStage, OpenStage, @unchecked Sendable {
+    struct NoSide: Error {}
+
+    /// From so many cases on, nobody answers any more.
+    var goneAfter: Int?
     let clock: SimulatedClock
     private var cases: [String: PlayedCase] = [:]
     private var playing: Set<String> = []
@@ -655,6 +765,11 @@ final class PlayedStage: SuiteStage, OpenStage, @unchecked Sendable {
             playing.remove(id)
         }
         ended.append(id)
+        if let goneAfter, ended.count > goneAfter {
+            var gone = CaseResult(contract: plan.contract, verdict: .inconclusive)
+            gone.findings = [Finding(.backendGone, expected: "", actual: "")]
+            return gone
+        }
         turnsTaken[id, default: 0] += 1
         if turnsTaken[id, default: 0] <= test.disturbedTimes { return nil }
         if turnsTaken[id, default: 0] <= test.heldUpTimes {

@@ -21,8 +21,10 @@ package struct RunReport: Hashable, Sendable {
     package var isOutOfTime = false
     /// Why no case was played: reasons that would have ended all of them alike.
     package var obstacles: [String] = []
-    /// So long the backend had requests to answer; nil where nobody looked.
+    /// So long the backends had requests to answer, added up; nil where nobody looked.
     package var backendSeconds: Double?
+    /// How many backends there were.
+    package var backendCount = 1
     /// What is secret beside the tables, and must reach no report.
     package var declared = SecretDeclaration()
 

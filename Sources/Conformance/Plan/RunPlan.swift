@@ -66,6 +66,10 @@ package struct RunPlan: Hashable, Codable, Sendable {
     /// and an end that comes soon do, and a process that is started anew begins with it.
     package var keepsMachineTime: Bool { !phoneSteps.isEmpty || hasRestart || hasSoon }
 
+    /// Whether anything fails in it by plan, so that the backend's own timers decide when it is
+    /// over.
+    package var isDisturbed: Bool { steps.contains(where: \.traits.isDisturbance) }
+
     /// Whether copies are held back, which starves everybody else of a backend that takes one
     /// connection at a time.
     package var hasHeldCopies: Bool { deliveries.contains(where: \.isTogether) }
@@ -102,11 +106,13 @@ package struct RunPlan: Hashable, Codable, Sendable {
 
     /// Whether so many calls hang in it that a backend may have nobody left who makes those of
     /// others (S-06), until it gives them up.
-    private var pilesCallsUp: Bool {
-        let hangs = steps.contains { step in
+    private var pilesCallsUp: Bool { hasHangingCalls && deliveries.count >= Self.burstMin }
+
+    /// Whether calls of the backend are never answered in it, so that somebody waits for a limit.
+    package var hasHangingCalls: Bool {
+        steps.contains { step in
             if case .provider(let plan) = step { plan.answers.contains(.never) } else { false }
         }
-        return hangs && deliveries.count >= Self.burstMin
     }
 
     /// Whether a correct backend may serve others badly for a while after it.
