@@ -28,7 +28,7 @@ struct MutantsCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: "How many defects are tried at once (default: six for each processor)."
+        help: "How many defects are tried at once (default: eight for each processor)."
     )
     var jobs: Int?
 
@@ -138,8 +138,8 @@ struct MutantsCommand: AsyncParsableCommand {
         let trials = mutants.map { mutant in
             Trial(mutant, contracts.filter { concerns(mutant, $0) })
         }.sorted { $0.waitCount > $1.waitCount }
-        let usual = 6 * ProcessInfo.processInfo.activeProcessorCount
-        let (seed, jobs) = (seed, min(16, max(1, jobs ?? usual)))
+        let usual = 8 * ProcessInfo.processInfo.activeProcessorCount
+        let (seed, jobs) = (seed, min(32, max(1, jobs ?? usual)))
         let interruption = Interruption()
         var proof = try await interruption.run {
             Proof(await Self.outcomes(of: trials, seed, jobs, interruption), mutants, selected)
@@ -175,12 +175,14 @@ struct MutantsCommand: AsyncParsableCommand {
             self.contracts = contracts
         }
 
-        /// How much of them is waiting, in cases that stop the backend; one whose calls hang is as
-        /// many of them.
+        /// How much of them is waiting, in cases that stop the backend or make it try again; one whose
+        /// calls hang is as many of them.
         var waitCount: Int {
             contracts.map { contract in
-                let hangs = CasePlan(contract).subject.hasHangingCalls
-                return (contract.allNeeds.contains(.restart) ? 1 : 0) + (hangs ? 10 : 0)
+                let plan = CasePlan(contract)
+                if plan.subject.hasHangingCalls { return 10 }
+                if plan.takesLong { return 5 }
+                return plan.subject.hasRestart || plan.subject.isDisturbed ? 1 : 0
             }.reduce(0, +)
         }
     }
@@ -345,7 +347,7 @@ struct MutantsCommand: AsyncParsableCommand {
             // A defect that breaks every case is to be told by the case that is about it.
             run.looksFirst = false
             // Their backends wait far more than they work.
-            run.backendCountMax = 4
+            run.backendCountMax = 5
             run.tellsRaces = false
             run.appDefects = appDefects
             if case .live(let defect) = mutant { run.clientDefects = [defect] }

@@ -165,7 +165,7 @@ extension Setting {
     static let backends = Setting(
         "backends",
         "ASSAY_BACKENDS",
-        fallback: "2 for each processor where 'start' names {{data}}, else 1",
+        fallback: "1 and 2 for each processor where 'start' names {{data}}, else 1",
         "How many backends may stand at once, for cases that play alone"
     )
     static let minimiseJobs = Setting(

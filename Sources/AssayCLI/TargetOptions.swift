@@ -121,8 +121,9 @@ struct TargetOptions: ParsableArguments {
         let isTold = profile.target?.contains("{{port}}") ?? true
         let hasOwnData = texts.contains { $0.contains("{{data}}") }
         let usual =
-            hasOwnData && isTold && jobs > 1 ? 2 * ProcessInfo.processInfo.activeProcessorCount : 1
-        let count = try Setting.backends.number(flag, or: min(usual, 8), in: 1...16, environment)
+            hasOwnData && isTold && jobs > 1
+            ? 2 * ProcessInfo.processInfo.activeProcessorCount + 1 : 1
+        let count = try Setting.backends.number(flag, or: min(usual, 9), in: 1...16, environment)
         guard count == 1 || profile.start != nil && isTold else {
             throw Failure(
                 .usage,

@@ -149,25 +149,33 @@ package final class SuiteRunner: Sendable {
         let lone = LoneQueue(alone) { plans[$0].contract.id }
         let late = LoneQueue(ahead) { plans[$0].contract.id }
         let early = LoneQueue(first) { plans[$0].contract.caseID }
+        let end = LoneQueue(last) { plans[$0].contract.caseID }
         let main = Ground(open)
         let grounds = await withTaskGroup(of: Ground?.self) { group in
+            // Who leaves a backend in no state for others has one for itself.
+            let endCount = last.isEmpty ? 0 : min(sides?.countMax ?? 0, 1)
             let sideCount = min(
-                sides?.countMax ?? 0,
+                (sides?.countMax ?? 0) - endCount,
                 (alone.count + ahead.count) / Self.lonePerSide
             )
+            if endCount > 0 {
+                group.addTask {
+                    await self.playAside(sideCount, singles: end, [], of: given, tally)
+                }
+            }
             for number in 0..<sideCount {
                 group.addTask {
                     await self.playAside(
                         number,
                         // Nobody else has played before it either.
-                        first: number == 0 ? early : nil,
+                        singles: number == 0 ? early : nil,
                         [lone, late],
                         of: given,
                         tally
                     )
                 }
             }
-            if sideCount == 0 { await play(first: early, on: main, tally) }
+            if sideCount == 0 { await play(single: early, on: main, tally) }
             let again = await play(together, on: main, tally)
             await play(lone, on: main, tally)
             await play(again, aloneOn: main, tally)
@@ -177,21 +185,17 @@ package final class SuiteRunner: Sendable {
             return grounds
         }
         // What they gave back.
-        await play(first: early, on: main, tally)
+        await play(single: early, on: main, tally)
         await play(lone, on: main, tally)
         await play(late, on: main, tally)
         for ground in grounds { await playAgain(ground, tally) }
         if !Task.isCancelled {
-            let before = Set(first)
+            let before = Set(first + last)
             for ground in grounds {
                 await revise(tally, on: ground, among: ground.played.subtracting(before))
             }
         }
-        for index in last {
-            await play([index], aloneOn: main, tally)
-            if Task.isCancelled { break }
-            await revise(tally, on: main, among: [index])
-        }
+        await play(single: end, on: main, tally)
         let results = tally.final
         let asides = grounds.flatMap { $0.open.asides(beside: results) }
         return results + Self.joined(asides).map(options.knownFailures.applied)
@@ -205,7 +209,7 @@ package final class SuiteRunner: Sendable {
     /// - Returns: Where they were played; nil when there is no such backend.
     private func playAside(
         _ number: Int,
-        first: LoneQueue?,
+        singles: LoneQueue?,
         _ queues: [LoneQueue],
         of given: [CasePlan],
         _ tally: Tally
@@ -224,19 +228,19 @@ package final class SuiteRunner: Sendable {
         let isGone = { @Sendable (result: CaseResult) in
             result.findings.contains { $0.code == .backendGone }
         }
-        if let first, !(await play(first: first, on: ground, tally, until: isGone)) {
+        if let singles, !(await play(single: singles, on: ground, tally, until: isGone)) {
             return ground
         }
         for queue in queues where !(await play(queue, on: ground, tally, until: isGone)) { break }
         return ground
     }
 
-    /// Plays those that act upon everybody; after each of them, what is in the journal of those
-    /// before is not of their own making.
+    /// Plays those that act upon everybody, or leave nothing for anybody; after each of them, what
+    /// is in the journal of those before is not of their own making.
     ///
     /// - Returns: Whether nobody gave up.
     @discardableResult private func play(
-        first queue: LoneQueue,
+        single queue: LoneQueue,
         on ground: Ground,
         _ tally: Tally,
         until givesUp: (CaseResult) -> Bool = { _ in false }
