@@ -124,10 +124,11 @@ struct TargetOptions: ParsableArguments {
             hasOwnData && isTold && jobs > 1
             ? 2 * ProcessInfo.processInfo.activeProcessorCount + 1 : 1
         let count = try Setting.backends.number(flag, or: min(usual, 9), in: 1...16, environment)
+        let name = Setting.backends.given(flag.map(String.init), environment)?.name ?? ""
         guard count == 1 || profile.start != nil && isTold else {
             throw Failure(
                 .usage,
-                "\(Setting.backends.name) \(count): only a backend that Assay starts, on a port that "
+                "\(name) \(count): only a backend that Assay starts, on a port that "
                     + "it chooses, can stand more than once"
             )
         }

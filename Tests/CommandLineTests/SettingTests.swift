@@ -16,7 +16,8 @@ struct SettingTests {
                 "verify",
                 [
                     "PROFILE", "TARGET", "START", "ALLOW_HOST", "LISTEN", "CONTRACTS", "REPORT",
-                    "KNOWN_FAILING", "SEED", "JOBS", "SHARD", "SAVE", "MAX_TIME", "FOUND",
+                    "KNOWN_FAILING", "SEED", "JOBS", "BACKENDS", "SHARD", "SAVE", "MAX_TIME",
+                    "FOUND",
                     "EXPIRED",
                 ]
             ),
@@ -55,6 +56,8 @@ struct SettingTests {
             (["verify"] + dead, "MAX_TIME", "soon", 2, "ASSAY_MAX_TIME 'soon' is not a duration"),
             (["verify"] + dead, "REPORT", "pdf=x", 2, "is not FORMAT=PATH"),
             (["verify"] + dead, "JOBS", "0", 2, "ASSAY_JOBS '0' is not a number from 1 to 64"),
+            (["verify"] + dead, "BACKENDS", "0", 2, "ASSAY_BACKENDS '0' is not a number from 1"),
+            (["verify"] + dead, "BACKENDS", "2", 2, "ASSAY_BACKENDS 2: only a backend that Assay"),
             (["verify"] + dead, "JOBS", "many", 2, "ASSAY_JOBS 'many' is not a number"),
             (["verify"] + dead, "SAVE", "/proc/nope/x", 2, "'/proc/nope/x'"),
             (["verify"] + dead, "EXPIRED", "maybe", 2, "ASSAY_EXPIRED 'maybe' is neither"),
