@@ -192,6 +192,17 @@ final class CaseRunner: Sendable {
                 sight: executor.informed(sight)
             )
         }
+        // After one that wears the backend out nobody can look again: it waits to the end itself.
+        let missing =
+            plan.subject.wearsOut
+            ? nil
+            : RunExecutor.Missing(caseID: plan.contract.caseID) { record in
+                let findings = Judge.judge(evidence(record)).findings
+                return SharedPatience.Cause(
+                    clause: plan.contract.clause,
+                    codes: Set(findings.map(\.code))
+                )
+            }
         var run = plan.subject
         var subject: RunRecord
         repeat {
@@ -200,13 +211,7 @@ final class CaseRunner: Sendable {
                 in: Self.nextName(state, options.nonce),
                 sight: sight,
                 within: plan.contract.expectation.within ?? .seconds(60),
-                missing: RunExecutor.Missing(caseID: plan.contract.caseID) { record in
-                    let findings = Judge.judge(evidence(record)).findings
-                    return SharedPatience.Cause(
-                        clause: plan.contract.clause,
-                        codes: Set(findings.map(\.code))
-                    )
-                }
+                missing: missing
             ) { record in
                 let findings = Judge.judge(evidence(record)).findings
                 return Judge.mayImprove(findings) ? .mayImprove : .settled
