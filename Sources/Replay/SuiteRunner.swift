@@ -1,5 +1,4 @@
 package import Conformance
-internal import FakeServers
 
 /// Runs a selection of cases, side by side or alone, and tells what came of each.
 ///
@@ -175,7 +174,7 @@ package final class SuiteRunner: Sendable {
                     )
                 }
             }
-            if sideCount == 0 { await play(single: early, on: main, tally) }
+            if sideCount == 0 { await play(early, on: main, tally, revisesEach: true) }
             let again = await play(together, on: main, tally)
             await play(lone, on: main, tally)
             await play(again, aloneOn: main, tally)
@@ -185,7 +184,7 @@ package final class SuiteRunner: Sendable {
             return grounds
         }
         // What they gave back.
-        await play(single: early, on: main, tally)
+        await play(early, on: main, tally, revisesEach: true)
         await play(lone, on: main, tally)
         await play(late, on: main, tally)
         for ground in grounds { await playAgain(ground, tally) }
@@ -195,7 +194,7 @@ package final class SuiteRunner: Sendable {
                 await revise(tally, on: ground, among: ground.played.subtracting(before))
             }
         }
-        await play(single: end, on: main, tally)
+        await play(end, on: main, tally, revisesEach: true)
         let results = tally.final
         let asides = grounds.flatMap { $0.open.asides(beside: results) }
         return results + Self.joined(asides).map(options.knownFailures.applied)
@@ -228,37 +227,12 @@ package final class SuiteRunner: Sendable {
         let isGone = { @Sendable (result: CaseResult) in
             result.findings.contains { $0.code == .backendGone }
         }
-        if let singles, !(await play(single: singles, on: ground, tally, until: isGone)) {
+        if let singles, !(await play(singles, on: ground, tally, revisesEach: true, until: isGone))
+        {
             return ground
         }
         for queue in queues where !(await play(queue, on: ground, tally, until: isGone)) { break }
         return ground
-    }
-
-    /// Plays those that act upon everybody, or leave nothing for anybody; after each of them, what
-    /// is in the journal of those before is not of their own making.
-    ///
-    /// - Returns: Whether nobody gave up.
-    @discardableResult private func play(
-        single queue: LoneQueue,
-        on ground: Ground,
-        _ tally: Tally,
-        until givesUp: (CaseResult) -> Bool = { _ in false }
-    ) async -> Bool {
-        while !Task.isCancelled, let group = queue.take() {
-            for index in group {
-                guard let result = await lone(index, on: ground, tally) else { continue }
-                if givesUp(result) {
-                    queue.giveBack(group)
-                    return false
-                }
-                ground.note(index)
-                tally.finish(index, result)
-                if Task.isCancelled { return true }
-                await revise(tally, on: ground, among: [index])
-            }
-        }
-        return true
     }
 
     /// Corrects what was played there; nobody plays there meanwhile.
@@ -421,12 +395,15 @@ package final class SuiteRunner: Sendable {
     ///   - queue: Those that nobody has taken yet.
     ///   - ground: Where they are played.
     ///   - tally: Takes the results.
+    ///   - revisesEach: Whether each is corrected before the next: they act upon everybody, or leave
+    ///     nothing for anybody, so that what is in their journals after it is not of their making.
     ///   - givesUp: Whether a result is no result: the case is given back, and others play the rest.
     /// - Returns: Whether nobody gave up.
     @discardableResult private func play(
         _ queue: LoneQueue,
         on ground: Ground,
         _ tally: Tally,
+        revisesEach: Bool = false,
         until givesUp: (CaseResult) -> Bool = { _ in false }
     ) async -> Bool {
         while !Task.isCancelled, let group = queue.take() {
@@ -438,6 +415,9 @@ package final class SuiteRunner: Sendable {
                 }
                 ground.note(index)
                 tally.finish(index, result)
+                if revisesEach, !Task.isCancelled {
+                    await revise(tally, on: ground, among: [index])
+                }
             }
         }
         return true
@@ -484,106 +464,6 @@ extension CaseResult {
     /// Whether nothing can be said of the case because Assay itself had too little of the machine.
     fileprivate var isHeldUp: Bool {
         verdict == .inconclusive && findings.contains { $0.code == .machineBusy }
-    }
-}
-
-/// A backend that cases are played before, and which.
-private final class Ground: Sendable {
-    let open: any OpenStage
-    private let indices = Locked<Set<Int>>([])
-
-    init(_ open: any OpenStage) { self.open = open }
-
-    var played: Set<Int> { indices.withLock { $0 } }
-
-    func note(_ index: Int) { indices.withLock { _ = $0.insert(index) } }
-}
-
-/// The cases that nobody may play beside, for all backends that take from them.
-private final class LoneQueue: Sendable {
-    /// Variants of one contract share their twins, so they are taken together, as long as nobody
-    /// has to wait for them at the end.
-    private static let groupMax = 4
-
-    private let groups: Locked<ArraySlice<[Int]>>
-
-    init(_ indices: [Int], contract: (Int) -> String) {
-        var groups: [[Int]] = []
-        for index in indices {
-            if let last = groups.last, last.count < Self.groupMax,
-                contract(last[0]) == contract(index)
-            {
-                groups[groups.count - 1].append(index)
-            } else {
-                groups.append([index])
-            }
-        }
-        self.groups = Locked(groups[...])
-    }
-
-    func take() -> [Int]? { groups.withLock { $0.popFirst() } }
-
-    func giveBack(_ group: [Int]) { groups.withLock { $0 = [group] + $0 } }
-}
-
-/// What has come of the cases of a suite so far.
-private final class Tally: Sendable {
-    private struct State {
-        /// Before the list of known failures is looked at.
-        var results: [CaseResult?]
-        var doneCount = 0
-    }
-
-    let plans: [CasePlan]
-    private let knownFailures: KnownFailures
-    private let report: @Sendable (SuiteRunner.Event) -> Void
-    private let state: Locked<State>
-
-    init(
-        _ plans: [CasePlan],
-        _ knownFailures: KnownFailures,
-        _ report: @escaping @Sendable (SuiteRunner.Event) -> Void
-    ) {
-        self.plans = plans
-        self.knownFailures = knownFailures
-        self.report = report
-        state = Locked(State(results: Array(repeating: nil, count: plans.count)))
-    }
-
-    var results: [CaseResult?] { state.withLock { $0.results } }
-
-    func finish(_ index: Int, _ result: CaseResult) {
-        let told = knownFailures.applied(to: result)
-        // Within the lock, so that they are told in the order in which they are counted.
-        state.withLock { state in
-            state.results[index] = result
-            state.doneCount += 1
-            report(.finished(told, done: state.doneCount, of: plans.count))
-        }
-    }
-
-    /// Takes the results at these places, and leaves the others alone.
-    func replace(_ results: [CaseResult?], at indices: Set<Int>) {
-        state.withLock { state in
-            for index in indices { state.results[index] = results[index] }
-        }
-    }
-
-    /// It is played once more.
-    func forget(_ index: Int) {
-        state.withLock { state in
-            guard state.results[index] != nil else { return }
-            state.results[index] = nil
-            state.doneCount -= 1
-        }
-    }
-
-    /// All results; a case that did not finish was interrupted.
-    var final: [CaseResult] {
-        zip(results, plans).map { result, plan in
-            result.map(knownFailures.applied)
-                ?? CaseResult(contract: plan.contract, verdict: .notRun, note: "interrupted")
-        }
     }
 }
 
