@@ -74,8 +74,10 @@ struct AppCommand: AsyncParsableCommand {
         let profile = try TargetOptions.profile(self.profile, environment)
         let library = try selection.contractLibrary()
         for error in library.errors { Terminal.error("\(error)\n\n") }
-        let scenarios = library.contracts.filter(\.isDeviceScenario)
-        let selected = try selection.selection(fallback: .should).apply(to: scenarios)
+        let scenarios = library.headings.filter(\.isDeviceScenario)
+        let selected = try library.chosen(
+            selection.selection(fallback: .should).apply(to: scenarios)
+        )
         let files = try reports.files()
         let saveFile = try Setting.save.text(save, environment).map { try ReportFiles.checked($0) }
         let processors = ProcessInfo.processInfo.activeProcessorCount
@@ -103,7 +105,7 @@ struct AppCommand: AsyncParsableCommand {
         var run = DeviceRun(profile: profile, seed: seed)
         run.knownFailures = try reports.knownFailures(
             or: profile.knownFailingPath,
-            among: library.contracts
+            among: library.headings
         )
         run.keepsEvidence = saveFile != nil
         let performer: DeviceRun.Performer =

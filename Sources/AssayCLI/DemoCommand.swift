@@ -27,9 +27,9 @@ struct DemoCommand: AsyncParsableCommand {
     var only: [String] = []
 
     mutating func run() async throws {
-        let library = ContractLibrary.shipped
-        let selected = try Selection(only: only, skip: [], level: nil)
-            .applyForBackends(to: library.contracts)
+        let library = ContractLibrary.listed
+        let selection = Selection(only: only, skip: [], level: nil)
+        let selected = try library.chosen(selection.applyForBackends(to: library.headings))
         let seed = seed
         let jobs = min(64, max(1, jobs))
         let interruption = Interruption()

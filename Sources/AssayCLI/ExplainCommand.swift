@@ -53,7 +53,7 @@ struct ExplainCommand: AsyncParsableCommand {
         }
         let library = try options.contractLibrary()
         let isFeature = explainFeature(library)
-        let matching = library.contracts.filter { Selection.matches(subject, $0) }
+        let matching = library.headings.filter { Selection.matches(subject, $0) }
         if let file = library.files.first(where: { $0.id == subject })
             ?? matching.first.flatMap({ first in
                 Set(matching.map(\.id)).count == 1
@@ -61,7 +61,7 @@ struct ExplainCommand: AsyncParsableCommand {
             })
         {
             Terminal.output("# \(file.path)\n\(file.text)")
-            if let contract = library.contracts.first(where: { $0.id == file.id }) {
+            if let contract = library.headings.first(where: { $0.id == file.id }) {
                 for line in citations(of: contract.source, by: contract.id) {
                     Terminal.output("# read: \(line)\n")
                 }
@@ -107,7 +107,7 @@ struct ExplainCommand: AsyncParsableCommand {
     private func unknown(_ library: ContractLibrary) -> Failure {
         let known =
             FindingCode.allCases.map(\.rawValue) + Clause.all.map(\.name)
-            + Set(library.contracts.map(\.id))
+            + Set(library.headings.map(\.id))
             + Language.allCases.flatMap(\.reference.names)
             + Language.allCases.map(\.rawValue) + Feature.allCases.map(\.rawValue)
         let near = Suggestion.nearest(to: subject, among: known)

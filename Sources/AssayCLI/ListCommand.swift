@@ -22,7 +22,7 @@ struct ListCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         let library = try options.contractLibrary(paths: paths)
-        let contracts = try options.selection().apply(to: library.contracts)
+        let contracts = try options.selection().apply(to: library.headings)
         if json {
             let cases = contracts.map { contract -> JSONValue in
                 [
@@ -35,18 +35,19 @@ struct ListCommand: AsyncParsableCommand {
             }
             Terminal.output(JSONValue.array(cases).prettyText + "\n")
         } else {
+            var text = ""
             var last = ""
             for contract in contracts {
                 if contract.id != last {
                     let level = contract.level == .must ? "" : " (\(contract.level.rawValue))"
-                    Terminal.output("\(contract.clause)  \(contract.id)\(level)\n")
-                    Terminal.output("      \(contract.title)\n")
+                    text += "\(contract.clause)  \(contract.id)\(level)\n"
+                    text += "      \(contract.title)\n"
                     last = contract.id
                 }
-                if !contract.variant.isEmpty { Terminal.output("        \(contract.variant)\n") }
+                if !contract.variant.isEmpty { text += "        \(contract.variant)\n" }
             }
             let count = Set(contracts.map(\.id)).count
-            Terminal.output("\(count) contracts, \(contracts.count) cases\n")
+            Terminal.output(text + "\(count) contracts, \(contracts.count) cases\n")
         }
         if let error = library.errors.first {
             Terminal.error("\(error)\n")

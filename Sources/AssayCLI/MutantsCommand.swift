@@ -128,11 +128,12 @@ struct MutantsCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         let library = try selection.contractLibrary()
-        let selected = try selection.selection().apply(to: library.contracts)
+        let headings = library.headings
+        let chosen = try selection.selection().apply(to: headings)
         let smokes = [Self.smoke, Self.appSmoke]
-        let contracts =
-            selected
-            + library.contracts.filter { smokes.contains($0.id) && !selected.contains($0) }
+        let others = headings.filter { smokes.contains($0.id) && !chosen.contains($0) }
+        let selected = try library.chosen(chosen)
+        let contracts = selected + (try library.chosen(others))
         let mutants = try mutants()
         // First those that are over last whatever the machine can do: they wait for what never comes.
         let trials = mutants.map { mutant in

@@ -100,12 +100,11 @@ struct ReportOptions: ParsableArguments {
     /// The same, where every name must be one of a case.
     func knownFailures(
         or profilePath: String?,
-        among contracts: [Contract]
+        among contracts: [ContractHeading]
     ) throws -> KnownFailures {
         let known = try knownFailures(or: profilePath)
-        // Who lists nothing need not wait until the shipped contracts are read.
         guard !known.entries.isEmpty else { return known }
-        let all = contracts + ContractLibrary.shipped.contracts
+        let all = contracts + ContractLibrary.listed.headings
         do throws(KnownFailures.ParseError) {
             try known.check(against: all, and: Aside.allCases.map(\.rawValue))
         } catch {

@@ -12,7 +12,7 @@ struct Selection {
     var fallback: Contract.Level?
 
     /// The selected contracts; a pattern that selects nothing is an error.
-    func apply(to contracts: [Contract]) throws -> [Contract] {
+    func apply(to contracts: [ContractHeading]) throws -> [ContractHeading] {
         for pattern in only where !contracts.contains(where: { Self.matches(pattern, $0) }) {
             throw Failure(.nothingSelected, Self.unmatched("--only", pattern, contracts))
         }
@@ -34,7 +34,7 @@ struct Selection {
     }
 
     /// The selected contracts that judge a backend; those that judge an app are 'assay app's.
-    func applyForBackends(to contracts: [Contract]) throws -> [Contract] {
+    func applyForBackends(to contracts: [ContractHeading]) throws -> [ContractHeading] {
         let backends = contracts.filter { !$0.isDeviceScenario }
         for pattern in only where !backends.contains(where: { Self.matches(pattern, $0) }) {
             guard contracts.contains(where: { Self.matches(pattern, $0) }) else { continue }
@@ -48,29 +48,29 @@ struct Selection {
     }
 
     /// Whether the selection holds that contract, or that case of a search.
-    func takes(_ contract: Contract) -> Bool {
+    func takes(_ contract: ContractHeading) -> Bool {
         (only.isEmpty || only.contains { Self.matches($0, contract) })
             && !skip.contains { Self.matches($0, contract) } && hasLevel(contract)
     }
 
-    private func hasLevel(_ contract: Contract) -> Bool {
+    private func hasLevel(_ contract: ContractHeading) -> Bool {
         guard let lowest = level ?? fallback else { return true }
         if contract.level <= lowest { return true }
         return level == nil && only.contains { isName($0, of: contract) }
     }
 
     /// Whether a pattern names that contract and no other.
-    private func isName(_ pattern: String, of contract: Contract) -> Bool {
+    private func isName(_ pattern: String, of contract: ContractHeading) -> Bool {
         (pattern + "/").hasPrefix(contract.id + "/") && Self.matches(pattern, contract)
     }
 
     /// A pattern names a clause, a case, a contract, or a folder of contracts; `*` stands for
     /// anything.
-    static func matches(_ pattern: String, _ contract: Contract) -> Bool {
+    static func matches(_ pattern: String, _ contract: ContractHeading) -> Bool {
         if pattern == contract.clause { return true }
         let id = contract.caseID
         // A case of a search is made while it runs: its pattern begins with the contract.
-        if case .crashPoints = contract.search, pattern.hasPrefix(contract.id + "/") { return true }
+        if contract.search == .crashPoints, pattern.hasPrefix(contract.id + "/") { return true }
         if pattern.contains("*") {
             return glob(Array(pattern.utf8)[...], Array(id.utf8)[...])
                 || glob(Array(pattern.utf8)[...], Array(contract.id.utf8)[...])
@@ -103,7 +103,7 @@ struct Selection {
     private static func unmatched(
         _ flag: String,
         _ pattern: String,
-        _ contracts: [Contract]
+        _ contracts: [ContractHeading]
     ) -> String {
         let names = Set(contracts.map(\.id)).sorted()
         let near =

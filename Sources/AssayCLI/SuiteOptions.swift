@@ -50,7 +50,8 @@ struct SelectionOptions: ParsableArguments {
         return Setting.contracts.text(nil).map { [$0] } ?? []
     }
 
-    /// The shipped contracts and the user's own; paths given directly replace the shipped ones.
+    /// The shipped contracts, listed, and the user's own, read; paths given directly replace the
+    /// shipped ones.
     func contractLibrary(paths: [String] = []) throws -> ContractLibrary {
         do throws(ContractErrors) {
             if !paths.isEmpty {
@@ -60,7 +61,7 @@ struct SelectionOptions: ParsableArguments {
                 }
                 return library
             }
-            var library = ContractLibrary.shipped
+            var library = ContractLibrary.listed
             for folder in folders {
                 library = library.replacing(with: try ContractLibrary.folder(folder))
             }
@@ -73,4 +74,15 @@ struct SelectionOptions: ParsableArguments {
 
 extension ContractLibrary {
     static let empty = ContractLibrary(files: [])
+
+    /// The contracts of the chosen cases.
+    ///
+    /// - Throws: A failure that says what is wrong with their files.
+    func chosen(_ cases: [ContractHeading]) throws -> [Contract] {
+        do throws(ContractErrors) {
+            return try contracts(of: cases)
+        } catch {
+            throw Failure(.unparsable, error.description)
+        }
+    }
 }

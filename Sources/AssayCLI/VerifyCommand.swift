@@ -67,11 +67,12 @@ struct VerifyCommand: AsyncParsableCommand {
         let profile = try target.resolved()
         let library = try selection.contractLibrary(paths: paths)
         for error in library.errors { Terminal.error("\(error)\n\n") }
-        if library.contracts.isEmpty, !library.errors.isEmpty {
+        let headings = library.headings
+        if headings.isEmpty, !library.errors.isEmpty {
             throw Failure(.unparsable, "no contract could be read")
         }
         let selection = try selection.selection(fallback: .should)
-        let all = try selection.applyForBackends(to: library.contracts)
+        let all = try library.chosen(selection.applyForBackends(to: headings))
         let shard = try Setting.shard.given(shard, environment).map { given in
             guard let shard = Shard(given.text) else {
                 throw Failure(.usage, "\(given.name) '\(given.text)' is not a part such as 2/3")
@@ -105,7 +106,7 @@ struct VerifyCommand: AsyncParsableCommand {
             jobs: jobs,
             knownFailures: try reports.knownFailures(
                 or: profile.knownFailingPath,
-                among: library.contracts
+                among: headings
             ),
             journalBytesMax: journal << 20
         )
@@ -115,7 +116,7 @@ struct VerifyCommand: AsyncParsableCommand {
             && (selection.level ?? .should) >= .should && library.errors.isEmpty
         run.shard = shard
         run.keepsEvidence = saveFile != nil || update
-        run.isWanted = { selection.takes($0) }
+        run.isWanted = { selection.takes($0.heading) }
         run.timeMax = timeMax
         let prepared = run
         let interruption = Interruption()

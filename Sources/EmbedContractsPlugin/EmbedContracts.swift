@@ -1,7 +1,7 @@
 import Foundation
 import PackagePlugin
 
-/// Puts the shipped contracts, the schemas and the fact sheets that they cite inside the binary, so
+/// Puts the shipped contracts, their index, the schemas and the fact sheets that they cite inside the binary, so
 /// that it works from any folder.
 @main
 struct EmbedContracts: BuildToolPlugin {
@@ -11,7 +11,7 @@ struct EmbedContracts: BuildToolPlugin {
         var files: [URL] = []
         let enumerator = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)
         while let file = enumerator?.nextObject() as? URL {
-            if ["yaml", "json", "md"].contains(file.pathExtension) { files.append(file) }
+            if ["yaml", "json", "md", "txt"].contains(file.pathExtension) { files.append(file) }
         }
         files.sort { $0.path < $1.path }
         return [

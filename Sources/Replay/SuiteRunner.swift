@@ -324,7 +324,7 @@ package final class SuiteRunner: Sendable {
         let waiting = JobPlace.Waiting(
             most: (options.jobs - 1).signum() * options.jobs * Self.waitingPerJob
         )
-        await withTaskGroup(of: Void.self) { group in
+        await withDiscardingTaskGroup { group in
             var (queue, returning) = (queue[...], [CheckedContinuation<Void, Never>]())
             var (freeCount, playingCount) = (options.jobs, 0)
             func fill() {

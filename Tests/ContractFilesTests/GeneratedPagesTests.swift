@@ -16,7 +16,14 @@ struct GeneratedPagesTests {
         ] as [(Language, String)]
     )
     func isUpToDate(language: Language, path: String) throws {
-        let text = path.hasSuffix(".json") ? language.schema : language.page
+        try Self.check(path, path.hasSuffix(".json") ? language.schema : language.page)
+    }
+
+    @Test func `the index that is checked in is what the contracts say`() throws {
+        try Self.check("contracts/index.txt", ContractIndex.text(of: .shipped))
+    }
+
+    private static func check(_ path: String, _ text: String) throws {
         let url = Repository.root.appendingPathComponent(path)
         if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil {
             try Data(text.utf8).write(to: url)

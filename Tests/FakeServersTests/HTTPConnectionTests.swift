@@ -78,6 +78,22 @@ struct HTTPConnectionTests {
         }
     }
 
+    @Test func `what is sent behind a body that is refused is not heard`() async throws {
+        try await with { server, world in
+            let connection = try RawConnection(port: server.port)
+            let size = 11 << 20
+            await connection.send(
+                "POST /apps/1 HTTP/1.1\r\nhost: x\r\ncontent-length: \(size)\r\n\r\n"
+            )
+            let body = [UInt8](repeating: 0x20, count: size)
+            await connection.send(body + Array(Self.get("/apps/2").utf8))
+            let reading = await connection.read()
+            #expect(reading.isOver)
+            #expect(reading.text.ranges(of: "HTTP/1.1 413").count == 1)
+            #expect(world.requests.isEmpty)
+        }
+    }
+
     @Test func `HEAD has the length of the body and not the body`() async throws {
         try await with { server, _ in
             let connection = try RawConnection(port: server.port)

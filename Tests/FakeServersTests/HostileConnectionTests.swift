@@ -17,6 +17,14 @@ struct HostileConnectionTests {
         idleMax: Duration = Patience.hang,
         _ body: (Int) async throws -> Void
     ) async throws {
+        try await with(party, idleMax: idleMax) { port, _ in try await body(port) }
+    }
+
+    private func with(
+        _ party: Exchange.Party,
+        idleMax: Duration = Patience.hang,
+        _ body: (Int, FakeWorld) async throws -> Void
+    ) async throws {
         let world = FakeWorld(
             journalBytesMax: 64 << 20,
             revenueCatKey: nil,
@@ -24,7 +32,7 @@ struct HostileConnectionTests {
             wallClock: { Instant(milliseconds: 1_790_000_000_000) }
         )
         let server = try await FakeServer(party, world: world, idleMax: idleMax)
-        try await body(server.port)
+        try await body(server.port, world)
         // Whatever happened before: a decent client is answered.
         let client = BackendClient(base: server.baseURL, laneCount: 1)
         let outcome = await client.send(HTTPMessage.Request("GET", "/"), within: Patience.hang)
@@ -140,7 +148,7 @@ struct HostileConnectionTests {
     }
 
     @Test func `a client that never reads holds nobody up`() async throws {
-        try await with(.despia) { port in
+        try await with(.despia) { port, world in
             // Fill the record, so that an answer is larger than any socket's buffer.
             let filler = try RawConnection(port: port)
             let command = JSONValue.object([
@@ -167,6 +175,10 @@ struct HostileConnectionTests {
                 }
             }
             await client.close()
+            // Of fifty the first is answered, and no other before somebody reads.
+            let asked = world.journal.read { $0.exchanges(in: "") }.map(\.request.target)
+            let count = asked.count { $0.hasPrefix("/log") }
+            #expect((1...10).contains(count), "\(count) answers are kept")
         }
     }
 }

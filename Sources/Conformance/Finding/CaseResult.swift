@@ -1,6 +1,6 @@
 /// What one variant came to, and the evidence a person needs to believe it.
 package struct CaseResult: Hashable, Sendable {
-    package var contract: Contract
+    @Boxed package var contract: Contract
     package var verdict: Verdict
     package var findings: [Finding]
     package var seconds: Double
@@ -29,11 +29,11 @@ package struct CaseResult: Hashable, Sendable {
     /// How many runs a search took.
     package var runCount: Int?
     /// All that the verdict rests on, when the run is saved.
-    package var evidence: CaseEvidence?
+    @Boxed package var evidence: CaseEvidence? = nil
     /// The cases that show it again; nil: its own.
     package var replays: [String]?
     /// The smallest event that fails, as a contract ready to be kept.
-    package var found: Contract?
+    @Boxed package var found: Contract? = nil
 
     package init(
         contract: Contract,

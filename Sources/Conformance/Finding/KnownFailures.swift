@@ -82,7 +82,7 @@ package struct KnownFailures: Hashable, Sendable {
     ///   - others: Names of what is judged without a contract.
     /// - Throws: The first such entry by its line, with the name that was probably meant.
     package func check(
-        against contracts: [Contract],
+        against contracts: [ContractHeading],
         and others: [String] = []
     ) throws(ParseError) {
         let names = Set(contracts.map(\.caseID) + others)

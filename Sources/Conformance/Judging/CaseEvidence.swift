@@ -4,7 +4,7 @@ package struct CaseEvidence: Hashable, Sendable {
     package let subject: RunRecord
     /// Runs of the same twin plan; two of them show which fields differ by themselves.
     package let twins: [RunRecord]
-    package let profile: Profile
+    @Boxed package private(set) var profile: Profile
     package let sight: RunRecord.Sight
 
     package init(

@@ -1,6 +1,6 @@
 /// One variant as it will be run: the run to judge and the twin it is compared with.
 package struct CasePlan: Hashable, Codable, Sendable {
-    package let contract: Contract
+    @Boxed package private(set) var contract: Contract
     package private(set) var subject: RunPlan
     package private(set) var twin: RunPlan?
 

@@ -1,0 +1,42 @@
+/// A large value behind one reference: what holds it is cheap to copy, to move and to keep by the
+/// ten thousand.
+///
+/// Writing makes a new box, so that it is a value like the one that it holds.
+@propertyWrapper
+package struct Boxed<Value: Sendable>: Sendable {
+    @usableFromInline
+    final class Box: Sendable {
+        @usableFromInline let value: Value
+
+        @inlinable init(_ value: Value) { self.value = value }
+    }
+
+    @usableFromInline var box: Box
+
+    @inlinable package init(wrappedValue: Value) { box = Box(wrappedValue) }
+
+    @inlinable package var wrappedValue: Value {
+        get { box.value }
+        set { box = Box(newValue) }
+    }
+}
+
+extension Boxed: Equatable where Value: Equatable {
+    package static func == (left: Boxed, right: Boxed) -> Bool {
+        left.box === right.box || left.box.value == right.box.value
+    }
+}
+
+extension Boxed: Hashable where Value: Hashable {
+    package func hash(into hasher: inout Hasher) { hasher.combine(box.value) }
+}
+
+extension Boxed: Encodable where Value: Encodable {
+    package func encode(to encoder: any Encoder) throws { try box.value.encode(to: encoder) }
+}
+
+extension Boxed: Decodable where Value: Decodable {
+    package init(from decoder: any Decoder) throws {
+        self.init(wrappedValue: try Value(from: decoder))
+    }
+}

@@ -1,0 +1,121 @@
+package import Conformance
+
+/// The headings of the contracts that ship, so that who lists or selects reads no contract.
+///
+/// It is written from the contracts (`contracts/index.txt`) and holds for a file whose text has the
+/// digest that it names: a contract that was edited since is read as if there were no index.
+///
+/// A file is a line with its id and the digest of its text, and each of its cases a line that begins
+/// with a tab: variant, clause, level, needs, kind, title, source. What is as in the line before is
+/// `"`.
+package struct ContractIndex: Sendable {
+    private struct Entry {
+        let digest: String
+        var headings: [ContractHeading]
+    }
+
+    private var entries: [String: Entry] = [:]
+
+    /// The headings of a file's cases; nil where the index does not know that text.
+    package func headings(id: String, text: String) -> [ContractHeading]? {
+        guard let entry = entries[id], entry.digest == Self.digest(text) else { return nil }
+        return entry.headings
+    }
+
+    /// Reads what `text(of:)` wrote. A file of which a line is not understood is not in the index.
+    package init(parsing text: String) {
+        var id = ""
+        for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
+            let words = line.split(
+                separator: UInt8(ascii: "\t"),
+                omittingEmptySubsequences: false
+            )
+            if words.count == 2 {
+                id = String(Substring(words[0]))
+                entries[id] = Entry(digest: String(Substring(words[1])), headings: [])
+            } else if let heading = Self.heading(words, id, entries[id]?.headings.last) {
+                entries[id]?.headings.append(heading)
+            } else {
+                entries[id] = nil
+            }
+        }
+    }
+
+    private static func heading(
+        _ words: [Substring.UTF8View],
+        _ id: String,
+        _ last: ContractHeading?
+    ) -> ContractHeading? {
+        guard words.count == 8 else { return nil }
+        func text(_ index: Int, _ field: (ContractHeading) -> String) -> String {
+            let word = Substring(words[index])
+            return if word == ditto, let last { field(last) } else { String(word) }
+        }
+        guard let level = Contract.Level(rawValue: text(3, \.level.rawValue)) else { return nil }
+        var needs = last?.needs ?? []
+        if Substring(words[4]) != ditto {
+            let names = words[4].split(separator: UInt8(ascii: ","))
+            needs = names.compactMap { Feature(rawValue: String(Substring($0))) }
+            guard needs.count == names.count else { return nil }
+        }
+        let kind = text(5, Self.kind)
+        let search = Search.Kind(rawValue: kind)
+        guard search != nil || ["backend", "app"].contains(kind) else { return nil }
+        return ContractHeading(
+            id: id,
+            variant: text(1, \.variant),
+            title: text(6, \.title),
+            clause: text(2, \.clause),
+            level: level,
+            source: text(7, \.source),
+            needs: needs,
+            isDeviceScenario: kind == "app",
+            search: search
+        )
+    }
+
+    /// The index of these files, without those that have errors or need more than a line for a text.
+    package static func text(of library: ContractLibrary) -> String {
+        var text = ""
+        for file in library.files {
+            guard case .success(let contracts) = file.result else { continue }
+            let isPlain = contracts.allSatisfy { contract in
+                !(contract.caseID + contract.title + contract.source).utf8
+                    .contains { $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\n") }
+            }
+            guard isPlain else { continue }
+            text += "\(file.id)\t\(digest(file.text))\n"
+            var last: [String] = []
+            for heading in contracts.map(\.heading) {
+                let words = [
+                    heading.variant, heading.clause, heading.level.rawValue,
+                    heading.needs.map(\.rawValue).joined(separator: ","), kind(heading),
+                    heading.title, heading.source,
+                ]
+                let shown = words.enumerated().map { index, word in
+                    last.isEmpty || last[index] != word ? word : String(ditto)
+                }
+                text += "\t" + shown.joined(separator: "\t") + "\n"
+                last = words
+            }
+        }
+        return text
+    }
+
+    private static let ditto: Substring = "\""
+
+    private static func kind(_ heading: ContractHeading) -> String {
+        heading.search?.rawValue ?? (heading.isDeviceScenario ? "app" : "backend")
+    }
+
+    /// FNV-1a, 64 bits: against oversight, not against anybody.
+    private static func digest(_ text: String) -> String {
+        var text = text
+        let hash = text.withUTF8 { bytes in
+            bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+                ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+            }
+        }
+        return String(hash, radix: 16)
+    }
+}
