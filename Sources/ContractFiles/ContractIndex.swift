@@ -22,40 +22,51 @@ package struct ContractIndex: Sendable {
         return entry.headings
     }
 
-    /// Reads what `text(of:)` wrote. A file of which a line is not understood is not in the index.
+    /// Reads what was written as an index.
+    ///
+    /// A file of which a line is not understood is not in it.
+    ///
+    /// - Parameter text: What `text(of:)` made.
     package init(parsing text: String) {
-        var id = ""
-        for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
-            let words = line.split(
-                separator: UInt8(ascii: "\t"),
-                omittingEmptySubsequences: false
-            )
-            if words.count == 2 {
-                id = String(Substring(words[0]))
-                entries[id] = Entry(digest: String(Substring(words[1])), headings: [])
-            } else if let heading = Self.heading(words, id, entries[id]?.headings.last) {
-                entries[id]?.headings.append(heading)
-            } else {
-                entries[id] = nil
+        var text = text
+        text.withUTF8 { bytes in
+            var id = ""
+            for line in bytes.split(separator: UInt8(ascii: "\n")) {
+                let words = line.split(
+                    separator: UInt8(ascii: "\t"),
+                    omittingEmptySubsequences: false
+                )
+                if words.count == 2 {
+                    id = String(decoding: words[0], as: UTF8.self)
+                    let digest = String(decoding: words[1], as: UTF8.self)
+                    entries[id] = Entry(digest: digest, headings: [])
+                } else if let heading = Self.heading(words, id, entries[id]?.headings.last) {
+                    entries[id]?.headings.append(heading)
+                } else {
+                    entries[id] = nil
+                }
             }
         }
     }
 
     private static func heading(
-        _ words: [Substring.UTF8View],
+        _ words: [Slice<UnsafeBufferPointer<UInt8>>],
         _ id: String,
         _ last: ContractHeading?
     ) -> ContractHeading? {
         guard words.count == 8 else { return nil }
+        func isDitto(_ index: Int) -> Bool {
+            last != nil && words[index].count == 1 && words[index].first == ditto
+        }
         func text(_ index: Int, _ field: (ContractHeading) -> String) -> String {
-            let word = Substring(words[index])
-            return if word == ditto, let last { field(last) } else { String(word) }
+            if let last, isDitto(index) { return field(last) }
+            return String(decoding: words[index], as: UTF8.self)
         }
         guard let level = Contract.Level(rawValue: text(3, \.level.rawValue)) else { return nil }
         var needs = last?.needs ?? []
-        if Substring(words[4]) != ditto {
+        if !isDitto(4) {
             let names = words[4].split(separator: UInt8(ascii: ","))
-            needs = names.compactMap { Feature(rawValue: String(Substring($0))) }
+            needs = names.compactMap { Feature(rawValue: String(decoding: $0, as: UTF8.self)) }
             guard needs.count == names.count else { return nil }
         }
         let kind = text(5, Self.kind)
@@ -93,7 +104,7 @@ package struct ContractIndex: Sendable {
                     heading.title, heading.source,
                 ]
                 let shown = words.enumerated().map { index, word in
-                    last.isEmpty || last[index] != word ? word : String(ditto)
+                    last.isEmpty || last[index] != word ? word : "\""
                 }
                 text += "\t" + shown.joined(separator: "\t") + "\n"
                 last = words
@@ -102,7 +113,7 @@ package struct ContractIndex: Sendable {
         return text
     }
 
-    private static let ditto: Substring = "\""
+    private static let ditto = UInt8(ascii: "\"")
 
     private static func kind(_ heading: ContractHeading) -> String {
         heading.search?.rawValue ?? (heading.isDeviceScenario ? "app" : "backend")

@@ -194,9 +194,14 @@ package struct ContractLibrary: Sendable {
 
     /// A single file may live anywhere; then it is called what it calls itself.
     private static func declaredID(_ text: String) -> String? {
-        for line in text.split(separator: "\n") where line.hasPrefix("contract:") {
-            let value = line.dropFirst("contract:".count).prefix { $0 != "#" }
-            return value.trimmingCharacters(in: .whitespaces)
+        var rest = text[...]
+        while !rest.isEmpty {
+            let line = rest.prefix { !$0.isNewline }
+            if line.hasPrefix("contract:") {
+                return line.dropFirst("contract:".count).prefix { $0 != "#" }
+                    .trimmingCharacters(in: .whitespaces)
+            }
+            rest = rest[line.endIndex...].dropFirst()
         }
         return nil
     }

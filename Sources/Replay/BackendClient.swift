@@ -21,6 +21,8 @@ package final class BackendClient: Transport {
     /// 15 s. A closed port refuses at once.
     private static let connectMax: Int64 = 30
 
+    private static let deadlines = Deadlines(RealClock())
+
     package let base: String
     private let lanes: [HTTPClient]
     private let isClosed = Locked(false)
@@ -151,28 +153,35 @@ package final class BackendClient: Transport {
         _ body: HTTPClientResponse.Body,
         until deadline: Duration
     ) async throws -> ByteBuffer {
-        try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
-            group.addTask {
-                var kept = ByteBuffer()
-                var count = 0
-                for try await part in body {
-                    count += part.readableBytes
-                    guard count <= bodyMax else { throw TooLong() }
-                    var part = part
-                    let room = keptMax - kept.readableBytes
-                    if var slice = part.readSlice(length: min(room, part.readableBytes)) {
-                        kept.writeBuffer(&slice)
-                    }
-                }
-                return kept
-            }
-            group.addTask {
-                try await RealClock().sleep(until: deadline)
-                throw HTTPClientError.deadlineExceeded
-            }
-            defer { group.cancelAll() }
-            return try await group.next() ?? ByteBuffer()
+        let isLate = Locked(false)
+        let reading = RealClock().task { () -> Result<ByteBuffer, any Error> in
+            do { return .success(try await collect(body)) } catch { return .failure(error) }
         }
+        let id = deadlines.add(deadline) {
+            isLate.withLock { $0 = true }
+            reading.cancel()
+        }
+        defer { deadlines.remove(id) }
+        do {
+            return try await reading.joined().get()
+        } catch  where isLate.withLock({ $0 }) {
+            throw HTTPClientError.deadlineExceeded
+        }
+    }
+
+    private static func collect(_ body: HTTPClientResponse.Body) async throws -> ByteBuffer {
+        var kept = ByteBuffer()
+        var count = 0
+        for try await part in body {
+            count += part.readableBytes
+            guard count <= bodyMax else { throw TooLong() }
+            var part = part
+            let room = keptMax - kept.readableBytes
+            if var slice = part.readSlice(length: min(room, part.readableBytes)) {
+                kept.writeBuffer(&slice)
+            }
+        }
+        return kept
     }
 
     /// The answer goes on and on.

@@ -130,21 +130,27 @@ package final class SuiteRunner: Sendable {
     // MARK: The order of things
 
     private func results(of contracts: [Contract]) async -> [CaseResult] {
-        let given = contracts.map { CasePlan($0) }
-        let open = await stage.open(for: given.filter { stage.obstacle($0) == nil })
+        let given = contracts.map { Candidate(CasePlan($0), on: stage) }
+        let playable = given.filter { $0.obstacle == nil }.map(\.plan)
+        let open = await stage.open(for: playable)
         if let reason = open.obstacles.first {
             report(.stopped(open.obstacles))
-            return given.map { plan in
-                stage.obstacle(plan)
-                    ?? CaseResult(contract: plan.contract, verdict: .notRun, note: reason)
+            return given.map { candidate in
+                candidate.obstacle
+                    ?? CaseResult(
+                        contract: candidate.plan.contract,
+                        verdict: .notRun,
+                        note: reason
+                    )
             }
         }
-        let plans = await expanded(given, on: open)
+        let candidates = await expanded(given, on: open)
+        let plans = candidates.map(\.plan)
         let tally = Tally(plans, options.knownFailures, report)
-        for (index, plan) in plans.enumerated() {
-            if let result = stage.obstacle(plan) { tally.finish(index, result) }
+        for (index, candidate) in candidates.enumerated() {
+            if let result = candidate.obstacle { tally.finish(index, result) }
         }
-        let (first, together, alone, ahead, last) = await queue(plans, open)
+        let (first, together, alone, ahead, last) = await queue(candidates, open)
         let lone = LoneQueue(alone) { plans[$0].contract.id }
         let late = LoneQueue(ahead) { plans[$0].contract.id }
         let early = LoneQueue(first) { plans[$0].contract.caseID }
@@ -159,7 +165,7 @@ package final class SuiteRunner: Sendable {
             )
             if endCount > 0 {
                 group.addTask {
-                    await self.playAside(sideCount, singles: end, [], of: given, tally)
+                    await self.playAside(sideCount, singles: end, [], of: playable, tally)
                 }
             }
             for number in 0..<sideCount {
@@ -169,7 +175,7 @@ package final class SuiteRunner: Sendable {
                         // Nobody else has played before it either.
                         singles: number == 0 ? early : nil,
                         [lone, late],
-                        of: given,
+                        of: playable,
                         tally
                     )
                 }
@@ -210,7 +216,7 @@ package final class SuiteRunner: Sendable {
         _ number: Int,
         singles: LoneQueue?,
         _ queues: [LoneQueue],
-        of given: [CasePlan],
+        of playable: [CasePlan],
         _ tally: Tally
     ) async -> Ground? {
         guard let sides else { return nil }
@@ -221,7 +227,7 @@ package final class SuiteRunner: Sendable {
             if !Task.isCancelled { report(.sideFailed("\(error)")) }
             return nil
         }
-        let ground = Ground(await stage.open(for: given.filter { stage.obstacle($0) == nil }))
+        let ground = Ground(await stage.open(for: playable))
         guard ground.open.obstacles.isEmpty else { return ground }
         // Whether the backend is gone or this one of them alone, the first one shows.
         let isGone = { @Sendable (result: CaseResult) in
@@ -262,22 +268,38 @@ package final class SuiteRunner: Sendable {
     }
 
     /// The cases in the order of the contracts, those that stand for several spread out.
-    private func expanded(_ given: [CasePlan], on open: any OpenStage) async -> [CasePlan] {
-        var plans: [CasePlan] = []
-        for plan in given {
-            plans += stage.obstacle(plan) == nil ? await open.expanded(plan) : [plan]
+    private func expanded(_ given: [Candidate], on open: any OpenStage) async -> [Candidate] {
+        var candidates: [Candidate] = []
+        for candidate in given {
+            if candidate.obstacle == nil {
+                candidates += await open.expanded(candidate.plan).map { Candidate($0, on: stage) }
+            } else {
+                candidates.append(candidate)
+            }
         }
-        guard let isWanted = options.isWanted else { return plans }
-        return plans.filter { isWanted($0.contract) }
+        guard let isWanted = options.isWanted else { return candidates }
+        return candidates.filter { isWanted($0.plan.contract) }
+    }
+
+    /// A case, and why it cannot be played, if that is so.
+    private struct Candidate {
+        let plan: CasePlan
+        let obstacle: CaseResult?
+
+        init(_ plan: CasePlan, on stage: any SuiteStage) {
+            self.plan = plan
+            obstacle = stage.obstacle(plan)
+        }
     }
 
     /// The places of those that can be played, by their turns; who plays beside others does so in
     /// an order that the seed chose, those that take long before the rest.
     private func queue(
-        _ plans: [CasePlan],
+        _ candidates: [Candidate],
         _ open: any OpenStage
     ) async -> (first: [Int], together: [Int], alone: [Int], ahead: [Int], last: [Int]) {
-        let playable = plans.indices.filter { stage.obstacle(plans[$0]) == nil }
+        let plans = candidates.map(\.plan)
+        let playable = candidates.indices.filter { candidates[$0].obstacle == nil }
         let turns = await open.turns(of: playable.map { plans[$0] })
         func places(_ turn: Turn) -> [Int] {
             zip(playable, turns).filter { $0.1 == turn }.map(\.0)
