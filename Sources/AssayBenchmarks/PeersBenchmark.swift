@@ -122,22 +122,49 @@ struct PeersBenchmark {
     }
 
     /// What a run delivers in a second beyond its start, beside a load generator on eight
-    /// connections.
+    /// connections: to a server that does nothing, and to an ordinary one in Python.
     private func deliveries() throws {
-        let (few, many) = ("\(folder)/few", "\(folder)/many")
+        let (few, many, more) = ("\(folder)/few", "\(folder)/many", "\(folder)/more")
         try GrowthBenchmark.write("many/cases", axes: ["a": 1, "b": 1], in: few)
-        try GrowthBenchmark.write("many/cases", axes: ["a": 100, "b": 200], in: many)
+        try GrowthBenchmark.write("many/cases", axes: ["a": 100, "b": 40], in: many)
+        try GrowthBenchmark.write("many/cases", axes: ["a": 100, "b": 200], in: more)
+        func rate(_ place: String, _ count: Double, _ target: String) throws -> Double {
+            let words = { (place: String) in
+                GrowthBenchmark.words(place, target) + ["--profile", "\(folder)/assay.yaml"]
+            }
+            let start = try time(assay, words(few))
+            return count / (try time(assay, words(place)) - start)
+        }
+        try Data(
+            "assay: 1\nendpoints: {revenuecat-webhook: POST \(ServingBenchmark.peerPath)}\n".utf8
+        )
+        .write(to: URL(fileURLWithPath: "\(folder)/assay.yaml"))
         try compare(
-            "deliveries with judging",
+            "deliveries with judging, to nginx",
             [
-                (
-                    "assay verify",
-                    {
-                        let start = try time(assay, verify(few))
-                        return 20_000 / (try time(assay, verify(many)) - start)
-                    }
-                ),
+                ("assay verify", { try rate(more, 20_000, backend) }),
                 ("wrk, eight connections", { try load(backendPort, "/").rate }),
+            ],
+            unit: "/s"
+        )
+        let port = ServingBenchmark.freePort()
+        let process = try ServingBenchmark.spawn(
+            python,
+            ["\(scripts)/fakes.py", "pytest-httpserver", "\(port)"]
+        )
+        defer {
+            kill(process, SIGKILL)
+            ServingBenchmark.wait(process)
+        }
+        _ = ServingBenchmark.firstAnswer(port: port, path: "/")
+        try compare(
+            "deliveries with judging, to Werkzeug",
+            [
+                ("assay verify", { try rate(many, 4000, "http://127.0.0.1:\(port)") }),
+                (
+                    "wrk, eight connections",
+                    { try load(port, ServingBenchmark.peerPath).rate }
+                ),
             ],
             unit: "/s"
         )

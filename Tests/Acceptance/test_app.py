@@ -217,6 +217,9 @@ GUIDE = {
 
 
 class TestJudging(AppTest):
+    # Dozens of pages at once, none of which may starve.
+    alone = True
+
     def test_the_sample_app_is_green(self):
         result, cases = self.judge("index.html")
         failed = [case["id"] for case in cases if case["verdict"] != "passed"]
@@ -242,6 +245,8 @@ class TestJudging(AppTest):
 
 class TestOtherApps(AppTest):
     """Correct apps that do it their own way, and faults that showed nowhere."""
+
+    apart = True
 
     SCRIPT = '<script src="app.js"></script>'
 
@@ -368,6 +373,8 @@ class TestOtherApps(AppTest):
 
 
 class TestBadPages(AppTest):
+    apart = True
+
     ONE = ("--only", "app/start/vault-hit")
 
     def page(self, name, text):
