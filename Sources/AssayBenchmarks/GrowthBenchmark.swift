@@ -87,6 +87,11 @@ enum GrowthBenchmark {
         table("cases verified", rows)
     }
 
+    /// A profile that says where events are taken.
+    static func profile(_ path: String) -> String {
+        "assay: 1\nendpoints: {revenuecat-webhook: POST \(path)}\n"
+    }
+
     /// A run of the contracts of a folder before a backend.
     static func words(_ place: String, _ target: String) -> [String] {
         [

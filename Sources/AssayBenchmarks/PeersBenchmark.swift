@@ -135,10 +135,8 @@ struct PeersBenchmark {
             let start = try time(assay, words(few))
             return count / (try time(assay, words(place)) - start)
         }
-        try Data(
-            "assay: 1\nendpoints: {revenuecat-webhook: POST \(ServingBenchmark.peerPath)}\n".utf8
-        )
-        .write(to: URL(fileURLWithPath: "\(folder)/assay.yaml"))
+        try Data(GrowthBenchmark.profile(ServingBenchmark.peerPath).utf8)
+            .write(to: URL(fileURLWithPath: "\(folder)/assay.yaml"))
         try compare(
             "deliveries with judging, to nginx",
             [
