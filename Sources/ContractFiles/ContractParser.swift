@@ -44,8 +44,16 @@ package enum ContractParser {
         let templates = isExamined ? nil : TemplateChecks(contract: root, lines: lines)
         var errors = reader.errors + (templates?.errors ?? [])
         var contracts: [Contract] = []
+        // The axes are read with the first variant: each holds as many values as there are variants.
+        var unread = root
         for combination in axes.combinations {
-            let filled = root.filling(combination.map { ($0.name, $0.value) })
+            let filled = unread.filling(combination.map { ($0.name, $0.value) })
+            if case .mapping(let entries) = unread.content {
+                unread = LocatedNode(
+                    .mapping(entries.filter { $0.key != "variants" }),
+                    unread.location
+                )
+            }
             var reader = NodeReader()
             if var contract = Contract(filled, id: id, &reader, isExamined: isExamined) {
                 contract.variant = combination.map { "\($0.name):\($0.value)" }

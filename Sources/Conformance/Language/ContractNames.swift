@@ -54,9 +54,9 @@ struct ContractNames {
         _ texts: [String],
         to list: WritableKeyPath<TemplateNames, [String]>
     ) {
-        for text in texts where !names[keyPath: list].contains(text) {
-            names[keyPath: list].append(text)
-        }
+        // An axis of a thousand values makes a thousand names.
+        var known = Set(names[keyPath: list])
+        names[keyPath: list] += texts.filter { known.insert($0).inserted }
     }
 
     /// The texts that a text becomes when its axes are replaced.
