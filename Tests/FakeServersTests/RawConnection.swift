@@ -91,12 +91,28 @@ final class RawConnection: Sendable {
         await onThread { self.receive(until: ending) }
     }
 
+    /// What is there, as soon as anything is.
+    func readSome() async -> Reading {
+        await onThread {
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            let count = self.receive(into: &buffer)
+            return Reading(
+                text: String(decoding: buffer[..<max(count, 0)], as: UTF8.self),
+                isOver: count == 0
+            )
+        }
+    }
+
+    private func receive(into buffer: inout [UInt8]) -> Int {
+        recv(descriptor, &buffer, buffer.count, 0)
+    }
+
     private func receive(until ending: String?) -> Reading {
         var bytes: [UInt8] = []
         var reading = Reading()
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
-            let count = recv(descriptor, &buffer, buffer.count, 0)
+            let count = receive(into: &buffer)
             guard count > 0 else {
                 // Only our own limit leaves the connection open.
                 reading.isOver = count == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)
@@ -107,5 +123,22 @@ final class RawConnection: Sendable {
         }
         reading.text = String(decoding: bytes, as: UTF8.self)
         return reading
+    }
+}
+
+extension RawConnection {
+    /// Waits until every thread that answers on the port is past what it was doing: callers are
+    /// given to the threads in turn, and each of these has been answered.
+    ///
+    /// - Throws: When the port does not answer.
+    static func settle(port: Int) async throws {
+        let callers = try (0..<4 * ProcessInfo.processInfo.activeProcessorCount)
+            .map { _ in try RawConnection(port: port) }
+        for caller in callers { await caller.send("GET / HTTP/1.1\r\nhost: x\r\n\r\n") }
+        for caller in callers {
+            guard await caller.readSome().text.hasPrefix("HTTP/1.1 ") else {
+                throw POSIXError(.ECONNABORTED)
+            }
+        }
     }
 }
