@@ -32,6 +32,10 @@ enum Benchmarks {
         }
         let folder = URL(fileURLWithPath: arguments[0]).deletingLastPathComponent()
         let assay = folder.appendingPathComponent("assay").path
+        if arguments.count == 2, arguments[1] == "serving" {
+            try ServingBenchmark.run(assay: assay, own: arguments[0])
+            return
+        }
         if arguments.count == 2, arguments[1] == "growth" {
             try await GrowthBenchmark.run(assay: assay)
             return

@@ -72,6 +72,25 @@ enum ServingBenchmark {
         Benchmarks.print("650-byte POST, OneSignal fake      \(mine.text)")
         let share = String(format: "%.0f", 100 * mine.rate / other.rate)
         Benchmarks.print("rate of the fake beside bare       \(share) %")
+        try flatness(assay: assay, port: port, control: control)
+    }
+
+    /// A million pushes to one fake: whether its calls, its journal and its record of what was
+    /// notified cost the same at the end as at the beginning.
+    private static func flatness(assay: String, port: Int, control: Int) throws {
+        let process = try spawn(assay, serving(port, control: control))
+        _ = firstAnswer(port: control, path: "/assay/v1/health")
+        let tenths = (0..<10).map { _ in
+            load(port: port, requestCount: 100_000 / connectionCount)
+        }
+        kill(process, SIGTERM)
+        wait(process)
+        Benchmarks.print("a million pushes, by tenths, 1/s   " + list(tenths) { $0.rate })
+        Benchmarks.print("  p99, µs                          " + list(tenths) { $0.p99 * 1e6 })
+    }
+
+    private static func list(_ loads: [Load], _ value: (Load) -> Double) -> String {
+        loads.map { String(format: "%.0f", value($0)) }.joined(separator: " ")
     }
 
     // MARK: Load
@@ -90,7 +109,7 @@ enum ServingBenchmark {
     }
 
     /// Keep-alive connections that each send one request after the other.
-    static func load(port: Int) -> Load {
+    static func load(port: Int, requestCount: Int = requestCount) -> Load {
         let request =
             "POST \(path) HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\ncontent-type: "
             + "application/json\r\ncontent-length: \(body.utf8.count)\r\n\r\n" + body
@@ -101,7 +120,9 @@ enum ServingBenchmark {
         for _ in 0..<connectionCount {
             group.enter()
             Thread.detachNewThread {
-                results.add(client(port: port, request: Array(request.utf8)))
+                results.add(
+                    client(port: port, request: Array(request.utf8), requestCount: requestCount)
+                )
                 group.leave()
             }
         }
@@ -127,7 +148,11 @@ enum ServingBenchmark {
         var all: [Double] { times }
     }
 
-    static func client(port: Int, request: [UInt8]) -> [Double] {
+    static func client(
+        port: Int,
+        request: [UInt8],
+        requestCount: Int = requestCount
+    ) -> [Double] {
         let descriptor = connection(to: port)
         guard descriptor >= 0 else { return [] }
         defer { close(descriptor) }
