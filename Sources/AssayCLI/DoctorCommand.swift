@@ -45,7 +45,8 @@ struct DoctorCommand: AsyncParsableCommand {
                     folder: folder,
                     base: Instant(
                         milliseconds: SuiteRun.now().milliseconds / 1000 * 1000 - 3_600_000
-                    )
+                    ),
+                    onWaiting: Terminal.tellWaiting
                 )
             } catch {
                 let status: ExitStatus = error.kind == .configuration ? .usage : .unreachable
@@ -156,7 +157,7 @@ struct DoctorCommand: AsyncParsableCommand {
                 """
                 start:
                   command: \(quoted(start.command))
-                  ready: \(start.ready.method) \(start.ready.path)
+                  ready: \(start.ready?.method ?? "GET") \(start.ready?.path ?? "/")
                 """
             } ?? "target: \(profile.target ?? "http://127.0.0.1:{{port}}")"
         let webhook = profile.endpoints["revenuecat-webhook"]?.path ?? "/api/webhooks/revenuecat"

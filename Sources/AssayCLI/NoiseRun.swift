@@ -204,7 +204,8 @@ extension ReplaySession {
                 profile: profile,
                 addresses: addresses,
                 folder: folder,
-                base: base
+                base: base,
+                onWaiting: Terminal.tellWaiting
             )
         } catch {
             let status: ExitStatus = error.kind == .configuration ? .usage : .unreachable

@@ -82,7 +82,8 @@ struct RecordCommand: AsyncParsableCommand {
                 // What matters is in the file; this is only what the control API can show.
                 journalBytesMax: 16 << 20,
                 seed: seed,
-                others: ProviderTable.all.listed.map(\.party)
+                others: ProviderTable.all.listed.map(\.party),
+                onWaiting: Terminal.tellWaiting
             )
         } catch {
             throw Failure(error.kind == .configuration ? .usage : .unreachable, error.description)

@@ -20,8 +20,7 @@ enum ReferenceProfile {
             + (style == .body ? "" : " --style \(style.rawValue)")
         profile.start = Profile.Start(
             command: "exec '\(executable)' backend --port {{port}} --data '{{data}}'\(flags)",
-            ready: Profile.Endpoint(method: "GET", path: "/healthz"),
-            environment: [:]
+            ready: Profile.Ready(method: "GET", path: "/healthz")
         )
         profile.secrets[.revenueCatSigning] = Secret("whsec_assay")
         profile.secrets[.purchaselySigning] = Secret("purchasely-assay")

@@ -161,7 +161,8 @@ struct SuiteRun: Sendable {
             journalBytesMax: journalBytesMax,
             appDefects: appDefects,
             clientDefects: clientDefects,
-            beside: other
+            beside: other,
+            onWaiting: Terminal.tellWaiting
         )
     }
 

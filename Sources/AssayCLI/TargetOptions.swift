@@ -34,12 +34,9 @@ struct TargetOptions: ParsableArguments {
             if start == nil { profile.start = nil }
         }
         if let command = Setting.start.text(start, environment) {
-            var start = Profile.Start(
-                command: command,
-                ready: profile.start?.ready ?? Profile.Endpoint(method: "GET", path: "/healthz"),
-                environment: profile.start?.environment ?? [:]
-            )
-            start.takesAnyAnswer = profile.start?.takesAnyAnswer ?? true
+            // Everything else that the profile says of its start holds for this command too.
+            var start = profile.start ?? Profile.Start(command: command)
+            start.command = command
             profile.start = start
         }
         guard profile.target != nil || profile.start != nil else {
@@ -67,7 +64,15 @@ struct TargetOptions: ParsableArguments {
             throw Failure(.unparsable, "the profile '\(path)' is not UTF-8")
         }
         switch ProfileParser.parse(text, path: path, environment: environment) {
-        case .success(let profile): return profile
+        case .success(var profile):
+            if let folder = profile.start?.folder {
+                profile.start?.folder =
+                    URL(
+                        fileURLWithPath: folder,
+                        relativeTo: URL(fileURLWithPath: path).deletingLastPathComponent()
+                    ).path
+            }
+            return profile
         case .failure(let errors): throw Failure(.unparsable, errors.description)
         }
     }

@@ -1,4 +1,6 @@
+internal import Conformance
 internal import Foundation
+internal import Replay
 internal import Reports
 
 #if canImport(Glibc)
@@ -19,6 +21,15 @@ enum Terminal {
 
     /// How this program was called, so that a printed command runs the same one.
     static var program: String { CommandLine.arguments.first ?? "assay" }
+
+    /// Says on stderr that a backend is not ready yet, and what it does instead.
+    static func tellWaiting(_ waiting: BackendUnderTest.Waiting) {
+        let parts = [waiting.last, waiting.elsewhere ?? ""].filter { !$0.isEmpty }
+        let reason = parts.isEmpty ? "" : ": " + parts.joined(separator: "; ")
+        let seconds = waiting.time.milliseconds / 1000
+        let text = "assay: waiting for the backend, \(seconds) s\(reason)"
+        error(text.printable.wrapped(98).joined(separator: "\n       ") + "\n")
+    }
 
     /// The command that a person types after this one.
     static func next(_ words: [String]) -> String {

@@ -22,6 +22,8 @@ package struct ProgramCommand: Sendable {
     /// The path of an executable file.
     package var path: String
     package var arguments: [String]
+    /// The folder in which it runs; nil is ours.
+    package var folder: String?
     /// The whole environment; nil is ours.
     package var environment: [String: String]?
     package var input: Stream = .nothing

@@ -13,6 +13,9 @@ enum Spawn {
     private static let guarded =
         "(read -r _ <&9; kill -KILL 0) </dev/null >/dev/null 2>&1 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- & "
         + "exec 9<&-; exec \"$0\" \"$@\""
+    /// Goes to the program's folder and becomes the program; `posix_spawn` alone can do so with
+    /// extensions that not every C library has.
+    private static let entering = "cd -- \"$0\" || exit 126; exec \"$@\""
     /// The program's number of the lifeline, beyond those that a command may name.
     private static let lifelineNumber: Int32 = 9
 
@@ -26,6 +29,15 @@ enum Spawn {
         // The shell of the guard would tell nobody but the program's errors that it is not there.
         guard access(command.path, X_OK) == 0 else { throw fail(errno) }
         guard ProgramCommand.isProgram(command.path) else { throw fail(EACCES) }
+        if let folder = command.folder {
+            var info = stat()
+            guard stat(folder, &info) == 0 else {
+                throw .init(program: command.path, reason: "there is no folder '\(folder)'")
+            }
+            guard info.st_mode & S_IFMT == S_IFDIR else {
+                throw .init(program: command.path, reason: "'\(folder)' is no folder")
+            }
+        }
         var files = FileActions()
         defer { files.destroy() }
         guard files.add(command, lifeline: lifeline, number: lifelineNumber) else {
@@ -34,7 +46,9 @@ enum Spawn {
         var attributes = attributes()
         defer { posix_spawnattr_destroy(&attributes) }
         let words =
-            (lifeline == nil ? [] : ["/bin/sh", "-c", guarded]) + [command.path] + command.arguments
+            (lifeline == nil ? [] : ["/bin/sh", "-c", guarded])
+            + (command.folder.map { ["/bin/sh", "-c", entering, $0] } ?? [])
+            + [command.path] + command.arguments
         let environment = command.environment ?? ProcessInfo.processInfo.environment
         let pairs = environment.map { "\($0.key)=\($0.value)" }
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]

@@ -23,16 +23,32 @@ package final class BackendProcess: BackendProgram {
     }
 
     private let command: String
+    private let folder: String?
     private let environment: [String: String]
     private let outputPath: String
+    private let stopping: Profile.Stop
     /// Stands in the environment of everything that the backend starts.
     private let mark = UUID().uuidString
     private let state = Locked(State())
 
-    package init(command: String, environment: [String: String], outputPath: String) {
+    /// - Parameters:
+    ///   - command: A line for the shell.
+    ///   - folder: Where it runs; nil: where Assay does.
+    ///   - environment: What stands in its environment beside ours.
+    ///   - outputPath: A file, to which all its output is appended.
+    ///   - stopping: How it is asked to end.
+    package init(
+        command: String,
+        folder: String? = nil,
+        environment: [String: String],
+        outputPath: String,
+        stopping: Profile.Stop = Profile.Stop()
+    ) {
         self.command = command
+        self.folder = folder
         self.environment = environment
         self.outputPath = outputPath
+        self.stopping = stopping
     }
 
     /// The time zone of the next launch; nil is the one that Assay runs in.
@@ -43,6 +59,7 @@ package final class BackendProcess: BackendProgram {
 
     package func launch() throws(StartError) {
         var shell = ProgramCommand("/bin/sh", ["-c", command])
+        shell.folder = folder
         shell.output = .appending(path: outputPath)
         shell.errors = .sameAsOutput
         shell.endsWithUs = true
@@ -72,11 +89,11 @@ package final class BackendProcess: BackendProgram {
 
     /// Sends the signal to the whole group and waits until the process is gone; a group that does
     /// not end within the grace is killed.
-    package func stop(_ signal: Restart.Signal, grace: Duration) async {
+    package func stop(_ signal: Restart.Signal, grace: Duration?) async {
         guard let program else { return }
-        program.signal(signal == .kill ? SIGKILL : SIGTERM)
+        program.signal(signal == .kill ? SIGKILL : stopping.signal.number)
         let limit = Task {
-            try await RealClock().sleep(for: grace)
+            try await RealClock().sleep(for: grace ?? stopping.within)
             program.signal(SIGKILL)
         }
         await withTaskCancellationHandler {
@@ -119,16 +136,35 @@ package final class BackendProcess: BackendProgram {
 
     private static let outputMax: UInt64 = 64 << 20
 
-    /// Ends what left the group and lives on, found by the mark in its environment.
+    /// Ends what left the group and lives on.
     package func sweep() {
+        for process in marked { kill(process, SIGKILL) }
+    }
+
+    /// Everything that the backend started, found by the mark in its environment; empty where
+    /// there is no `/proc`.
+    private var marked: [pid_t] {
         let folders = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         let wanted = Data("ASSAY_PROCESS=\(mark)".utf8)
-        for name in folders {
+        return folders.compactMap { name in
             guard let process = pid_t(name), process != getpid(),
                 let environment = FileManager.default.contents(atPath: "/proc/\(name)/environ"),
                 environment.range(of: wanted) != nil
-            else { continue }
-            kill(process, SIGKILL)
+            else { return nil }
+            return process
+        }
+    }
+
+    package var listeningPorts: [Int] { ListeningPorts.of(marked) }
+}
+
+extension Profile.Stop.Signal {
+    fileprivate var number: Int32 {
+        switch self {
+        case .terminate: SIGTERM
+        case .interrupt: SIGINT
+        case .quit: SIGQUIT
+        case .hangUp: SIGHUP
         }
     }
 }

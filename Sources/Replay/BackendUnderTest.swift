@@ -1,5 +1,6 @@
 package import Conformance
 internal import FakeServers
+internal import Foundation
 
 /// The backend as the runner sees it: an address, and a process when Assay started it.
 package final class BackendUnderTest: Sendable {
@@ -12,28 +13,53 @@ package final class BackendUnderTest: Sendable {
     package let process: (any BackendProgram)?
     private let clock: any RunClock
     private let lives = Locked(0)
-    private let ready: Profile.Endpoint
+    private let ready: Profile.Ready?
     private let startMax: Duration
-    private let takesAnyAnswer: Bool
+    private let stopMax: Duration
+    private let onWaiting: @Sendable (Waiting) -> Void
 
+    /// What is told while a backend is not ready.
+    package struct Waiting: Hashable, Sendable {
+        /// How long that has been so.
+        package let time: Duration
+        /// What it did last when it was asked.
+        package let last: String
+        /// Where it listens, if it does so elsewhere than it should.
+        package let elsewhere: String?
+    }
+
+    /// - Parameters:
+    ///   - client: The way to it.
+    ///   - process: What is started; nil where it runs already.
+    ///   - clock: What time is told by.
+    ///   - ready: Which answer says that it is ready; nil: any.
+    ///   - startMax: How long it may take until then.
+    ///   - stopMax: How long its last end may take, before it is killed.
+    ///   - onWaiting: Told every few seconds while it is not.
     package init(
         client: any Transport,
         process: (any BackendProgram)?,
         clock: any RunClock,
-        ready: Profile.Endpoint,
-        startMax: Duration = .seconds(30),
-        takesAnyAnswer: Bool = false
+        ready: Profile.Ready? = nil,
+        startMax: Duration = Profile.Start.usualTimeout,
+        stopMax: Duration = .seconds(3),
+        onWaiting: @escaping @Sendable (Waiting) -> Void = { _ in }
     ) {
-        self.takesAnyAnswer = takesAnyAnswer
         self.client = client
         self.clock = clock
         self.process = process
         self.ready = ready
         self.startMax = startMax
+        self.stopMax = stopMax
+        self.onWaiting = onWaiting
     }
 
     package var target: String { client.base }
-    package var readyPath: String { ready.path }
+    package var readyPath: String { question.target }
+
+    private var question: HTTPMessage.Request {
+        HTTPMessage.Request(ready?.method ?? "GET", ready?.path ?? "/")
+    }
     /// How often it was started; two looks in one life see one memory.
     package var life: Int { lives.withLock { $0 } }
 
@@ -59,7 +85,7 @@ package final class BackendUnderTest: Sendable {
     /// Whether anything listens at the address.
     package func isReachable() async -> Bool {
         let outcome = await client.send(
-            HTTPMessage.Request(ready.method, ready.path),
+            question,
             within: .seconds(5)
         )
         if case .failed(.refused, _) = outcome { return false }
@@ -68,27 +94,34 @@ package final class BackendUnderTest: Sendable {
 
     /// Ends the process; the last thing a run does.
     package func stop() async {
-        await process?.stop(.terminate, grace: .seconds(3))
+        await process?.stop(.terminate, grace: stopMax)
         process?.sweep()
         await client.close()
     }
 
+    /// What a proxy answers in the place of a backend that is not there yet (RFC 9110, section 15.6).
+    private static let gatewayStatuses = 502...504
+    private static let waitingPeriod: Duration = .seconds(3)
+
+    private func isReady(_ response: HTTPMessage.Response) -> Bool {
+        // A backend that is already running need not know the ready path.
+        guard process != nil else { return true }
+        guard let ready else { return !Self.gatewayStatuses.contains(response.status) }
+        return ready.status.map { $0 == response.status } ?? (response.status < 400)
+    }
+
     private func waitUntilReady() async throws(UnreachableError) {
         let wait = process == nil ? .seconds(5) : startMax
-        let deadline = clock.now + wait
+        let start = clock.now
+        let deadline = start + wait
+        var told = start
         var last = ""
         repeat {
-            let outcome = await client.send(
-                HTTPMessage.Request(ready.method, ready.path),
-                within: .seconds(5)
-            )
+            let outcome = await client.send(question, within: .seconds(5))
             switch outcome {
-            // A backend that is already running need not know the ready path.
-            case .answered(let response)
-            where process == nil || response.status < (takesAnyAnswer ? 500 : 400):
-                return
+            case .answered(let response) where isReady(response): return
             case .answered(let response):
-                last = "\(ready.method) \(ready.path) answered \(response.status)"
+                last = "\(question.method) \(question.target) answered \(response.status)"
             case .failed(.refused, let text) where process == nil:
                 throw UnreachableError(description: "\(target): \(text)")
             case .failed(_, let text): last = text
@@ -100,15 +133,39 @@ package final class BackendUnderTest: Sendable {
                         + (process?.outputTail() ?? "")
                 )
             }
+            if clock.now - told >= Self.waitingPeriod {
+                told = clock.now
+                onWaiting(Waiting(time: told - start, last: last, elsewhere: elsewhere))
+            }
             do {
                 try await clock.sleep(for: .milliseconds(5))
             } catch {
                 throw UnreachableError(description: "interrupted while waiting for the backend")
             }
         } while clock.now < deadline
+        let lines = [elsewhere, remedy(last), process?.outputTail()].compactMap(\.self)
         throw UnreachableError(
-            description: "\(target) was not ready after \(wait.milliseconds / 1000) s: \(last)"
-                + (process.map { "\n" + $0.outputTail() } ?? "")
+            description: (["\(target) was not ready after \(wait.unsignedText): \(last)"] + lines)
+                .filter { !$0.isEmpty }.joined(separator: "\n")
         )
+    }
+
+    /// What to write where it answers, but not what it should.
+    private func remedy(_ last: String) -> String? {
+        guard process != nil, let ready, last.contains(" answered ") else { return nil }
+        return "if that is its answer, leave 'ready' out, or write 'ready: "
+            + "{\(ready.method.lowercased()): \(ready.path), status: "
+            + "\(last.split(separator: " ").last ?? "")}'"
+    }
+
+    /// Where it listens, when that is not where it is looked for.
+    private var elsewhere: String? {
+        guard let process, let wanted = URLComponents(string: target)?.port else { return nil }
+        let ports = process.listeningPorts
+        guard !ports.isEmpty, !ports.contains(wanted) else { return nil }
+        let list = ports.map(String.init).joined(separator: ", ")
+        return "the backend listens on port \(list), and not on \(wanted), which PORT in its "
+            + "environment says; let it read PORT, write {{port}} into the command, or name its own "
+            + "address: 'target: http://127.0.0.1:\(ports[0])'"
     }
 }

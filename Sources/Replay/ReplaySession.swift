@@ -59,6 +59,7 @@ package final class ReplaySession: Sendable {
     ///   - appDefects: How the app with accounts deviates from a correct one.
     ///   - clientDefects: How the app on the Despia runtime does.
     ///   - other: The session that it is one more backend for.
+    ///   - onWaiting: Told every few seconds while the backend is not ready.
     /// - Throws: When a port is taken, a template is wrong, or the backend does not get ready.
     package init(
         profile: Profile,
@@ -70,7 +71,8 @@ package final class ReplaySession: Sendable {
         others: [Exchange.Party] = [],
         appDefects: Set<AccountApp.Defect> = [],
         clientDefects: Set<ClientDefect> = [],
-        beside other: ReplaySession? = nil
+        beside other: ReplaySession? = nil,
+        onWaiting: @escaping @Sendable (BackendUnderTest.Waiting) -> Void = { _ in }
     ) async throws(OpenError) {
         let clock = RealClock()
         world = FakeWorld(
@@ -129,16 +131,20 @@ package final class ReplaySession: Sendable {
                 }
                 process = BackendProcess(
                     command: try known.filled(start.command),
+                    folder: start.folder,
                     environment: environment,
-                    outputPath: folder + "/backend.log"
+                    outputPath: folder + "/backend.log",
+                    stopping: start.stop ?? Profile.Stop()
                 )
             }
             backend = BackendUnderTest(
                 client: BackendClient(base: target),
                 process: process,
                 clock: clock,
-                ready: profile.start?.ready ?? Profile.Endpoint(method: "GET", path: "/"),
-                takesAnyAnswer: profile.start?.takesAnyAnswer ?? false
+                ready: profile.start?.ready,
+                startMax: profile.start?.timeout ?? Profile.Start.usualTimeout,
+                stopMax: profile.start?.stop?.within ?? .seconds(3),
+                onWaiting: onWaiting
             )
         } catch {
             for server in servers { await server.stop() }

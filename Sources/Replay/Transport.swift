@@ -53,19 +53,22 @@ package protocol BackendProgram: AnyObject, Sendable {
     var outputSize: UInt64 { get }
 
     func launch() throws(BackendProcess.StartError)
-    /// Stops it and waits until it is gone; after the grace it is killed.
-    func stop(_ signal: Restart.Signal, grace: Duration) async
+    /// Stops it and waits until it is gone; after the grace it is killed. Nil is the grace that its
+    /// profile gives it.
+    func stop(_ signal: Restart.Signal, grace: Duration?) async
     /// Ends what is left of it, at once.
     func killNow()
     /// Ends what left its group and lives on.
     func sweep()
+    /// Ports of this machine on which anything of it listens; empty where nobody can tell.
+    var listeningPorts: [Int] { get }
     /// The last lines that it wrote after that many bytes.
     func output(since start: UInt64, lineCountMax: Int) -> String
 }
 
 extension BackendProgram {
     package func stop(_ signal: Restart.Signal) async {
-        await stop(signal, grace: .seconds(10))
+        await stop(signal, grace: nil)
     }
 
     package func output(since start: UInt64) -> String { output(since: start, lineCountMax: 12) }

@@ -1,4 +1,5 @@
 import Conformance
+import FakeServers
 import Testing
 
 @testable import Replay
@@ -29,6 +30,72 @@ struct BackendUnderTestTests {
         .answered(HTTPMessage.Response(status))
     }
 
+    private static func bench(ready: Profile.Ready?) -> Bench {
+        Bench { $0.start = Profile.Start(command: "run", ready: ready) }
+    }
+
+    @Test(
+        "without 'ready' any answer counts but those of a proxy before it",
+        arguments: [
+            (200, true), (401, true), (404, true), (405, true), (500, true), (501, true),
+            (502, false), (503, false), (504, false),
+        ]
+    )
+    func anyAnswer(status: Int, isReady: Bool) throws {
+        let bench = Self.bench(ready: nil)
+        bench.backend.answer = { _, arrival in
+            arrival.request.path == "/" ? Self.status(status) : nil
+        }
+        #expect((try Self.start(bench) == nil) == isReady)
+    }
+
+    @Test("a status that 'ready' names is waited for", arguments: [200, 401, 503])
+    func namedStatus(wanted: Int) throws {
+        let bench = Self.bench(ready: .init(method: "POST", path: "/ready", status: wanted))
+        Self.answers(bench, [Self.status(wanted == 200 ? 204 : 200), Self.status(wanted)])
+        #expect(try Self.start(bench) == nil)
+        #expect(bench.backend.arrivals.count == 2)
+        #expect(bench.backend.arrivals.allSatisfy { $0.request.method == "POST" })
+    }
+
+    @Test func `another answer than the one it waits for says how to write it`() throws {
+        let bench = Bench()
+        Self.answers(bench, [Self.status(401)])
+        let error = try #require(try Self.start(bench))
+        #expect(error.contains("'ready: {get: /ready, status: 401}'"), "\(error)")
+        Self.answers(bench, [Self.refused])
+        #expect(try Self.start(bench)?.contains("'ready") == false)
+    }
+
+    @Test func `its own time is waited for, and it is told meanwhile`() throws {
+        let told = Locked<[BackendUnderTest.Waiting]>([])
+        let bench = Bench {
+            $0.start = Profile.Start(command: "run")
+            $0.start?.timeout = .seconds(7)
+        } onWaiting: { waiting in
+            told.withLock { $0.append(waiting) }
+        }
+        bench.backend.base = "http://127.0.0.1:15001"
+        bench.backend.listeningPorts = [3000]
+        bench.backend.answer = { _, _ in Self.refused }
+        let error = try #require(try Self.start(bench))
+        #expect(error.hasPrefix("http://127.0.0.1:15001 was not ready after 7s: "), "\(error)")
+        #expect(error.contains("listens on port 3000, and not on 15001"), "\(error)")
+        #expect(error.contains("'target: http://127.0.0.1:3000'"), "\(error)")
+        let waiting = told.withLock { $0 }
+        #expect(waiting.map { $0.time.milliseconds / 1000 } == [3, 6])
+        #expect(waiting.allSatisfy { $0.last.contains("refused") })
+        #expect(waiting.allSatisfy { $0.elsewhere?.contains("3000") == true })
+    }
+
+    @Test func `one that listens where it should is not told to listen there`() throws {
+        let bench = Self.bench(ready: nil)
+        bench.backend.base = "http://127.0.0.1:15001"
+        bench.backend.listeningPorts = [9229, 15001]
+        bench.backend.answer = { _, _ in Self.status(503) }
+        #expect(try Self.start(bench)?.contains("listens") == false)
+    }
+
     private static let refused = Exchange.Outcome.failed(.refused, "the connection was refused")
 
     @Test func `it is launched, and asked until it answers`() throws {
@@ -54,7 +121,7 @@ struct BackendUnderTestTests {
         let error = try Self.start(bench)
         #expect((error == nil) == isReady)
         guard !isReady else { return }
-        #expect(error?.hasPrefix("played was not ready after 30 s: GET /ready") == true)
+        #expect(error?.hasPrefix("played was not ready after 30s: GET /ready") == true)
         #expect(error?.contains("answered \(status)") == true)
         #expect(bench.clock.now >= .seconds(30))
     }
@@ -80,7 +147,7 @@ struct BackendUnderTestTests {
             let bench = Bench(isStarted: isStarted)
             Self.answers(bench, [mute])
             let error = try #require(try Self.start(bench))
-            #expect(error.contains("after \(seconds) s: the connection was reset"))
+            #expect(error.contains("after \(seconds)s: the connection was reset"))
             #expect(bench.clock.now >= .seconds(seconds))
             #expect(bench.clock.now < .seconds(seconds) + .milliseconds(10))
         }

@@ -13,7 +13,7 @@ struct ReferenceBackendTests {
         var profile = Profile()
         profile.start = Profile.Start(
             command: "exec '\(Program.path)' backend --port {{port}} --data '{{data}}'",
-            ready: Profile.Endpoint(method: "GET", path: "/healthz"),
+            ready: Profile.Ready(method: "GET", path: "/healthz"),
             environment: [:]
         )
         let session = try await ReplaySession(
@@ -135,7 +135,7 @@ struct ReferenceBackendTests {
         profile.start = Profile.Start(
             command: "sleep 1000 & echo $! > '{{data}}.child'; exec '\(Program.path)' backend "
                 + "--port {{port}} --data '{{data}}'",
-            ready: Profile.Endpoint(method: "GET", path: "/healthz"),
+            ready: Profile.Ready(method: "GET", path: "/healthz"),
             environment: [:]
         )
         let session = try await ReplaySession(

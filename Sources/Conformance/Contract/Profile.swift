@@ -21,16 +21,54 @@ package struct Profile: Hashable, Sendable {
 
     package struct Start: Hashable, Codable, Sendable {
         package var command: String
-        package var ready: Endpoint
-        /// Any answer below 500 means that it is ready, because nobody said which route tells.
-        package var takesAnyAnswer = false
+        /// Nil: any answer says that it is ready.
+        package var ready: Ready?
         package var environment: [String: String]
+        /// How long it may take until it is ready; nil: `usualTimeout`.
+        package var timeout: Duration?
+        /// Where the command runs, from the profile's folder; nil: where Assay does.
+        package var folder: String?
+        package var stop: Stop?
 
-        package init(command: String, ready: Endpoint, environment: [String: String]) {
+        package static let usualTimeout: Duration = .seconds(30)
+
+        package init(command: String, ready: Ready? = nil, environment: [String: String] = [:]) {
             self.command = command
             self.ready = ready
             self.environment = environment
         }
+    }
+
+    /// When a backend that Assay started is ready.
+    package struct Ready: Hashable, Codable, Sendable {
+        package var method: String
+        package var path: String
+        /// What it has to answer; nil: anything below 400.
+        package var status: Int?
+
+        package init(method: String, path: String, status: Int? = nil) {
+            self.method = method
+            self.path = path
+            self.status = status
+        }
+    }
+
+    /// How a backend that Assay started is asked to end, before it is killed.
+    package struct Stop: Hashable, Codable, Sendable {
+        package enum Signal: String, Hashable, Codable, Sendable, CaseIterable {
+            case terminate = "SIGTERM"
+            case interrupt = "SIGINT"
+            case quit = "SIGQUIT"
+            case hangUp = "SIGHUP"
+        }
+
+        package var signal = Signal.terminate
+        /// How long it may take.
+        package var within: Duration = usualWithin
+
+        package static let usualWithin: Duration = .seconds(10)
+
+        package init() {}
     }
 
     package enum SecretName: String, Hashable, Codable, Sendable, CaseIterable {

@@ -22,13 +22,15 @@ struct Bench: Sendable {
     ///   - load: How much else the machine has to do.
     ///   - isStarted: Whether Assay started the backend, so that it can stop it.
     ///   - journalBytesMax: The bound of the journal, in bytes.
+    ///   - onWaiting: Told while a started backend is not ready.
     ///   - change: Changes the profile, whose one probe shows access, refunds and the product.
     init(
         seed: UInt64 = 0,
         load: SimulatedMachine.Load = Bench.exact,
         isStarted: Bool = true,
         journalBytesMax: Int = 64 << 20,
-        _ change: (inout Profile) -> Void = { _ in }
+        _ change: (inout Profile) -> Void = { _ in },
+        onWaiting: @escaping @Sendable (BackendUnderTest.Waiting) -> Void = { _ in }
     ) {
         var profile = SimulatedSuite.profile
         change(&profile)
@@ -50,7 +52,9 @@ struct Bench: Sendable {
                 client: backend,
                 process: isStarted ? backend : nil,
                 clock: clock,
-                ready: Profile.Endpoint(method: "GET", path: "/ready")
+                ready: profile.start.map(\.ready) ?? .init(method: "GET", path: "/ready"),
+                startMax: profile.start?.timeout ?? Profile.Start.usualTimeout,
+                onWaiting: onWaiting
             ),
             world: world,
             profile: profile,
@@ -113,7 +117,7 @@ final class PlayedBackend: Transport, BackendProgram, @unchecked Sendable {
 
     typealias Answer = @Sendable (PlayedBackend, Arrival) async -> Exchange.Outcome
 
-    let base = "played"
+    var base = "played"
     let clock: SimulatedClock
     private let machine: SimulatedMachine
     private let world: FakeWorld
@@ -138,6 +142,7 @@ final class PlayedBackend: Transport, BackendProgram, @unchecked Sendable {
     var timeZone: String?
     var outputSize: UInt64 = 0
     var outputText = ""
+    var listeningPorts: [Int] = []
     /// Answers held requests with this status before the gate has opened.
     var earlyStatus: Int?
     /// Answers nobody while it waits for the rest of a request.
@@ -309,7 +314,7 @@ final class PlayedBackend: Transport, BackendProgram, @unchecked Sendable {
         BackendProcess.StartError(description: text)
     }
 
-    func stop(_ signal: Restart.Signal, grace: Duration) async {
+    func stop(_ signal: Restart.Signal, grace: Duration?) async {
         acts.append("stop \(signal.rawValue)")
         let waiting = open.sorted { $0.key < $1.key }
         for (_, cell) in waiting { cell.fill(.failed(.closed, "the connection was reset")) }

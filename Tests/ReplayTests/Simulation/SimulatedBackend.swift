@@ -78,7 +78,8 @@ final class SimulatedBackend: BackendProgram, @unchecked Sendable {
     func output(since start: UInt64, lineCountMax: Int) -> String { "" }
     func sweep() {}
     func killNow() { end(nil) }
-    func stop(_ signal: Restart.Signal, grace: Duration) async { end(nil) }
+    func stop(_ signal: Restart.Signal, grace: Duration?) async { end(nil) }
+    var listeningPorts: [Int] { [] }
 
     func launch() throws(BackendProcess.StartError) {
         life += 1

@@ -284,7 +284,7 @@ struct SimulatedSuite: Sendable {
             client: SimulatedNetwork(machine, program),
             process: program,
             clock: clock,
-            ready: Profile.Endpoint(method: "GET", path: "/ready")
+            ready: Profile.Ready(method: "GET", path: "/ready")
         )
         let executor = RunExecutor(
             backend: backend,

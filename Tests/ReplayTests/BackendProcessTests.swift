@@ -1,0 +1,122 @@
+import Conformance
+import FakeServers
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Replay
+
+/// What a profile says under `start` of the process: where it runs, and how it is asked to end.
+@Suite("Backend process")
+struct BackendProcessTests {
+    private func withFolder(_ body: (String) async throws -> Void) async throws {
+        let folder = NSTemporaryDirectory() + "assay-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: folder + "/a folder",
+            withIntermediateDirectories: true
+        )
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await body(folder)
+    }
+
+    @Test func `the command runs in its folder`() async throws {
+        try await withFolder { folder in
+            let process = BackendProcess(
+                command: "pwd; exit 3",
+                folder: folder + "/a folder",
+                environment: [:],
+                outputPath: folder + "/log"
+            )
+            try process.launch()
+            #expect(await process.ended() == "it exited with status 3")
+            #expect(process.outputTail().hasSuffix("/a folder"))
+        }
+    }
+
+    @Test(
+        "a folder that is none is told",
+        arguments: [("/nowhere", "no folder"), ("/log", "is no")]
+    )
+    func noFolder(name: String, wanted: String) async throws {
+        try await withFolder { folder in
+            try Data().write(to: URL(fileURLWithPath: folder + "/log"))
+            let process = BackendProcess(
+                command: "true",
+                folder: folder + name,
+                environment: [:],
+                outputPath: folder + "/log"
+            )
+            let error = #expect(throws: BackendProcess.StartError.self) { try process.launch() }
+            #expect(error?.description.contains(wanted) == true, "\(error?.description ?? "")")
+        }
+    }
+
+    @Test("it is sent the signal of its profile", arguments: Profile.Stop.Signal.allCases)
+    func signal(signal: Profile.Stop.Signal) async throws {
+        try await withFolder { folder in
+            var stopping = Profile.Stop()
+            stopping.signal = signal
+            // All four are heard, so that the wrong one is told apart from none.
+            let traps = Profile.Stop.Signal.allCases.map {
+                "trap 'echo \($0.rawValue); exit 0' \($0.rawValue.dropFirst(3))"
+            }
+            let process = BackendProcess(
+                command: (traps + ["echo up", "while :; do sleep 0.01; done"])
+                    .joined(separator: "\n"),
+                environment: [:],
+                outputPath: folder + "/log",
+                stopping: stopping
+            )
+            try process.launch()
+            _ = try await Patience.until { process.outputTail() == "up" }
+            await process.stop(.terminate)
+            // A shell may have something to say of its own children before.
+            let heard = process.outputTail().split(separator: "\n").map(String.init)
+            #expect(heard.last == signal.rawValue, "\(heard)")
+        }
+    }
+
+    @Test func `who does not end within the time of its profile is killed`() async throws {
+        try await withFolder { folder in
+            var stopping = Profile.Stop()
+            stopping.within = .milliseconds(1)
+            let process = BackendProcess(
+                command: "trap '' TERM; echo up; while :; do sleep 0.01; done",
+                environment: [:],
+                outputPath: folder + "/log",
+                stopping: stopping
+            )
+            try process.launch()
+            _ = try await Patience.until { process.outputTail() == "up" }
+            await process.stop(.terminate)
+            #expect(process.exitText == "signal 9 ended it")
+        }
+    }
+
+    @Test func `ports are known on which a process listens`() async throws {
+        let world = FakeWorld(
+            journalBytesMax: 1 << 20,
+            revenueCatKey: nil,
+            oneSignalKey: nil,
+            wallClock: { Instant(milliseconds: 1_790_000_000_000) }
+        )
+        let server = try await FakeServer(.oneSignal, world: world)
+        #if os(Linux)
+        #expect(ListeningPorts.of([getpid()]).contains(server.port))
+        #expect(ListeningPorts.of([]).isEmpty)
+        #endif
+        await server.stop()
+    }
+
+    @Test func `only sockets of its own that listen count`() {
+        let table = """
+              sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt uid timeout inode
+               0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 41 1 0
+               1: 00000000:0BB8 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 42 1 0
+               2: 0100007F:1F91 0100007F:A000 01 00000000:00000000 00:00000000 00000000 0 0 43 1 0
+               3: broken
+            """
+        #expect(ListeningPorts.ports(in: table, ["42", "43"]) == [3000])
+        #expect(ListeningPorts.ports(in: "", ["42"]).isEmpty)
+    }
+}
