@@ -47,6 +47,11 @@ struct TargetOptions: ParsableArguments {
             )
         }
         try checkHost(profile.target, given?.name ?? Setting.target.name, environment)
+        for probe in profile.probes {
+            guard case .get(let path) = probe.source, path.isAddress else { continue }
+            let plain = path.replacingOccurrences(of: "{{id}}", with: "id")
+            try checkHost(plain, "the probe '\(probe.name)'", environment)
+        }
         try checkCredentials(profile)
         return profile
     }

@@ -19,7 +19,8 @@ extension Play {
     mutating func register(_ user: String) async -> String? {
         let values = usualValues(of: user)
         switch profile.creation {
-        case .command(let words): return await carryOut(words, values)
+        case .command(let words, let pointer):
+            return await carryOut(words, values, id: pointer, user)
         case .register:
             guard let endpoint = profile.endpoints["register"] else {
                 return "the profile names no endpoint 'register'"
@@ -44,7 +45,7 @@ extension Play {
             "password": namespace.password(of: account),
         ]
         switch profile.accountCreation {
-        case .command(let words): return await carryOut(words, values)
+        case .command(let words, _): return await carryOut(words, values)
         case .request(let endpoint):
             return await create(
                 .registration(user: "account " + account),
@@ -56,15 +57,41 @@ extension Play {
         }
     }
 
-    private func carryOut(_ words: [String], _ values: [String: String?]) async -> String? {
+    /// Runs a program; the text says what went wrong.
+    ///
+    /// - Parameters:
+    ///   - words: The program and its arguments, with templates.
+    ///   - values: What the templates stand for.
+    ///   - pointer: Where what it prints names the id of the user; nil: the id is ours.
+    ///   - user: The user whom it makes.
+    /// - Returns: Nil where it went well.
+    private mutating func carryOut(
+        _ words: [String],
+        _ values: [String: String?],
+        id pointer: JSONPointer? = nil,
+        _ user: String = ""
+    ) async -> String? {
+        let output: [UInt8]
         do {
             let known = NamedValues(texts: values)
             let filled = try words.map { try known.filled($0) }
-            _ = try await CommandRunner.output(of: filled, within: .seconds(30))
-            return nil
+            output = try await CommandRunner.output(of: filled, within: .seconds(30))
         } catch {
             return "\(error)"
         }
+        guard let pointer else { return nil }
+        let lines = String(decoding: output, as: UTF8.self).split(whereSeparator: \.isNewline)
+        let text = lines.last.map(String.init) ?? ""
+        // A number is JSON, and a word that is none is the id itself.
+        let printed = (try? JSONValue(parsing: output)) ?? .string(text)
+        switch printed[pointer] {
+        case .string(let id) where !id.isEmpty: namespace.assign(id, to: user)
+        case .number(let id): namespace.assign(id.description, to: user)
+        case let other:
+            let found = other?.text ?? "nothing there"
+            return "'\(words[0])' printed no id at \"\(pointer)\": \(found)"
+        }
+        return nil
     }
 
     private mutating func create(
@@ -293,7 +320,17 @@ extension Play {
         fields: [HTTPMessage.Field],
         lane: Int
     ) async -> (sequence: Int, outcome: Exchange.Outcome) {
-        let request = endpoint.request(values, idForm: profile.idForm, fields: fields)
+        let proofs: [HTTPMessage.Field]
+        do {
+            // What the contract says of this call comes before what the profile says of all.
+            proofs = try await credentials(endpoint.credentials, NamedValues(texts: values))
+                .filter { proof in !fields.contains { $0.name.lowercased() == proof.name } }
+        } catch {
+            let request = endpoint.request(values, idForm: profile.idForm, fields: fields)
+            let sequence = world.journal.begin(exchange(.app, purpose, request))
+            return (sequence, .failed(.closed, "\(error)"))
+        }
+        let request = endpoint.request(values, idForm: profile.idForm, fields: fields + proofs)
         let sequence = world.journal.begin(exchange(.app, purpose, request))
         // A contract that grants more than a minute grants it to each call as well.
         let limit = within > .seconds(60) ? within : .seconds(30)

@@ -100,7 +100,10 @@ package struct Examination: Sendable {
         guard sight.places != nil else { return }
         let survey = ReadingSurvey(sight: sight)
         for probe in profile.probes {
-            for (field, reading) in probe.readings.sorted(by: { $0.key < $1.key })
+            let conditions = probe.readings.sorted { $0.key < $1.key }.flatMap { field, reading in
+                reading.conditions.map { (field, $0) }
+            }
+            for (field, reading) in conditions
             where reading.absent == nil && !survey.hasShown(reading.pointer, by: probe.name) {
                 // What only some purchases have may be left out until there is something to say.
                 let isProblem =

@@ -10,7 +10,7 @@ extension Play {
             for probe in profile.probes {
                 let id = namespace.id(of: user)
                 switch probe.source {
-                case .get(let path): await ask(probe.name, user, path, id)
+                case .get(let path): await ask(probe, user, path, id)
                 case .command(let words): await carryOut(probe.name, user, words, id)
                 }
             }
@@ -18,19 +18,39 @@ extension Play {
     }
 
     private func ask(
-        _ name: String,
+        _ probe: Profile.Probe,
         _ user: String,
         _ path: String,
         _ id: String
     ) async {
         var values = NamedValues(["id": .string(id)])
-        let target = values.fill(target: path)
-        let request = HTTPMessage.Request("GET", target)
-        let sequence = world.journal.begin(
-            exchange(.assay, .probe(name: name, user: user), request)
-        )
-        let outcome = await backend.client.send(request, within: .seconds(30))
-        world.journal.complete(sequence, outcome)
+        // Another server than the backend shows it.
+        let origin = path.isAddress ? Origins.origin(of: path) : ""
+        let target = values.fill(target: String(path.dropFirst(origin.count)))
+        var request = HTTPMessage.Request("GET", target)
+        let client = origin.isEmpty ? backend.client : run.origins.client(origin)
+        // A session may have ended since it was opened, as after a restart; one more is opened then.
+        for mayRenew in [true, false] {
+            do {
+                request.fields = try await credentials(probe.credentials, values)
+            } catch {
+                let sequence = world.journal.begin(
+                    exchange(.assay, .probe(name: probe.name, user: user), request)
+                )
+                return world.journal.complete(sequence, .failed(.closed, "\(error)"))
+            }
+            let sequence = world.journal.begin(
+                exchange(.assay, .probe(name: probe.name, user: user), request)
+            )
+            let outcome = await client.send(request, within: .seconds(30))
+            world.journal.complete(sequence, outcome)
+            guard mayRenew, case .answered(let response) = outcome,
+                RouteAnswer.refused.contains(response.status),
+                let spent = run.session.withLock({ $0 }),
+                probe.credentials?.usesSession == true
+            else { return }
+            run.session.withLock { if $0 == spent { $0 = nil } }
+        }
     }
 
     private func carryOut(

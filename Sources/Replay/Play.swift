@@ -193,11 +193,12 @@ struct Play: Sendable {
     }
 
     /// Backends that look a session up find its user.
-    func seed(_ user: String) {
-        let id = namespace.id(of: user)
+    func seed(_ user: String) { seed(uid: namespace.id(of: user)) }
+
+    func seed(uid: String) {
         world.edit(namespace.name) { services, now in
             services.firebase.seed(
-                FirebaseUser(localID: id, created: now),
+                FirebaseUser(localID: uid, created: now),
                 project: profile.firebaseProject,
                 at: now
             )

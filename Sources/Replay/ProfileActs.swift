@@ -24,7 +24,7 @@ extension Play {
     ) async -> String? {
         switch act {
         case .register: return "it says nothing"
-        case .command(let words):
+        case .command(let words, _):
             do {
                 let filled = try words.map { try values.filled($0) }
                 _ = try await CommandRunner.output(of: filled, within: Self.limit)
@@ -33,7 +33,12 @@ extension Play {
                 return "\(error)"
             }
         case .request(let endpoint):
-            let request = endpoint.request(from: values)
+            var request = endpoint.request(from: values)
+            do {
+                request.fields += try await credentials(endpoint.credentials, values)
+            } catch {
+                return "\(error)"
+            }
             let sequence = world.journal.begin(exchange(.assay, .appCall(name), request))
             let outcome = await backend.client.send(request, within: Self.limit)
             world.journal.complete(sequence, outcome)

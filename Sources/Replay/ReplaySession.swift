@@ -82,12 +82,12 @@ package final class ReplaySession: Sendable {
             wallClock: { clock.wall }
         )
         var servers: [FakeServer] = []
-        let isSigned = profile.obstacle(to: .signedTokens) == nil
+        let isSigned = profile.usesFirebase && !profile.unsupported.contains(.signedTokens)
         if isSigned {
             world.edit("") { services, _ in services.firebase.settings.tokens = .rs256 }
         }
         var parties = [Exchange.Party.revenueCat, .oneSignal]
-        if profile.obstacle(to: .firebase) == nil { parties.append(.firebase) }
+        if profile.usesFirebase { parties.append(.firebase) }
         for party in parties + others.filter({ !parties.contains($0) }) {
             let address = addresses[party] ?? Address(host: "127.0.0.1", port: 0)
             do throws(StartError) {
@@ -170,6 +170,7 @@ package final class ReplaySession: Sendable {
 
     package func close() async {
         await backend.stop()
+        await executor.origins.close()
         for server in servers { await server.stop() }
     }
 

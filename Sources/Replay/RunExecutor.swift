@@ -25,6 +25,9 @@ package final class RunExecutor: Sendable {
     let base: Instant
     /// What has been waited for to the end.
     let shared: SharedPatience
+    /// What the profile's login has handed out.
+    let session = Locked<String?>(nil)
+    let origins = Origins()
     /// How the app with accounts deviates from a correct one.
     let appDefects: Set<AccountApp.Defect>
     /// How the app on the Despia runtime does.

@@ -224,6 +224,63 @@ struct ProfileParserTests {
         #expect(profile.obstacle(to: .authorization) == nil)
     }
 
+    @Test func `a start, its credentials and combined conditions are read`() throws {
+        let profile = try parse(
+            """
+            assay: 1
+            start:
+              command: go run .
+              ready: {get: /, status: 401}
+              timeout: 2m
+              cwd: server
+              stop: {signal: SIGINT, within: 20s}
+            session: {login: {post: /login, body: {pw: "x"}}, token: /jwt}
+            users: {create: {command: [./make.sh, "{{id}}"], id: /id}}
+            probes:
+              me: {get: /me, as: "{{id}}", headers: {X-Key: "${KEY:-k}", X-S: "{{session}}"}}
+              db:
+                get: "http://127.0.0.1:5433/users?id=eq.{{id}}"
+                read:
+                  access:
+                    at: /status
+                    is: active
+                    and: {at: /until, after: now, or: {at: /until, is: null}}
+            """
+        ).get()
+        let start = try #require(profile.start)
+        #expect(start.ready == Profile.Ready(method: "GET", path: "/", status: 401))
+        #expect(start.timeout == .seconds(120))
+        #expect(start.folder == "server")
+        #expect(start.stop?.signal == .interrupt)
+        #expect(start.stop?.within == .seconds(20))
+        #expect(profile.session?.token == JSONPointer("/jwt"))
+        #expect(profile.creation == .command(["./make.sh", "{{id}}"], id: JSONPointer("/id")))
+        #expect(profile.probes[0].credentials?.actor == "{{id}}")
+        #expect(profile.probes[0].credentials?.headers["X-Key"] == Secret("k"))
+        #expect(profile.probes[0].credentials?.usesSession == true)
+        #expect(profile.usesFirebase)
+        let access = try #require(profile.probe(reading: "access")?.reading)
+        #expect(access.conditions.map(\.pointer.description) == ["/status", "/until", "/until"])
+        #expect(access.and?[0].or?[0].meaning == .isAny([.null]))
+        // A run that is saved holds none of it.
+        let saved = try JSONValue(encoding: profile)
+        #expect(!saved.text.contains("X-Key"))
+        let again = try saved.decoded(as: Profile.self)
+        #expect(again.probe(reading: "access")?.reading == access)
+        #expect(again.start == profile.start)
+    }
+
+    @Test func `a start that an earlier version saved can be read`() throws {
+        let old =
+            #"{"command": "x", "environment": {}, "takesAnyAnswer": true, "#
+            + #""ready": {"method": "GET", "path": "/healthz"}}"#
+        let start: Profile.Start = try JSONValue(parsing: old).decoded()
+        #expect(start.ready == Profile.Ready(method: "GET", path: "/healthz"))
+        let creation = #"{"command": {"_0": ["a"]}}"#
+        let read: Profile.UserCreation = try JSONValue(parsing: creation).decoded()
+        #expect(read == .command(["a"]))
+    }
+
     @Test func `the environment's default counts when the variable is empty`() throws {
         let profile = try parse(Self.full, environment: ["RC_TOKEN": ""]).get()
         #expect(profile.secrets[.revenueCatAuthorization] == Secret("Bearer fallback"))
@@ -248,6 +305,31 @@ struct ProfileParserTests {
             ("assay: 1\nprobes: {user: {get: /u, read: {access: a}}}", "expected a JSON pointer"),
             ("assay: 1\nendpoints: {register: POST api}", "expected a method and a path"),
             ("assay: 1\npatience: 5", "'5' is not a duration"),
+            ("assay: 1\nstart: {command: x, ready: {status: 401}}", "needs one of get, head"),
+            ("assay: 1\nstart: {command: x, ready: {get: x}}", "expected a path such as"),
+            ("assay: 1\nstart: {command: x, ready: {get: /x, status: 99}}", "200 to 599"),
+            ("assay: 1\nstart: {command: x, stop: {signal: SIGSTOP}}", "not a known signal"),
+            ("assay: 1\nstart: {command: x, timeot: 5s}", "Did you mean 'timeout'?"),
+            ("assay: 1\nprobes: {u: {get: u/1}}", "or an address of http"),
+            ("assay: 1\nprobes: {u: {get: /u, headers: {a b: c}}}", "the name of a header"),
+            ("assay: 1\nprobes: {u: {get: /u, headers: {a: \"{{sesion}}\"}}}", "mean 'session'?"),
+            ("assay: 1\nprobes: {u: {get: /u, headers: {a: \"{{session}}\"}}}", "names no login"),
+            ("assay: 1\nprobes: {u: {get: /u, headers: {a: \"${NOPE}\"}}}", "NOPE is not set"),
+            ("assay: 1\nprobes: {u: {command: [x], as: y}}", "a command sends no request"),
+            ("assay: 1\nsession: {login: {post: /l}}", "needs the key 'token'"),
+            (
+                "assay: 1\nsession: {login: {post: /l, headers: {a: \"{{id}}\"}}, token: /t}",
+                "{{id}}"
+            ),
+            (
+                "assay: 1\nprobes: {u: {get: /u, read: {access: {at: /a, and: /b, or: /c}}}}",
+                "exclude each other"
+            ),
+            (
+                "assay: 1\nprobes: {u: {get: /u, read: {product: {at: /a, or: /c}}}}",
+                "'product' is a value"
+            ),
+            ("assay: 1\naccounts: {create: {command: [x], id: /i}}", "'id'"),
             ("assay: 1\nusers: {ids: guid}", "'guid' is not a known form of ids"),
             ("- assay", "expected a mapping"), ("assay: [", "this is not YAML"), ("", "empty"),
         ]

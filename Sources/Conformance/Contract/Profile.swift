@@ -11,11 +11,42 @@ package struct Profile: Hashable, Sendable {
         package var answerID: JSONPointer?
         /// Where the answer holds what proves later that the id is the device's own.
         package var answerProof: JSONPointer?
+        /// What proves who asks; nil: nothing.
+        package var credentials: Credentials?
 
         package init(method: String, path: String, body: JSONValue? = nil) {
             self.method = method
             self.path = path
             self.body = body
+        }
+    }
+
+    /// What a request carries to prove who asks.
+    ///
+    /// None of it is saved with a run: judging needs no secret.
+    package struct Credentials: Hashable, Sendable, Codable {
+        /// Header fields, by name; the values may hold templates.
+        package var headers: [String: Secret] = [:]
+        /// The uid of the fake Firebase's user whose ID token is the bearer's, with templates.
+        package var actor: String?
+
+        package init(headers: [String: Secret] = [:], actor: String? = nil) {
+            self.headers = headers
+            self.actor = actor
+        }
+
+        private enum CodingKeys: CodingKey {}
+    }
+
+    /// A login that is made once, and what of its answer later requests carry as `{{session}}`.
+    package struct Session: Hashable, Codable, Sendable {
+        package var endpoint: Endpoint
+        /// Where the answer holds it.
+        package var token: JSONPointer
+
+        package init(endpoint: Endpoint, token: JSONPointer) {
+            self.endpoint = endpoint
+            self.token = token
         }
     }
 
@@ -90,8 +121,9 @@ package struct Profile: Hashable, Sendable {
         case register
         /// A request of the backend's own; the id may come out of its answer.
         case request(Endpoint)
-        /// A program of the user's own, run with `{{id}}` filled in.
-        case command([String])
+        /// A program of the user's own, run with `{{id}}` filled in; the id may come out of what it
+        /// prints.
+        case command([String], id: JSONPointer? = nil)
     }
 
     /// How the backend's store is made to fail, and how it is mended: both may be repeated.
@@ -108,6 +140,7 @@ package struct Profile: Hashable, Sendable {
     /// A read-only look at one user's state.
     package struct Probe: Hashable, Codable, Sendable {
         package enum Source: Hashable, Codable, Sendable {
+            /// A path, or a whole address.
             case get(String)
             case command([String])
         }
@@ -117,6 +150,8 @@ package struct Profile: Hashable, Sendable {
         package var readings: [String: Reading]
         /// Places that no comparison looks at.
         package var ignored: [JSONPointer]
+        /// What proves who asks; nil: nothing.
+        package var credentials: Credentials?
 
         package init(
             name: String,
@@ -149,11 +184,24 @@ package struct Profile: Hashable, Sendable {
         /// What it means, in the contract's terms, when an answer has no such place; nil: an answer
         /// has it, unless there is nothing to tell.
         package var absent: JSONValue?
+        /// What has to be so as well, all of it; nil: nothing.
+        package var and: [Reading]?
+        /// What is enough instead, any of it; nil: nothing.
+        package var or: [Reading]?
 
         package init(pointer: JSONPointer, meaning: Meaning, absent: JSONValue? = nil) {
             self.pointer = pointer
             self.meaning = meaning
             self.absent = absent
+        }
+
+        /// Whether it rests on several conditions.
+        package var isCombined: Bool { and != nil || or != nil }
+
+        /// Each of its conditions, without what is combined with it.
+        package var conditions: [Reading] {
+            let own = Reading(pointer: pointer, meaning: meaning, absent: absent)
+            return [own] + ((and ?? []) + (or ?? [])).flatMap(\.conditions)
         }
 
         /// The names that a profile may map, as the architecture lists them.
@@ -216,6 +264,8 @@ package struct Profile: Hashable, Sendable {
     package var target: String?
     package var start: Start?
     package var endpoints: [String: Endpoint]
+    /// The login whose answer is reused; nil: there is none.
+    package var session: Session?
     /// The endpoints whose paths nobody named: those of the identity guide.
     package var guessed: Set<String> = []
     package var secrets: [SecretName: Secret] = [:]
@@ -238,6 +288,21 @@ package struct Profile: Hashable, Sendable {
     package var knownFailingPath: String?
     /// Names of headers, members and parameters of this backend that hold secrets, for recordings.
     package var secretNames: [String] = []
+
+    /// Whether tokens of Firebase reach the backend.
+    package var usesFirebase: Bool {
+        obstacle(to: .firebase) == nil || allCredentials.contains { $0.actor != nil }
+    }
+
+    /// Everything that requests of the profile's own carry as credentials.
+    package var allCredentials: [Credentials] {
+        func credentials(_ act: UserCreation?) -> Credentials? {
+            if case .request(let endpoint) = act { endpoint.credentials } else { nil }
+        }
+        let acts = [creation, accountCreation, fault?.breaking, fault?.healing, clock]
+        return endpoints.values.compactMap(\.credentials) + probes.compactMap(\.credentials)
+            + acts.compactMap(credentials) + [session?.endpoint.credentials].compactMap(\.self)
+    }
 
     /// Those names, and what the endpoints' templates say of this backend's own: where a request
     /// holds a device, a password or a proof.
@@ -299,7 +364,11 @@ package struct Profile: Hashable, Sendable {
 
     /// Whether a user who is created is given an id by the backend.
     package var choosesIDs: Bool {
-        if case .request(let endpoint) = creation { endpoint.answerID != nil } else { false }
+        switch creation {
+        case .register: false
+        case .request(let endpoint): endpoint.answerID != nil
+        case .command(_, let id): id != nil
+        }
     }
 
     /// The endpoint `register`, if an id can be registered there.

@@ -84,8 +84,9 @@ struct ComparableRun: Sendable {
         let chosen = evidence.expectation.comparedFields
         return probe.readings.filter { name, _ in
             name != "account" && (chosen.isEmpty || chosen.contains(name))
-        }.map { name, reading in
-            isNarrow(evidence) ? JSONPointer(tokens: [name]) : reading.pointer
+        }.flatMap { name, reading in
+            isNarrow(evidence)
+                ? [JSONPointer(tokens: [name])] : reading.conditions.map(\.pointer)
         }
     }
 
@@ -96,10 +97,10 @@ struct ComparableRun: Sendable {
         .object(
             JSONObject(
                 members: readings.sorted { $0.key < $1.key }.map {
-                    .init(
-                        key: $0.key,
-                        value: document[$0.value.pointer] ?? $0.value.absent ?? .null
-                    )
+                    let values = $0.value.conditions.map {
+                        document[$0.pointer] ?? $0.absent ?? .null
+                    }
+                    return .init(key: $0.key, value: values.count == 1 ? values[0] : .array(values))
                 }
             )
         )

@@ -7,7 +7,12 @@ package enum ObservedState: Hashable, Sendable {
 
     package init(_ exchange: Exchange) {
         guard let response = exchange.response else {
-            self = .unreadable("no answer to \(exchange.request.method) \(exchange.request.target)")
+            let place = "no answer to \(exchange.request.method) \(exchange.request.target)"
+            if case .failed(_, let reason) = exchange.outcome {
+                self = .unreadable("\(place): \(reason)")
+            } else {
+                self = .unreadable(place)
+            }
             return
         }
         switch response.status {

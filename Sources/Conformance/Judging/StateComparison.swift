@@ -168,11 +168,12 @@ package struct StateComparison: Sendable {
         guard !chosen.isEmpty || evidence.sight.places != nil else { return [] }
         let wanted = chosen.isEmpty ? Profile.Reading.ofEveryPurchase : chosen
         return evidence.profile.probes.flatMap { probe in
-            probe.readings.filter { field, reading in
-                wanted.contains(field) && reading.absent == nil
-                    && hasSomething(probe.name)
-                    && !survey.hasShown(reading.pointer, by: probe.name)
-            }.sorted { $0.key < $1.key }.map { ($0.key, $0.value, probe.name) }
+            probe.readings.filter { wanted.contains($0.key) && hasSomething(probe.name) }
+                .sorted { $0.key < $1.key }.flatMap { field, reading in
+                    reading.conditions.filter {
+                        $0.absent == nil && !survey.hasShown($0.pointer, by: probe.name)
+                    }.map { (field, $0, probe.name) }
+                }
         }
     }
 

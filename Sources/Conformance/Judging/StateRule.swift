@@ -55,12 +55,23 @@ package struct StateRule: Rule {
         let wanted = "\(field.name) of \(user) is \(text(expected, field: field.name))"
         func compared(_ actual: JSONValue) -> Finding? {
             if matches(actual, expected, field: field.name) { return nil }
+            let places = Set(reading.conditions.map { "\(probe.name)\($0.pointer)" }).sorted()
             return Finding(
                 .stateValue,
                 expected: wanted,
-                actual: "\(text(actual, field: field.name)) (\(probe.name)\(reading.pointer))",
+                actual: text(actual, field: field.name)
+                    + " (\(places.joined(separator: ", ")))",
                 location: field.location
             )
+        }
+        if reading.isCombined {
+            let truth = truth(of: reading, document) { condition in
+                self.truth((field, probe.name, condition), user, document, wanted, in: evidence)
+            }
+            switch truth {
+            case .known(let isSo): return compared(.bool(isSo))
+            case .doubtful(let finding): return finding
+            }
         }
         let look = ReadingSurvey.look(at: reading.pointer, in: document)
         if case .value(let found) = look {
@@ -72,6 +83,69 @@ package struct StateRule: Rule {
         return absence(of: (field, probe.name, reading), look, expected, wanted, in: evidence)
             ?? compared(nothing(field, reading, in: evidence))
     }
+
+    // MARK: Conditions that are combined
+
+    /// Whether a condition holds; what was not seen is neither.
+    private enum Truth {
+        case known(Bool)
+        case doubtful(Finding)
+    }
+
+    /// Whether a reading holds by its conditions: a doubt counts only where the others leave it open.
+    private static func truth(
+        of reading: Profile.Reading,
+        _ document: JSONValue?,
+        _ own: (Profile.Reading) -> Truth
+    ) -> Truth {
+        let first = own(reading)
+        if let others = reading.and {
+            let all = [first] + others.map { truth(of: $0, document, own) }
+            return decided(all, by: false)
+        }
+        if let others = reading.or {
+            let all = [first] + others.map { truth(of: $0, document, own) }
+            return decided(all, by: true)
+        }
+        return first
+    }
+
+    /// That value if any has it, else the first doubt, else the other value.
+    private static func decided(_ truths: [Truth], by value: Bool) -> Truth {
+        var doubt: Truth?
+        for truth in truths {
+            switch truth {
+            case .known(value): return .known(value)
+            case .known: continue
+            case .doubtful: doubt = doubt ?? truth
+            }
+        }
+        return doubt ?? .known(!value)
+    }
+
+    /// Whether one condition holds in what a probe answered.
+    private static func truth(
+        _ mapped: (field: StateExpectation.Field, probe: String, reading: Profile.Reading),
+        _ user: String,
+        _ document: JSONValue?,
+        _ wanted: String,
+        in evidence: CaseEvidence
+    ) -> Truth {
+        let (field, _, reading) = mapped
+        let look = ReadingSurvey.look(at: reading.pointer, in: document)
+        if case .value(let found) = look {
+            let now = evidence.subject.lastLook
+            let value = value(found, reading.meaning, field: field.name, at: now)
+            return value?.bool.map { .known($0) }
+                ?? .doubtful(notUnderstood(found, user, field, reading))
+        }
+        if let absent = reading.absent { return .known(absent.bool ?? false) }
+        let nothing = nothing(field, reading, in: evidence)
+        return absence(of: mapped, look, nothing, wanted, in: evidence).map { .doubtful($0) }
+            ?? .known(nothing.bool ?? false)
+    }
+
+    // MARK: What is not there
 
     /// What a field means that nothing says anything of.
     private static func nothing(

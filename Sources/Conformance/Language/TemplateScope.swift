@@ -69,6 +69,8 @@ package struct TemplateScope: Hashable, Sendable {
         case start
         /// Path and body of an endpoint.
         case endpoint
+        /// Path and body of the login whose answer is reused.
+        case login
         /// Path, body or command that creates a user.
         case creation
         /// Path, body or command that creates an account.
@@ -77,6 +79,10 @@ package struct TemplateScope: Hashable, Sendable {
         case clock
         /// Path or command of a probe.
         case probe
+        /// What proves who asks about a user.
+        case userCredential
+        /// What proves who asks, where no user is meant.
+        case operatorCredential
         /// The path by which the app asks for access.
         case accessPath
         /// The answer that it gets.
@@ -92,10 +98,13 @@ package struct TemplateScope: Hashable, Sendable {
                         + ["revenuecat", "onesignal", "firebase", "purchasely"].map { "fake.\($0)" }
                         + Profile.SecretName.allCases.map { "secret.\($0.rawValue)" }
                 case .endpoint: Call.valueNames + ["account"]
+                case .login: []
                 case .creation: ["id", "device", "platform", "source", "timestamp"]
                 case .account: ["account", "password"]
                 case .clock: ["now", "now-ms", "ahead"]
                 case .probe, .accessPath: ["id"]
+                case .userCredential: ["id", "session"]
+                case .operatorCredential: ["session"]
                 case .accessAnswer: ["access", "product"]
                 case .none: []
                 }

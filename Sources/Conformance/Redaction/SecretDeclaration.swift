@@ -14,5 +14,9 @@ package struct SecretDeclaration: Hashable, Sendable {
     package init(_ profile: Profile) {
         self.init(names: profile.allSecretNames)
         for (name, secret) in profile.secrets { values[name.rawValue] = secret }
+        for (name, secret) in profile.allCredentials.flatMap(\.headers)
+        where !secret.exposed.contains("{{") {
+            values[name.lowercased()] = secret
+        }
     }
 }

@@ -61,6 +61,83 @@ struct StateTableTests {
         #expect(codes(field, false, nil, status: 410).isEmpty)
     }
 
+    // MARK: Conditions that are combined
+
+    /// `x` is "active", and (`until` is in the future, or null).
+    private static let rule: Profile.Reading = {
+        var until = reading("until", .isFuture)
+        until.or = [reading("until", .isAny([.null]))]
+        var rule = reading("x", .isAny(["active"]))
+        rule.and = [until]
+        return rule
+    }()
+
+    private static func reading(
+        _ name: String,
+        _ meaning: Profile.Reading.Meaning,
+        absent: JSONValue? = nil
+    ) -> Profile.Reading {
+        Profile.Reading(
+            pointer: JSONPointer(tokens: [name]),
+            meaning: meaning,
+            absent: absent
+        )
+    }
+
+    private static let combined: [(JSONValue, Bool)] = [
+        (["x": "active", "until": "2099-01-01T00:00:00Z"], true),
+        (["x": "active", "until": .null], true),
+        (["x": "active", "until": "1999-01-01T00:00:00Z"], false),
+        (["x": "canceled", "until": "2099-01-01T00:00:00Z"], false),
+        (["x": "canceled", "until": .null], false),
+    ]
+
+    @Test("access may rest on a status and an end", arguments: combined)
+    func combination(document: JSONValue, isTrue: Bool) {
+        for wanted in [true, false] {
+            let found = codes("access", .bool(wanted), document) {
+                $0.profile.probes[0].readings["access"] = Self.rule
+            }
+            #expect(found == (wanted == isTrue ? [] : [.stateValue]), "\(document.text) \(wanted)")
+        }
+    }
+
+    /// The place `gone` is never there; whether that matters, the other condition decides.
+    private static let half: [(JSONValue, isAnd: Bool, Bool?)] = [
+        (true, true, nil), (false, true, false), (true, false, true), (false, false, nil),
+        // What cannot be understood is as open as what is not there.
+        ("maybe", true, nil), ("maybe", false, nil),
+    ]
+
+    @Test("a doubt counts only where the rest leaves it open", arguments: half)
+    func doubt(value: JSONValue, isAnd: Bool, known: Bool?) {
+        for isFirst in [true, false] {
+            var (gone, there) = (Self.reading("gone", .value), Self.reading("x", .value))
+            if isFirst { swap(&gone, &there) }
+            if isAnd { gone.and = [there] } else { gone.or = [there] }
+            let rule = gone
+            for wanted in [true, false] {
+                let found = codes("access", .bool(wanted), ["x": value]) {
+                    $0.profile.probes[0].readings["access"] = rule
+                    $0.sight.places = ["subscription": [JSONPointer(tokens: ["x"])]]
+                }
+                let isDecided = found.isEmpty || found == [.stateValue]
+                #expect(isDecided == (known != nil), "\(found) \(wanted) \(isFirst)")
+                if let known { #expect(found.isEmpty == (known == wanted)) }
+            }
+        }
+    }
+
+    @Test func `each condition may say what absence means`() {
+        var rule = Self.reading("x", .value)
+        rule.and = [Self.reading("gone", .value, absent: true)]
+        let found = codes("access", true, ["x": true]) {
+            $0.profile.probes[0].readings["access"] = rule
+            $0.sight.places = ["subscription": [JSONPointer(tokens: ["x"])]]
+        }
+        #expect(found.isEmpty)
+    }
+
     // MARK: Meanings
 
     private static let meanings: [(Profile.Reading.Meaning, JSONValue, Bool)] = [

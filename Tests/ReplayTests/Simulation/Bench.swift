@@ -22,8 +22,8 @@ struct Bench: Sendable {
     ///   - load: How much else the machine has to do.
     ///   - isStarted: Whether Assay started the backend, so that it can stop it.
     ///   - journalBytesMax: The bound of the journal, in bytes.
-    ///   - onWaiting: Told while a started backend is not ready.
     ///   - change: Changes the profile, whose one probe shows access, refunds and the product.
+    ///   - onWaiting: Told while a started backend is not ready.
     init(
         seed: UInt64 = 0,
         load: SimulatedMachine.Load = Bench.exact,

@@ -75,6 +75,7 @@ extension Profile.Endpoint {
                 .pointer,
                 "Where the answer holds what proves later that the id is the device's own."
             )
+            Profile.Credentials.fields(place, \.credentials)
         }.oneOf(verbs, example: "post: /path")
     }
 }

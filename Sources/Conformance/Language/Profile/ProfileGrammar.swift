@@ -22,6 +22,13 @@ extension Profile {
             fallback: "it runs already"
         )
         Field<Profile>.endpoints
+        Field.optional(
+            "session",
+            \.session,
+            Profile.Session.grammar.flow,
+            "A login that is made once, and whose answer later requests carry as `{{session}}`.",
+            fallback: "nobody logs in"
+        )
         Field<Profile>.secrets
         Field<Profile>.users
         Field<Profile>.accounts
@@ -47,6 +54,17 @@ extension Profile {
         nameFields
         Field<Profile>.features
         restFields
+    }.checking { profile, keys, reader in
+        guard profile.session == nil, profile.allCredentials.contains(where: \.usesSession) else {
+            return
+        }
+        reader.fail(
+            .conflict(
+                "'{{session}}' stands for what a login hands out, and the profile names no login",
+                remedy: "Add 'session: {login: {post: /login, body: {…}}, token: /token}'."
+            ),
+            at: keys.node.location
+        )
     }
 
     @FieldBuilder<Profile> private static var lookFields: [Field<Profile>] {

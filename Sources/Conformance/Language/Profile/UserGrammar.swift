@@ -66,11 +66,20 @@ extension Profile.UserCreation {
     ) -> Syntax<Profile.UserCreation> {
         let request = Profile.Endpoint.request("\(name)-request", place)
         let words = Profile.words(place)
+        var keys = [KeyShape("command", words.shape, "The program and its arguments.")]
+        if place == .creation {
+            let doc =
+                "Where the JSON that it prints names the user's id; `\"\"` is all that it prints."
+            var id = KeyShape("id", .pointer, doc)
+            id.fallback = "the id is the one that it was given"
+            keys.append(id)
+        }
+        let names = keys.map(\.key)
         let command = ConstructShape(
             name: "\(name)-command",
             owner: "a command",
             doc: "A program of your own.",
-            keys: [KeyShape("command", words.shape, "The program and its arguments.")]
+            keys: keys
         ).requiring("command")
         return Syntax(
             .either([.construct(request.shape), .construct(command)]),
@@ -78,8 +87,9 @@ extension Profile.UserCreation {
                 if case .mapping(let entries) = node.content,
                     let entry = entries.first(where: { $0.key == "command" })
                 {
-                    _ = reader.mapping(node, allowed: ["command"])
-                    return words.read(entry.value, &reader).map(Self.command)
+                    let id = reader.mapping(node, allowed: names)["id"]
+                    let pointer = id.flatMap { Syntax<JSONPointer>.pointer.read($0, &reader) }
+                    return words.read(entry.value, &reader).map { .command($0, id: pointer) }
                 }
                 return request.read(node, &reader).map(Self.request)
             },
@@ -87,7 +97,11 @@ extension Profile.UserCreation {
                 switch creation {
                 case .register: .plain("register")
                 case .request(let endpoint): request.flow.write(endpoint)
-                case .command(let list): .flow([.init("command", words.write(list))])
+                case .command(let list, let id):
+                    .flow(
+                        [.init("command", words.write(list))]
+                            + (id.map { [.init("id", .text($0.description))] } ?? [])
+                    )
                 }
             }
         )

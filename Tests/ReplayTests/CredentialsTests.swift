@@ -1,0 +1,235 @@
+import Conformance
+import FakeServers
+import Foundation
+import Providers
+import TestSupport
+import Testing
+
+@testable import Replay
+
+/// What requests of the profile's own carry to prove who asks.
+@Suite("Credentials")
+struct CredentialsTests {
+    private static func bench(_ credentials: Profile.Credentials) -> Bench {
+        Bench { profile in
+            profile.session = Profile.Session(
+                endpoint: Profile.Endpoint(method: "POST", path: "/login", body: ["pw": "x"]),
+                token: JSONPointer(tokens: ["token"])
+            )
+            profile.probes[0].credentials = credentials
+        }
+    }
+
+    private static func credentials(_ headers: [String: String]) -> Profile.Credentials {
+        Profile.Credentials(headers: headers.mapValues { Secret($0) })
+    }
+
+    /// Looks twice at Ada.
+    private static func looks(_ bench: Bench) throws -> RunRecord {
+        try bench.run { bench in
+            await bench.executor.run(
+                RunPlan(
+                    steps: [.register(user: "ada"), .look(user: "ada"), .look(user: "ada")],
+                    users: ["ada"],
+                    observes: false
+                ),
+                in: "n-1",
+                sight: Bench.sight,
+                within: Bench.within,
+                verdict: { _ in .settled }
+            )
+        }
+    }
+
+    private static func probes(_ bench: Bench) -> [HTTPMessage.Request] {
+        bench.backend.arrivals.map(\.request).filter { $0.path.hasPrefix("/test/") }
+    }
+
+    private static func logins(_ bench: Bench) -> Int {
+        bench.backend.arrivals.count { $0.request.path == "/login" }
+    }
+
+    @Test func `a probe carries its headers, with the user's id in them`() throws {
+        let bench = Self.bench(Self.credentials(["X-Api-Key": "k-1", "X-User": "u {{id}}"]))
+        let record = try Self.looks(bench)
+        for request in Self.probes(bench) {
+            #expect(request[field: "x-api-key"] == "k-1")
+            #expect(request[field: "x-user"] == "u " + record.namespace.id(of: "ada"))
+        }
+        #expect(Self.probes(bench).count == 2)
+        #expect(Self.logins(bench) == 0)
+    }
+
+    @Test func `the login is made once, and its answer is reused`() throws {
+        let bench = Self.bench(Self.credentials(["authorization": "Bearer {{session}}"]))
+        bench.backend.answer = { _, arrival in
+            arrival.request.path == "/login"
+                ? .answered(HTTPMessage.Response(200, json: ["token": "t-1"])) : nil
+        }
+        _ = try Self.looks(bench)
+        #expect(Self.logins(bench) == 1)
+        #expect(
+            Self.probes(bench).map { $0[field: "authorization"] } == ["Bearer t-1", "Bearer t-1"]
+        )
+    }
+
+    @Test func `a session that has ended is opened again, once`() throws {
+        let bench = Self.bench(Self.credentials(["authorization": "Bearer {{session}}"]))
+        bench.backend.answer = { backend, arrival in
+            let count = backend.arrivals.count { $0.request.path == "/login" }
+            if arrival.request.path == "/login" {
+                return .answered(HTTPMessage.Response(200, json: ["token": .string("t-\(count)")]))
+            }
+            let isSpent = arrival.request[field: "authorization"] == "Bearer t-1"
+            return isSpent ? .answered(HTTPMessage.Response(401)) : nil
+        }
+        let record = try Self.looks(bench)
+        #expect(Self.logins(bench) == 2)
+        #expect(
+            Self.probes(bench).map { $0[field: "authorization"] ?? "" }
+                == ["Bearer t-1", "Bearer t-2", "Bearer t-2"]
+        )
+        guard case .document = record.state(of: "ada", probe: bench.executor.profile.probes[0].name)
+        else {
+            Issue.record(
+                "\(String(describing: record.state(of: "ada", probe: bench.executor.profile.probes[0].name)))"
+            )
+            return
+        }
+        // Who is refused for ever is asked twice each time and no more.
+        let refused = Self.bench(Self.credentials(["authorization": "Bearer {{session}}"]))
+        refused.backend.answer = { _, arrival in
+            arrival.request.path == "/login"
+                ? .answered(HTTPMessage.Response(200, json: ["token": "t"]))
+                : arrival.request.path.hasPrefix("/test/")
+                    ? .answered(HTTPMessage.Response(403)) : nil
+        }
+        _ = try Self.looks(refused)
+        #expect(Self.probes(refused).count == 4)
+        #expect(Self.logins(refused) == 3)
+    }
+
+    private static let troubles: [(Exchange.Outcome, String)] = [
+        (.answered(HTTPMessage.Response(401)), "answered 401"),
+        (.answered(HTTPMessage.Response(200, json: ["tok": "x"])), "answered nothing at /token"),
+        (.answered(HTTPMessage.Response(200, json: ["token": ""])), "answered nothing at /token"),
+        (.failed(.closed, "gone"), "was not answered"),
+    ]
+
+    @Test("without a session nothing is seen, and it is said why", arguments: troubles)
+    func noSession(outcome: Exchange.Outcome, text: String) throws {
+        let bench = Self.bench(Self.credentials(["authorization": "Bearer {{session}}"]))
+        bench.backend.answer = { _, arrival in
+            arrival.request.path == "/login" ? outcome : nil
+        }
+        let record = try Self.looks(bench)
+        #expect(Self.probes(bench).isEmpty, "a probe without its proof is no probe")
+        guard
+            case .unreadable(let reason) = record.state(
+                of: "ada",
+                probe: bench.executor.profile.probes[0].name
+            )
+        else {
+            Issue.record("it was seen")
+            return
+        }
+        #expect(reason.contains("POST /login"), "\(reason)")
+        #expect(reason.contains(text), "\(reason)")
+    }
+
+    @Test func `who asks may be a user of the fake Firebase`() throws {
+        let bench = Self.bench(Profile.Credentials(actor: "{{id}}"))
+        let record = try Self.looks(bench)
+        let id = record.namespace.id(of: "ada")
+        let fields = Self.probes(bench).compactMap { $0[field: "authorization"] }
+        #expect(fields.count == 2)
+        for field in fields {
+            let parts = field.dropFirst("Bearer ".count).split(separator: ".")
+            let claims = Data(base64Encoded: parts[1].padded).flatMap {
+                try? JSONValue(parsing: Array($0))
+            }
+            #expect(claims?["sub"]?.string == id, "\(field)")
+        }
+        let lookup = HTTPMessage.Request(
+            "POST",
+            "/identitytoolkit.googleapis.com/v1/projects/assay-project/accounts:lookup",
+            fields: [HTTPMessage.Field("authorization", "Bearer owner")],
+            body: JSONValue.object(["localId": [.string(id)]]).bytes
+        )
+        let reply = FakeServer.reply(to: lookup, .firebase, bench.world)
+        let found = try JSONValue(parsing: reply.response.body)["users"]?.array?.count
+        #expect(found == 1, "backends look the caller up")
+    }
+
+    // MARK: Other servers
+
+    @Test func `another server may show the backend's state`() async throws {
+        let world = FakeWorld(
+            journalBytesMax: 1 << 20,
+            revenueCatKey: nil,
+            oneSignalKey: nil,
+            wallClock: { Instant(milliseconds: 1_790_000_000_000) }
+        )
+        let server = try await FakeServer(.oneSignal, world: world)
+        let origins = Origins()
+        let address = server.baseURL + "/apps/{{id}}?x=1"
+        #expect(Origins.origin(of: address) == server.baseURL)
+        let outcome = await origins.client(Origins.origin(of: address)).send(
+            HTTPMessage.Request("GET", "/apps/1"),
+            within: Patience.hang
+        )
+        guard case .answered = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        await origins.close()
+        await server.stop()
+    }
+
+    @Test(
+        "an address is cut where its path begins",
+        arguments: [
+            ("http://127.0.0.1:1/a/b", "http://127.0.0.1:1"), ("http://h", "http://h"),
+            ("https://h?x={{id}}", "https://h"), ("/a", ""),
+        ]
+    )
+    func origin(address: String, origin: String) {
+        #expect(Origins.origin(of: address) == origin)
+    }
+
+    // MARK: Ids that a command prints
+
+    private static let printed: [(output: String, pointer: String, id: String?)] = [
+        (#"{"user": {"id": 7}}"#, "/user/id", "7"), (#"{"id": "u-1"}"#, "/id", "u-1"),
+        ("u-2", "", "u-2"), ("42", "", "42"), ("log line\nu-3", "", "u-3"),
+        (#"{"id": null}"#, "/id", nil), ("", "", nil), ("u-4", "/id", nil),
+    ]
+
+    @Test("a command may print the id of whom it makes", arguments: printed)
+    func printedID(output: String, pointer: String, id: String?) async throws {
+        let pointer = try #require(JSONPointer(pointer))
+        let bench = Bench {
+            $0.creation = .command(["printf", "%s\\n", output], id: pointer)
+        }
+        #expect(bench.executor.profile.choosesIDs)
+        var play = bench.executor.blank("n-1")
+        let problem = await play.register("ada")
+        if let id {
+            #expect(problem == nil)
+            #expect(play.namespace.id(of: "ada") == id)
+        } else {
+            #expect(problem?.contains("printed no id") == true, "\(problem ?? "none")")
+        }
+    }
+}
+
+extension Substring {
+    /// With the padding that base64url leaves out.
+    fileprivate var padded: String {
+        let plain = replacingOccurrences(of: "-", with: "+").replacingOccurrences(
+            of: "_",
+            with: "/"
+        )
+        return plain + String(repeating: "=", count: (4 - plain.count % 4) % 4)
+    }
+}
