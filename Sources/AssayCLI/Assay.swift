@@ -14,7 +14,7 @@ struct Assay: AsyncParsableCommand {
             backend and what must follow; a runner replays them and judges.
 
             Try it without a backend of your own:   assay demo
-            Judge yours:                            assay verify --start 'node server.js'
+            Judge yours:                            assay init && assay verify
             What can be proven of it:               assay doctor --target http://127.0.0.1:8080
             The app on the phone:                   assay app --url http://127.0.0.1:5173/
             Fakes to develop against:               assay serve
@@ -26,7 +26,8 @@ struct Assay: AsyncParsableCommand {
             """,
         version: assayVersion,
         subcommands: [
-            VerifyCommand.self, AppCommand.self, DemoCommand.self, ServeCommand.self,
+            InitCommand.self, VerifyCommand.self, AppCommand.self, DemoCommand.self,
+            ServeCommand.self,
             SendCommand.self,
             ResendCommand.self, ListCommand.self, ExplainCommand.self, LintCommand.self,
             MutantsCommand.self, BackendCommand.self, DoctorCommand.self, JudgeCommand.self,

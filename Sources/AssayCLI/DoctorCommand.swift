@@ -25,9 +25,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         let profile = try target.resolved()
-        if let write, FileManager.default.fileExists(atPath: write) {
-            throw Failure(.usage, "'\(write)' exists; the doctor overwrites nothing")
-        }
+        if let write { return try await introduce(profile, write) }
         let folder = NSTemporaryDirectory() + "assay-" + SuiteRun.nonce()
         try FileManager.default.createDirectory(
             atPath: folder + "/data",
@@ -43,9 +41,7 @@ struct DoctorCommand: AsyncParsableCommand {
                     profile: profile,
                     addresses: addresses,
                     folder: folder,
-                    base: Instant(
-                        milliseconds: SuiteRun.now().milliseconds / 1000 * 1000 - 3_600_000
-                    ),
+                    base: Self.base,
                     onWaiting: Terminal.tellWaiting
                 )
             } catch {
@@ -54,33 +50,62 @@ struct DoctorCommand: AsyncParsableCommand {
             }
             interruption.onAbandon { session.abandon() }
             let examination = await Examination.examine(session.executor, name: SuiteRun.nonce())
-            let clauses = Self.clauses(session, examination)
+            let clauses = Self.clauses(session.executor, examination)
             await session.close()
             return (examination, clauses)
         }
         show(examination, clauses)
-        if let write {
-            let text = Self.starter(target, profile, examination)
-            do {
-                try Data(text.utf8).write(to: URL(fileURLWithPath: write))
-            } catch {
-                throw Failure(.usage, "cannot write '\(write)': \(error.localizedDescription)")
-            }
-            let next = Terminal.next(["verify", "--profile", write])
-            Terminal.output("\nwrote \(write); then:  \(next)\n")
-        }
         if examination.lines.contains(where: { $0.state == .bad }) {
             throw ExitCode(ExitStatus.failures.rawValue)
         }
     }
 
-    /// Why each clause can or cannot be proven here; nil where it can.
-    private static func clauses(
+    /// Whether a clause can be proven here, and why it cannot.
+    struct Provability: Sendable {
+        let clause: String
+        /// Nil where it can.
+        let reason: String?
+    }
+
+    /// The moment that relative times count from: an hour ago, on a whole second.
+    static var base: Instant {
+        Instant(milliseconds: SuiteRun.now().milliseconds / 1000 * 1000 - 3_600_000)
+    }
+
+    /// The same examination as 'init', of a backend that flags or a profile name.
+    private func introduce(_ profile: Profile, _ path: String) async throws {
+        try IntroductionRun.checkFree(path, "the doctor")
+        let run = IntroductionRun(
+            profile: profile,
+            addresses: try target.addresses(for: profile),
+            survey: SourceSurvey(SourceFiles.read(FileManager.default.currentDirectoryPath)),
+            path: path
+        )
+        let (introduction, clauses) = try await run.meet()
+        show(introduction.examination, clauses)
+        Terminal.output("\n")
+        try run.write(introduction)
+        let next = Terminal.next(["verify", "--profile", path])
+        Terminal.output("\nwrote \(path); then:  \(next)\n")
+        if introduction.examination.lines.contains(where: { $0.state == .bad }) {
+            throw ExitCode(ExitStatus.failures.rawValue)
+        }
+    }
+
+    /// What can be proven with the profile that was found.
+    static func clauses(
         _ session: ReplaySession,
+        _ introduction: Introduction
+    ) -> [Provability] {
+        clauses(introduction.executor(session), introduction.examination)
+    }
+
+    private static func clauses(
+        _ executor: RunExecutor,
         _ examination: Examination
-    ) -> [(clause: String, reason: String?)] {
+    ) -> [Provability] {
         let runner = SuiteRunner(
-            executor: session.executor,
+            executor: executor,
             options: .init(seed: 0, jobs: 1, nonce: "doctor", knownFailures: KnownFailures()),
             report: { _ in }
         )
@@ -99,16 +124,16 @@ struct DoctorCommand: AsyncParsableCommand {
                 } else if contract.expectation.needsSettling, !sight.seesEffects, !sight.seesState {
                     reason = reason ?? "nothing of it can be seen; add a probe"
                 } else {
-                    return (clause, nil)
+                    return Provability(clause: clause, reason: nil)
                 }
             }
-            return (clause, reason ?? "")
+            return Provability(clause: clause, reason: reason ?? "")
         }
     }
 
     private func show(
         _ examination: Examination,
-        _ clauses: [(clause: String, reason: String?)]
+        _ clauses: [Provability]
     ) {
         let style = Terminal.style()
         for line in examination.lines {
@@ -139,47 +164,5 @@ struct DoctorCommand: AsyncParsableCommand {
             let names = entries.map(\.clause).joined(separator: " ")
             Terminal.output("  \(reason)\n    \(names)\n")
         }
-    }
-
-    /// A profile to begin with: what is known is filled in, what is not stands as a comment.
-    private static func starter(
-        _ target: TargetOptions,
-        _ profile: Profile,
-        _ examination: Examination
-    ) -> String {
-        var except: [String] = []
-        if !examination.sight.seesEffects { except.append("push") }
-        if !examination.sight.readsSubscribers { except.append("subscriber-reads") }
-        if profile.start == nil { except.append("restart") }
-        func quoted(_ text: String) -> String { JSONValue.string(text).text }
-        let place =
-            profile.start.map { start in
-                """
-                start:
-                  command: \(quoted(start.command))
-                  ready: \(start.ready?.method ?? "GET") \(start.ready?.path ?? "/")
-                """
-            } ?? "target: \(profile.target ?? "http://127.0.0.1:{{port}}")"
-        let webhook = profile.endpoints["revenuecat-webhook"]?.path ?? "/api/webhooks/revenuecat"
-        return """
-            # How Assay reaches this backend and looks at it; the schema is profile.schema.json.
-            assay: 1
-            \(place)
-            endpoints:
-              revenuecat-webhook: POST \(webhook)
-              # purchasely-webhook: POST /api/webhooks/purchasely
-              # register: {post: /api/user/register, body: {appUserId: "{{id}}", deviceId: "{{device}}"}}
-              # login: {post: /api/user/login, body: {…}, id: /appUserId}
-              # protected: {get: /api/me, id: /appUserId}
-              # reconcile: POST /admin/reconcile
-            secrets:
-              revenuecat-authorization: ${RC_WEBHOOK_TOKEN:-Bearer assay-test-token}
-            # probes:
-            #   subscription:
-            #     get: "/test/subscriptions/{{id}}"
-            #     read: {access: /access, product: /product_id, expires: /expiration_at_ms}
-            features: {except: [\(except.joined(separator: ", "))]}
-
-            """
     }
 }

@@ -7,6 +7,7 @@ package final class ProviderEntry: Sendable {
     package let title: String
     package let defaultPort: Int
     package let secrets: ProviderSecrets
+    package let hints: ProviderHints
     package let setsOffOthers: Bool
     package let controls: [ProviderControl]
     /// Its own switches, under its name, and those beside them.
@@ -40,6 +41,7 @@ package final class ProviderEntry: Sendable {
         title = Kind.title
         defaultPort = Kind.defaultPort
         secrets = Kind.secrets
+        hints = Kind.hints
         setsOffOthers = Kind.setsOffOthers
         controls = Kind.controls
         let own = SwitchGroup(Kind.party.description) {

@@ -206,6 +206,18 @@ package final class ReplaySession: Sendable {
         return keys
     }
 
+    /// Names of variables that a backend is given even when its profile names none.
+    static func standardNames(_ profile: Profile) -> Set<String> {
+        let addresses = Services.providers.map { ($0.party, "http://127.0.0.1:0") }
+        let setup = BackendSetup(
+            addresses: Dictionary(uniqueKeysWithValues: addresses),
+            secrets: profile.secrets,
+            project: profile.firebaseProject,
+            isSigned: profile.usesFirebase && !profile.unsupported.contains(.signedTokens)
+        )
+        return Set(standardEnvironment(["port": "0", "data": ""], setup).keys)
+    }
+
     /// The usual names, offered even when a profile names none.
     private static func standardEnvironment(
         _ values: [String: String],

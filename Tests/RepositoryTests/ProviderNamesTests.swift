@@ -73,8 +73,8 @@ struct ProviderNamesTests {
         ),
         Place(
             "Sources/Replay/",
-            "how a contract's own events are signed and spoilt, whom a backend calls, whose keys it needs, who calls first",
-            ["revenuecat": 10, "onesignal": 4, "firebase": 8, "purchasely": 4, "despia": 5]
+            "how a contract's own events are signed and spoilt, whom a backend calls, whose keys it needs, who calls first, what is tried on a backend that nobody has described",
+            ["revenuecat": 11, "onesignal": 5, "firebase": 9, "purchasely": 4, "despia": 5]
         ),
         Place(
             "Sources/Recording/",

@@ -2,6 +2,17 @@ package import Conformance
 
 extension FirebaseState: Provider {
     package static let party = Exchange.Party.firebase
+    package static var hints: ProviderHints {
+        ProviderHints(
+            hosts: [
+                "identitytoolkit.googleapis.com", "securetoken.googleapis.com",
+                "securetoken.google.com",
+            ],
+            words: ["FIREBASE", "GCLOUD"],
+            packages: ["firebase-admin", "firebase_admin", "firebase.google.com/go"],
+            keyAddresses: ["FIREBASE_JWKS_URL", "FIREBASE_CERTS_URL", "FIREBASE_AUTH_BASE"]
+        )
+    }
     package static let title = "Firebase Auth"
     package static let defaultPort = 9099
     package static let secrets = ProviderSecrets(

@@ -2,6 +2,14 @@ package import Conformance
 
 extension OneSignalState: Provider {
     package static let party = Exchange.Party.oneSignal
+    package static var hints: ProviderHints {
+        ProviderHints(
+            hosts: ["api.onesignal.com", "onesignal.com"],
+            words: ["ONESIGNAL", "ONE_SIGNAL"],
+            values: ["APP_ID": standardApp],
+            packages: ["onesignal-node", "@onesignal/node-onesignal", "onesignal-sdk", "onesignal"]
+        )
+    }
     package static let title = "OneSignal"
     package static let defaultPort = 9320
     package static let secrets = ProviderSecrets(

@@ -2,6 +2,9 @@ package import Conformance
 
 extension PurchaselyState: Provider {
     package static let party = Exchange.Party.purchasely
+    package static var hints: ProviderHints {
+        ProviderHints(hosts: ["api.purchasely.io"], words: ["PURCHASELY"])
+    }
     package static let title = "Purchasely"
     package static let defaultPort = 9340
     package static let secrets = ProviderSecrets(

@@ -2,6 +2,13 @@ package import Conformance
 
 extension RevenueCatState: Provider {
     package static let party = Exchange.Party.revenueCat
+    package static var hints: ProviderHints {
+        ProviderHints(
+            hosts: ["api.revenuecat.com"],
+            words: ["REVENUECAT", "REVENUE_CAT", "RC"],
+            packages: ["revenuecat", "@revenuecat/purchases-typescript-internal"]
+        )
+    }
     package static let title = "RevenueCat"
     package static let defaultPort = 9310
     package static let setsOffOthers = true

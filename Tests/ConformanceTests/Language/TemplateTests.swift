@@ -121,7 +121,8 @@ struct TemplateTests {
             (.clock, "{{now}}{{now-ms}}{{ahead}}", "{{seconds}}"),
             (.accessPath, "{{id}}", "{{access}}"),
             (.accessAnswer, "{{access}}{{product}}", "{{id}}"),
-            (.none, "/hook", "{{port}}"),
+            (.login, "/login", "{{id}}"), (.userCredential, "{{id}} {{session}}", "{{account}}"),
+            (.operatorCredential, "{{session}}", "{{id}}"), (.none, "/hook", "{{port}}"),
         ]
         #expect(Set(known.map(\.0)) == Set(TemplateScope.ProfilePlace.allCases))
         for (place, good, bad) in known {

@@ -1,0 +1,119 @@
+internal import Conformance
+internal import ContractFiles
+internal import FakeServers
+internal import Foundation
+internal import Replay
+internal import Reports
+
+/// Looks at a backend that nobody has described, and writes what it found: `init`, and `doctor --write`.
+struct IntroductionRun {
+    let profile: Profile
+    let addresses: [Exchange.Party: ReplaySession.Address]
+    let survey: SourceSurvey
+    /// Where the profile is written.
+    let path: String
+
+    /// Nothing that somebody wrote is overwritten.
+    static func checkFree(_ path: String, _ command: String) throws {
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        throw Failure(
+            .usage,
+            "'\(path)' exists, and \(command) overwrites nothing; 'assay doctor' examines it, and "
+                + "--write OTHER.yaml writes beside it"
+        )
+    }
+
+    /// Looks, and says what is seen; the backend is stopped at the end.
+    func meet() async throws -> (Introduction, [DoctorCommand.Provability]) {
+        let folder = NSTemporaryDirectory() + "assay-" + SuiteRun.nonce()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let interruption = Interruption()
+        let addresses = addresses
+        let (profile, survey) = (profile, survey)
+        let count = Locked(0)
+        do {
+            return try await interruption.run {
+                let (introduction, session) = try await Introduction.meet(
+                    profile,
+                    survey,
+                    name: SuiteRun.nonce()
+                ) { profile throws(ReplaySession.OpenError) in
+                    let number = count.withLock { count in
+                        count += 1
+                        return count
+                    }
+                    // Each backend that is tried has data of its own.
+                    let folder = folder + "/\(number)"
+                    do {
+                        try FileManager.default.createDirectory(
+                            atPath: folder + "/data",
+                            withIntermediateDirectories: true
+                        )
+                    } catch {
+                        throw ReplaySession.OpenError(
+                            kind: .configuration,
+                            description: "cannot make '\(folder)': \(error.localizedDescription)"
+                        )
+                    }
+                    let session = try await ReplaySession(
+                        profile: profile,
+                        addresses: addresses,
+                        folder: folder,
+                        base: DoctorCommand.base,
+                        onWaiting: Terminal.tellWaiting
+                    )
+                    interruption.onAbandon { session.abandon() }
+                    return session
+                }
+                let clauses = DoctorCommand.clauses(session, introduction)
+                await session.close()
+                return (introduction, clauses)
+            }
+        } catch let error as ReplaySession.OpenError {
+            if interruption.isRaised { throw Failure(.interrupted, "interrupted") }
+            let status: ExitStatus = error.kind == .configuration ? .usage : .unreachable
+            throw Failure(status, error.description)
+        }
+    }
+
+    /// Says what was found and what stayed open, and writes the profile with its schema beside it.
+    func write(_ introduction: Introduction) throws {
+        let style = Terminal.style()
+        for note in introduction.notes {
+            let mark = note.isOpen ? style.yellow("?   ") : style.green("ok  ")
+            let lines = "\(note.key): \(note.text)".printable.wrapped(92)
+            Terminal.output(mark + " " + lines.joined(separator: "\n     ") + "\n")
+        }
+        let folder = (path as NSString).deletingLastPathComponent
+        let schema = ".assay/profile.schema.json"
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.dateFormat = "yyyy-MM-dd"
+        let text = introduction.text(schema: schema, date: formatter.string(from: Date()))
+        if case .failure(let errors) = ProfileParser.parse(
+            text,
+            path: path,
+            environment: [
+                Introduction.sharedVariable: "x"
+            ]
+        ) {
+            throw Failure(
+                .unparsable,
+                "what was found makes no profile, a fault of Assay's:\n\(errors)"
+            )
+        }
+        let place = folder.isEmpty ? "." : folder
+        do {
+            try FileManager.default.createDirectory(
+                atPath: place + "/.assay",
+                withIntermediateDirectories: true
+            )
+            try Data(Language.profile.schema.utf8).write(
+                to: URL(fileURLWithPath: place + "/" + schema)
+            )
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        } catch {
+            throw Failure(.usage, "cannot write '\(path)': \(error.localizedDescription)")
+        }
+    }
+}

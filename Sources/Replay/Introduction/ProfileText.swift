@@ -1,0 +1,137 @@
+internal import Conformance
+
+extension Introduction {
+    /// The profile as a file, with what stayed open as comments.
+    ///
+    /// - Parameters:
+    ///   - schema: Where an editor finds the schema.
+    ///   - date: The day.
+    /// - Returns: Lines of YAML that read as the profile.
+    package func text(schema: String, date: String) -> String {
+        var lines = [
+            "# yaml-language-server: $schema=\(schema)",
+            "# What Assay found when it looked at this backend on \(date); 'assay explain profile' names every key.",
+            "assay: 1",
+        ]
+        lines += place + endpoints + users + names + probes + features
+        for note in notes where note.isOpen {
+            // A comment ends with its line.
+            let text = String(note.text.map { $0.isNewline ? " " : $0 })
+            lines.append("# Open, \(note.key): \(text)")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private var place: [String] {
+        guard let start = profile.start else {
+            return ["target: \(Self.scalar(profile.target ?? "http://127.0.0.1:8080"))"]
+        }
+        var lines = ["start:", "  command: \(Self.scalar(start.command))"]
+        if let ready = start.ready { lines.append("  ready: \(ready.method) \(ready.path)") }
+        if let folder = start.folder { lines.append("  cwd: \(Self.scalar(folder))") }
+        if !start.environment.isEmpty { lines.append("  env:") }
+        for (name, value) in start.environment.sorted(by: { $0.key < $1.key }) {
+            lines.append("    \(name): \(Self.scalar(value))")
+        }
+        if let target = profile.target { lines.append("target: \(Self.scalar(target))") }
+        return lines
+    }
+
+    private var endpoints: [String] {
+        var lines: [String] = []
+        for (name, endpoint) in profile.endpoints.sorted(by: { $0.key < $1.key })
+        where !profile.guessed.contains(name) && endpoint.body == nil {
+            let place = "\(endpoint.method) \(endpoint.path)"
+            let id = endpoint.answerID.map { ", id: \($0)" }
+            lines.append(
+                "  \(name): "
+                    + (id.map { "{\(endpoint.method.lowercased()): \(endpoint.path)\($0)}" }
+                        ?? place)
+            )
+        }
+        if !lines.isEmpty { lines.insert("endpoints:", at: 0) }
+        if let secret = profile.secrets[Self.sharedSecret], !secret.isEmpty {
+            let header =
+                Self.token == secret.exposed || secret.exposed == "Bearer " + Self.token
+                ? secret.exposed : "${\(Self.sharedVariable)}"
+            let name = Self.sharedSecret.rawValue
+            lines += ["secrets:", "  \(name): \(header)"]
+        }
+        return lines
+    }
+
+    private var users: [String] {
+        var lines: [String] = []
+        if profile.idForm != .string { lines.append("  ids: \(profile.idForm.rawValue)") }
+        switch profile.creation {
+        case .register: break
+        case .request(let endpoint):
+            var parts = ["\(endpoint.method.lowercased()): \(Self.scalar(endpoint.path))"]
+            if let body = endpoint.body { parts.append("body: \(body.text)") }
+            if let id = endpoint.answerID { parts.append("id: \(id)") }
+            lines.append("  create: {\(parts.joined(separator: ", "))}")
+        case .command(let words, _):
+            lines.append("  create: {command: [\(words.map(Self.scalar).joined(separator: ", "))]}")
+        }
+        return lines.isEmpty ? [] : ["users:"] + lines
+    }
+
+    private var names: [String] {
+        profile.entitlement == Profile().entitlement
+            ? [] : ["entitlement: \(Self.scalar(profile.entitlement))"]
+    }
+
+    private var probes: [String] {
+        var lines = profile.probes.isEmpty ? [] : ["probes:"]
+        for probe in profile.probes {
+            lines.append("  \(probe.name):")
+            switch probe.source {
+            case .get(let path): lines.append("    get: \(Self.scalar(path))")
+            case .command(let words):
+                lines.append("    command: [\(words.map(Self.scalar).joined(separator: ", "))]")
+            }
+            if let actor = probe.credentials?.actor {
+                lines.append("    as: \(Self.scalar(actor))")
+            }
+            guard !probe.readings.isEmpty else { continue }
+            lines.append("    read:")
+            for (field, reading) in probe.readings.sorted(by: { $0.key < $1.key }) {
+                lines.append("      \(field): \(Self.text(reading))")
+            }
+        }
+        return lines
+    }
+
+    private static func text(_ reading: Profile.Reading) -> String {
+        var parts = ["at: \(scalar(reading.pointer.description))"]
+        switch reading.meaning {
+        case .value: break
+        case .isAny(let values): parts.append("is: \(JSONValue.array(values).text)")
+        case .isNone(let values): parts.append("not: \(JSONValue.array(values).text)")
+        case .isFuture: parts.append("after: now")
+        }
+        if let absent = reading.absent { parts.append("absent: \(absent.text)") }
+        return parts.count == 1
+            ? scalar(reading.pointer.description) : "{\(parts.joined(separator: ", "))}"
+    }
+
+    private var features: [String] {
+        guard !profile.unsupported.isEmpty else { return [] }
+        let names = profile.unsupported.map(\.rawValue).sorted()
+        return ["features: {except: [\(names.joined(separator: ", "))]}"]
+    }
+
+    /// A text as YAML reads it, in quotes where it would read something else.
+    static func scalar(_ text: String) -> String {
+        let isPlain =
+            text.first.map { $0.isASCII && ($0.isLetter || $0 == "/" || $0 == ".") } == true
+            && text.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte)
+                    || (0x61...0x7a).contains(byte) || "/._- ".utf8.contains(byte)
+            } && text.last != " "
+            && !["true", "false", "null", "yes", "no", "on", "off", "y", "n"].contains(
+                text.lowercased()
+            )
+        return isPlain ? text : JSONValue.string(text).text
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `assay init` before a backend that is there: what it writes works with the very backend.
+@Suite("Init")
+struct InitTests {
+    /// What the files of such a backend would say; its routes are the reference backend's.
+    private static let source = """
+        const token = process.env.REVENUECAT_WEBHOOK_AUTH;
+        const push = process.env.ONESIGNAL_API_BASE || 'https://api.onesignal.com';
+        app.get('/healthz', (req, res) => res.end());
+        app.post('/api/webhooks/revenuecat', hook);
+        app.post('/api/user/register', (req, res) => register(req.body.appUserId));
+        app.get('/test/users/:id', user);
+        app.get('/test/subscriptions/:id', subscription);
+        """
+
+    private static let start =
+        "exec '\(Program.path)' backend --port {{port}} --data '{{data}}'"
+
+    private static func folder(_ source: String) throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        try Data(source.utf8).write(to: URL(fileURLWithPath: folder.path + "/server.js"))
+        return folder
+    }
+
+    private static func profile(in folder: TemporaryFolder) throws -> String {
+        try String(contentsOfFile: folder.path + "/assay.yaml", encoding: .utf8)
+    }
+
+    @Test func `what it writes works with the backend that it looked at`() async throws {
+        let folder = try Self.folder(Self.source)
+        let made = try await Program(["init", "--start", Self.start], folder: folder.path).wait()
+        #expect(made.status == 0, "\(made.output)\(made.errors)")
+        let text = try Self.profile(in: folder)
+        let wanted = [
+            "# yaml-language-server: $schema=.assay/profile.schema.json", "ready: GET /healthz",
+            "revenuecat-webhook: POST /api/webhooks/revenuecat",
+            "get: \"/test/subscriptions/{{id}}\"",
+            "access: /access", "product: /product_id", "expires: /expiration_at_ms", "  user:",
+        ]
+        for line in wanted { #expect(text.contains(line), "\(line) in\n\(text)") }
+        #expect(!text.contains("except"), "nothing is switched off")
+        #expect(FileManager.default.fileExists(atPath: folder.path + "/.assay/profile.schema.json"))
+        let lint = try await Program(["lint", "assay.yaml"], folder: folder.path).wait()
+        #expect(lint.status == 0, "\(lint.errors)")
+        let only = ["verify", "--only", "S-03", "--seed", "1"]
+        let green = try await Program(only, folder: folder.path).wait()
+        #expect(green.status == 0, "\(green.output)")
+        // Nothing of it is overwritten.
+        let again = try await Program(["init", "--start", Self.start], folder: folder.path).wait()
+        #expect(again.status == 2)
+        #expect(again.errors.contains("overwrites nothing"))
+        #expect(try Self.profile(in: folder) == text)
+    }
+
+    @Test func `a backend that sends no push is not switched off where its files name who would`()
+        async throws
+    {
+        let folder = try Self.folder(
+            Self.source + "\nconst u = 'https://onesignal.com/api/v1/notifications';"
+        )
+        let start = "ONESIGNAL_API_BASE=http://127.0.0.1:1 " + Self.start
+        let made = try await Program(["init", "--start", start], folder: folder.path).wait()
+        #expect(made.status == 0, "\(made.errors)")
+        let text = try Self.profile(in: folder)
+        #expect(!text.contains("\nfeatures:"))
+        #expect(text.contains("# Open, features: a purchase led to no push"))
+        #expect(text.contains("server.js:8 names onesignal.com itself"))
+    }
+
+    private static let hopelessCases: [(arguments: [String], status: Int32, text: String)] = [
+        ([], 2, "nothing here says how the backend is started"),
+        (["--start", "exit 3"], 6, "it exited with status 3"),
+        (["--target", "http://127.0.0.1:1"], 6, "127.0.0.1:1"),
+        (["--target", "http://example.com"], 2, "--allow-host"),
+        (["--start", "true", "--write", "no/such/folder/a.yaml"], 6, "did not start"),
+    ]
+
+    @Test("what cannot be looked at is said, and nothing is written", arguments: hopelessCases)
+    func hopeless(arguments: [String], status: Int32, text: String) async throws {
+        let folder = try Self.folder(Self.source)
+        let run = try await Program(["init"] + arguments, folder: folder.path).wait()
+        #expect(run.status == status, "\(run.output)\(run.errors)")
+        #expect(run.errors.contains(text), "\(run.errors)")
+        #expect(!FileManager.default.fileExists(atPath: folder.path + "/assay.yaml"))
+    }
+}

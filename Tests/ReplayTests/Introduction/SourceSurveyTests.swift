@@ -1,0 +1,135 @@
+import Conformance
+import Testing
+
+@testable import Replay
+
+/// What lines of code say of a backend, whatever language they are in.
+@Suite("Source survey")
+struct SourceSurveyTests {
+    private static func survey(_ text: String, _ path: String = "server.js") -> SourceSurvey {
+        SourceSurvey([SourceSurvey.File(path: path, text: text)])
+    }
+
+    private static let routes: [(line: String, path: String, wanted: String)] = [
+        ("app.post('/webhooks/rc', async (req, res) => {", "a.js", "POST /webhooks/rc"),
+        ("router.get(\"/users/:id/status\", h)", "a.ts", "GET /users/{{id}}/status"),
+        (
+            "@app.get(\"/users/<int:user_id>/subscription\")", "a.py",
+            "GET /users/{{id}}/subscription"
+        ),
+        ("@bp.route('/hook', methods=['POST'])", "a.py", "POST /hook"),
+        ("@router.post(\"/users/{user_id}\")", "a.py", "POST /users/{{id}}"),
+        ("mux.HandleFunc(\"POST /events\", events)", "a.go", "POST /events"),
+        ("r.GET(\"/me\", me)", "a.go", "GET /me"),
+        ("  get '/status/:id' do", "a.rb", "GET /status/{{id}}"),
+        ("Route::post('/rc', [C::class, 'rc']);", "a.php", "POST /rc"),
+        ("@GetMapping(\"/users/{id}\")", "A.java", "GET /users/{{id}}"),
+        ("    post(\"/rc/events\") {", "A.kt", "POST /rc/events"),
+    ]
+
+    @Test("a line that declares a route is read", arguments: routes)
+    func route(line: String, path: String, wanted: String) {
+        let found = Self.survey(line, path).routes
+        #expect(found.map { "\($0.method) \($0.path)" } == [wanted])
+        #expect(found.first?.place == "\(path):1")
+    }
+
+    @Test(
+        "other lines are not",
+        arguments: [
+            "// see /users/:id", "fs.readFileSync('/etc/hosts')", "const a = '/b/c';",
+            "app.get('/a/:b/:c', h)", "redirect('/login')",
+        ]
+    )
+    func noRoute(line: String) { #expect(Self.survey(line).routes.isEmpty) }
+
+    @Test func `a router's prefix may stand before its routes`() {
+        let survey = Self.survey("app.use('/api', users)\nusers.get('/users/:id', h)")
+        #expect(survey.routes.map(\.path) == ["/users/{{id}}", "/api/users/{{id}}"])
+    }
+
+    @Test func `names are known that a route takes out of body and query`() {
+        let survey = Self.survey(
+            """
+            app.post('/a', (req, res) => {
+              const { email, name: full } = req.body;
+              const t = req.body.tenant, u = req.body['user'];
+            })
+            app.get('/b', (req, res) => { q(req.query.user_id) })
+            """
+        )
+        #expect(survey.routes[0].bodyNames.sorted() == ["email", "name", "tenant", "user"])
+        #expect(survey.routes[1].queryNames == ["user_id"])
+        let flask = Self.survey(
+            """
+            @app.post("/users")
+            def make():
+                data = request.get_json()
+                return data.get("email"), data["phone"], request.args.get("ref")
+            """,
+            "app.py"
+        )
+        #expect(
+            flask.routes[0].bodyNames == ["phone", "email"]
+                || flask.routes[0].bodyNames == ["email", "phone"]
+        )
+        #expect(flask.routes[0].queryNames == ["ref"])
+    }
+
+    private static let variables: [(line: String, path: String, name: String, fallback: String?)] =
+        [
+            ("const a = process.env.RC_TOKEN || 'x';", "a.js", "RC_TOKEN", "x"),
+            ("const a = process.env.RC_TOKEN ?? \"x\"", "a.ts", "RC_TOKEN", "x"),
+            ("const a = process.env['RC_TOKEN']", "a.js", "RC_TOKEN", nil),
+            ("A = os.environ.get(\"DB_PATH\", \"a.db\")", "a.py", "DB_PATH", "a.db"),
+            ("A = os.environ[\"DB_PATH\"]", "a.py", "DB_PATH", nil),
+            ("a := os.Getenv(\"RC_TOKEN\")", "a.go", "RC_TOKEN", nil),
+            ("a = ENV.fetch('RC_TOKEN', 'y')", "a.rb", "RC_TOKEN", "y"),
+            ("let a = env(\"RC_TOKEN\")", "a.php", "RC_TOKEN", nil),
+            ("RC_TOKEN=abc", ".env.example", "RC_TOKEN", "abc"),
+        ]
+
+    @Test("a variable is known, and what holds without it", arguments: variables)
+    func variable(line: String, path: String, name: String, fallback: String?) {
+        let found = Self.survey(line, path).variables
+        #expect(found.map(\.name) == [name])
+        #expect(found.first?.fallback == fallback)
+    }
+
+    @Test func `a host that no variable can replace is told apart`() {
+        let fixed = Self.survey("URL = \"https://api.onesignal.com/notifications\"", "a.py")
+        #expect(fixed.fixedHosts == [.init(host: "api.onesignal.com", place: "a.py:1")])
+        let free = Self.survey("const u = process.env.OS || 'https://api.onesignal.com'")
+        #expect(free.fixedHosts.isEmpty)
+        #expect(free.mentioned == [.oneSignal])
+        #expect(Self.survey("const x = 1").mentioned.isEmpty)
+    }
+
+    private static let starts: [(path: String, text: String, command: String)] = [
+        ("package.json", #"{"scripts": {"start": "node src/i.js"}}"#, "node src/i.js"),
+        ("package.json", #"{"scripts": {"start": "ts-node i.ts"}}"#, "npm start"),
+        ("Procfile", "web: gunicorn app:app -b :$PORT", "gunicorn app:app -b :{{port}}"),
+        ("app.py", "app = Flask(__name__)\napp.run()", "python app.py"),
+        ("app.py", "app = Flask(__name__)", "python -m flask --app app run --port {{port}}"),
+        ("main.py", "app = FastAPI()", "python -m uvicorn main:app --port {{port}}"),
+        ("go.mod", "module x", "go run ."),
+    ]
+
+    @Test("how it is started stands in its files", arguments: starts)
+    func start(path: String, text: String, command: String) {
+        #expect(Self.survey(text, path).commands.first == command)
+        // A part of it is not the whole.
+        #expect(Self.survey(text, "sub/" + path).commands.isEmpty)
+    }
+
+    @Test func `hostile files are read to their ends`() {
+        let long = String(repeating: "app.get('/", count: 2000)
+        let survey = SourceSurvey([
+            .init(path: "a.js", text: long), .init(path: "b.js", text: "\u{0}\r\n\u{fffd}"),
+            .init(path: "package.json", text: "{"), .init(path: "package.json", text: "[]"),
+            .init(path: ".env.example", text: "=\n==\n#A=b\nA"), .init(path: "", text: "x"),
+        ])
+        #expect(survey.commands.isEmpty)
+        #expect(survey.routes.count < 400)
+    }
+}
