@@ -10,7 +10,12 @@ final class Progress: Sendable {
         var running: [String] = []
         var failed = 0
         var isShown = false
+        /// How far the run is.
+        var line = ""
     }
+
+    /// How often a line is written where there is no terminal.
+    private static let period: Duration = .seconds(10)
 
     private let isLive: Bool
     private let label: String
@@ -37,11 +42,26 @@ final class Progress: Sendable {
                 }
                 let oldest = state.running.first.map { "  \($0)" } ?? ""
                 let failures = state.failed == 0 ? "" : "  \(state.failed) failed"
-                return "\(label)\(done)/\(total)\(failures)\(oldest)"
+                state.line = "\(label)\(done)/\(total)\(failures)\(oldest)"
+                return state.line
             }
             guard isLive else { return }
             state.withLock { $0.isShown = true }
             Terminal.error("\r\u{1b}[K" + String(line.prefix(98)))
+        }
+    }
+
+    /// Where stderr is no terminal, says every ten seconds how far the run is.
+    ///
+    /// - Returns: The telling, which whoever began it ends.
+    func beginTicking() -> Task<Void, any Error> {
+        Task {
+            guard !isLive else { return }
+            while true {
+                try await Task.sleep(for: Self.period)
+                let line = state.withLock { $0.line }
+                if !line.isEmpty { Terminal.error("assay: \(line)\n") }
+            }
         }
     }
 

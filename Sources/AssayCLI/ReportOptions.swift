@@ -11,6 +11,9 @@ struct ReportFiles {
         case json, junit, html, github, badge
     }
 
+    /// More blocks than these nobody reads.
+    private static let fullMax = 5
+
     private let files: [(format: Format, path: String)]
 
     /// Opens every path now, so that a long run is not lost to a typo.
@@ -49,11 +52,13 @@ struct ReportFiles {
     var usesStandardOutput: Bool { files.contains { $0.path == "-" } }
 
     /// Writes every file, and for a person the failures and the summary.
-    func show(_ report: RunReport, replay: ReplayCommand) throws {
+    func show(_ report: RunReport, replay: ReplayCommand, isVerbose: Bool = false) throws {
         try write(report)
         guard !usesStandardOutput else { return }
         let terminal = TerminalReport(style: Terminal.style(), replay: replay)
-        for block in terminal.blocks(report) { Terminal.output(block) }
+        for block in terminal.blocks(report, fullMax: isVerbose ? .max : Self.fullMax) {
+            Terminal.output(block)
+        }
         Terminal.output(terminal.summary(report))
     }
 
@@ -88,13 +93,17 @@ struct ReportOptions: ParsableArguments {
     @Option(name: .long, help: Setting.knownFailing.help)
     var knownFailing: String?
 
+    @Flag(name: .long, help: "Tell every case that is not green in full, not only the worst five.")
+    var verbose = false
+
     func files() throws -> ReportFiles {
         try ReportFiles(Setting.report.texts(report))
     }
 
     /// What a replay needs of these options.
     var replayWords: [String] {
-        Setting.knownFailing.text(knownFailing).map { ["--known-failing", $0] } ?? []
+        (Setting.knownFailing.text(knownFailing).map { ["--known-failing", $0] } ?? [])
+            + (verbose ? ["--verbose"] : [])
     }
 
     /// The same, where every name must be one of a case.

@@ -30,6 +30,8 @@ struct SuiteRun: Sendable {
     var isWanted: (@Sendable (Contract) -> Bool)?
     /// How long the cases may take together, in real time.
     var timeMax: Duration?
+    /// Whether the first failure ends the run.
+    var endsAtFailure = false
     /// Stops before the first case when none could say anything of the backend.
     var looksFirst = true
     /// Whether a failure that rests on a moment is played again: for people, who look for its cause.
@@ -74,6 +76,7 @@ struct SuiteRun: Sendable {
         options.tellsRaces = tellsRaces
         let obstacles = Locked<[String]>([])
         let sideFailures = Locked<[String]>([])
+        let failed = Ending()
         let runner = SuiteRunner(
             executor: session.executor,
             sideCount: backendCountMax - 1,
@@ -89,11 +92,18 @@ struct SuiteRun: Sendable {
             if case .sideFailed(let reason) = event {
                 sideFailures.withLock { $0.append(reason) }
             }
+            if endsAtFailure, case .finished(let result, _, _) = event,
+                [.failed, .unexpectedPass].contains(result.verdict)
+            {
+                failed.end()
+            }
             progress.report(event)
         }
         let clock = ContinuousClock()
         let start = clock.now
-        let (cases, isOutOfTime) = await run(runner)
+        let ticking = progress.beginTicking()
+        let (cases, isOutOfTime) = await run(runner, endingWith: failed)
+        ticking.cancel()
         let seconds = Double((clock.now - start).milliseconds) / 1000
         let sessions = [session] + sides.withLock { $0 }
         var notes = notes(about: sessions)
@@ -167,9 +177,13 @@ struct SuiteRun: Sendable {
     }
 
     /// The results, and whether the time was over before all of them were there.
-    private func run(_ runner: SuiteRunner) async -> (cases: [CaseResult], isOutOfTime: Bool) {
+    private func run(
+        _ runner: SuiteRunner,
+        endingWith failed: Ending
+    ) async -> (cases: [CaseResult], isOutOfTime: Bool) {
         let contracts = contracts
         let work = Task { await runner.run(contracts) }
+        failed.onEnd { work.cancel() }
         let isOver = Locked(false)
         let limit = timeMax.map { time in
             Task {
@@ -185,15 +199,42 @@ struct SuiteRun: Sendable {
             work.cancel()
         }
         let isOutOfTime = isOver.withLock { $0 }
-        guard isOutOfTime else { return (cases, false) }
+        let reason =
+            failed.hasEnded
+            ? "the first failure ended the run (--fail-fast)"
+            : "the time that --max-time allows was over"
+        guard isOutOfTime || failed.hasEnded else { return (cases, false) }
         let told = cases.map { result in
             var result = result
             if result.verdict == .notRun, !result.isDeclaredUnsupported {
-                result.note = "the time that --max-time allows was over"
+                result.note = reason
             }
             return result
         }
-        return (told, true)
+        return (told, isOutOfTime)
+    }
+
+    /// The first failure, where that is the end.
+    private final class Ending: Sendable {
+        private let state = Locked<(hasEnded: Bool, act: (@Sendable () -> Void)?)>((false, nil))
+
+        var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
+        func onEnd(_ act: @escaping @Sendable () -> Void) {
+            let hasEnded = state.withLock { state in
+                state.act = act
+                return state.hasEnded
+            }
+            if hasEnded { act() }
+        }
+
+        func end() {
+            let act = state.withLock { state in
+                state.hasEnded = true
+                return state.act
+            }
+            act?()
+        }
     }
 
     /// What the fakes saw that no case can own.

@@ -70,13 +70,13 @@ struct TargetOptions: ParsableArguments {
         }
         switch ProfileParser.parse(text, path: path, environment: environment) {
         case .success(var profile):
-            if let folder = profile.start?.folder {
-                profile.start?.folder =
-                    URL(
-                        fileURLWithPath: folder,
-                        relativeTo: URL(fileURLWithPath: path).deletingLastPathComponent()
-                    ).path
+            // What a profile names lies beside it.
+            let place = (path as NSString).deletingLastPathComponent
+            func beside(_ name: String) -> String {
+                place.isEmpty || name.hasPrefix("/") ? name : place + "/" + name
             }
+            if let folder = profile.start?.folder { profile.start?.folder = beside(folder) }
+            profile.knownFailingPath = profile.knownFailingPath.map(beside)
             return profile
         case .failure(let errors): throw Failure(.unparsable, errors.description)
         }

@@ -53,6 +53,18 @@ struct VerifyCommand: AsyncParsableCommand {
     )
     var update = false
 
+    @Flag(name: .long, help: "End the run at its first failure; the rest is not run.")
+    var failFast = false
+
+    @Option(
+        name: .long,
+        help: """
+            Write the failures of this run as the list of known ones, each pinned to its code; \
+            'known-failing' in the profile or --known-failing reads it.
+            """
+    )
+    var baseline: String?
+
     @Option(name: .long, help: Setting.expired.help)
     var expired: String?
 
@@ -96,6 +108,7 @@ struct VerifyCommand: AsyncParsableCommand {
             throw Failure(.usage, "--journal takes 1 to 4096 megabytes")
         }
         let jobs = try Setting.jobs.number(jobs, or: 8, in: 1...64, environment)
+        let baselineFile = try baseline.map { try ReportFiles.checked($0) }
         let saveFile = try Setting.save.text(save, environment).map { try ReportFiles.checked($0) }
         var run = SuiteRun(
             profile: profile,
@@ -118,6 +131,7 @@ struct VerifyCommand: AsyncParsableCommand {
         run.keepsEvidence = saveFile != nil || update
         run.isWanted = { selection.takes($0.heading) }
         run.timeMax = timeMax
+        run.endsAtFailure = failFast
         let prepared = run
         let interruption = Interruption()
         let progress = Progress()
@@ -150,9 +164,15 @@ struct VerifyCommand: AsyncParsableCommand {
         outcome.expire(at: SuiteRun.now(), isError: strictness == "error")
         try files.show(
             outcome,
-            replay: ReplayCommand(replayWords(seed: prepared.seed, isStrict: strictness == "error"))
+            replay: ReplayCommand(
+                replayWords(seed: prepared.seed, isStrict: strictness == "error")
+            ),
+            isVerbose: reports.verbose
         )
         if let saveFile { try Self.save(outcome, profile, to: saveFile) }
+        if let baselineFile {
+            outcome = try Self.writeBaseline(outcome, to: baselineFile, isQuiet)
+        }
         if update { try writeUpdates(outcome, profile) }
         writeFound(outcome, to: Setting.found.text(found, environment) ?? "assay-found", isQuiet)
         if outcome.exitCode == 0 || outcome.exitCode == 5, !library.errors.isEmpty {
@@ -170,6 +190,32 @@ struct VerifyCommand: AsyncParsableCommand {
         let contracts = paths.isEmpty ? selection.replayWords : []
         return [Terminal.program, "verify"] + paths + target.replayWords + contracts
             + reports.replayWords + (isStrict ? ["--expired", "error"] : []) + ["--seed", seed]
+    }
+
+    /// Writes what failed as known; from now on it is.
+    private static func writeBaseline(
+        _ report: RunReport,
+        to path: String,
+        _ isQuiet: Bool
+    ) throws -> RunReport {
+        let entries = KnownFailures.baseline(report)
+        do {
+            try Data(KnownFailures.text(entries, of: report).utf8)
+                .write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw Failure(.usage, "cannot write '\(path)': \(error.localizedDescription)")
+        }
+        if !isQuiet {
+            Terminal.error(
+                "baseline \(path): \(entries.count) known failures; write 'known-failing: \(path)' "
+                    + "in the profile\n"
+            )
+        }
+        var known = report
+        for index in known.cases.indices where known.cases[index].verdict == .failed {
+            known.cases[index].verdict = .knownFailure
+        }
+        return known
     }
 
     static func save(_ report: RunReport, _ profile: Profile, to path: String) throws {

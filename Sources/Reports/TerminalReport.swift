@@ -15,9 +15,71 @@ package struct TerminalReport: Sendable {
 
     /// A block for every case that is not green; one cause that stops many cases is told once, with
     /// the names of the others.
-    package func blocks(_ report: RunReport) -> [String] {
+    ///
+    /// - Parameters:
+    ///   - report: The run.
+    ///   - fullMax: How many are told in full, those first that most others follow; the rest has a line
+    ///     each.
+    /// - Returns: The blocks in the order of the suite, the lines behind them.
+    package func blocks(_ report: RunReport, fullMax: Int = .max) -> [String] {
         // What stopped the run stands in its summary.
         guard report.obstacles.isEmpty else { return [] }
+        let all = report.withoutSecrets.cases.filter { !clean($0).isEmpty }
+        guard all.count > fullMax else { return told(report) }
+        let full = Set(worst(all, fullMax))
+        var shown = report
+        shown.cases = report.cases.filter { full.contains($0.contract.caseID) }
+        let rest = all.filter { !full.contains($0.contract.caseID) }
+        let hint =
+            "         \(rest.count) more, a line each above; --verbose tells all, --only ID one\n\n"
+        return told(shown) + [rest.map(line).joined() + hint]
+    }
+
+    /// The cases that say most: failures before doubts, and those first that others follow.
+    private func worst(_ results: [CaseResult], _ count: Int) -> [String] {
+        let leading = LeadingCases(Self.toldAlone(results))
+        let followers = Dictionary(uniqueKeysWithValues: leading.all.map { ($0.caseID, $0.count) })
+        func rank(_ result: CaseResult) -> (Int, Int, Int) {
+            let kind =
+                switch result.verdict {
+                case .failed, .unexpectedPass: 0
+                case .inconclusive: 1
+                case .passed, .knownFailure, .notRun: 2
+                }
+            let id = result.contract.caseID
+            return (kind, leading[id] == nil ? 0 : 1, -(followers[id] ?? 0))
+        }
+        // One for each clause, before a second of any.
+        var known: Set<String> = []
+        let sorted = results.enumerated().sorted {
+            let (left, right) = (rank($0.element), rank($1.element))
+            return left == right ? $0.offset < $1.offset : left < right
+        }.map(\.element)
+        let first = sorted.filter { known.insert($0.contract.clause).inserted }
+        let firstIDs = Set(first.map(\.contract.caseID))
+        let order = first + sorted.filter { !firstIDs.contains($0.contract.caseID) }
+        return order.sorted { rank($0).0 < rank($1).0 }.prefix(count).map(\.contract.caseID)
+    }
+
+    /// A case in one line.
+    private func line(_ result: CaseResult) -> String {
+        let (word, paint): (String, (String) -> String) =
+            switch result.verdict {
+            case .failed: ("FAIL", style.red)
+            case .unexpectedPass: ("PASSED!", style.red)
+            case .inconclusive: ("UNSURE", style.yellow)
+            case .notRun: ("NOT RUN", style.yellow)
+            case .passed, .knownFailure: ("", style.green)
+            }
+        let code = result.findings.first?.code.rawValue ?? "    "
+        let place = Self.width - 9 - 5 - result.contract.clause.count - 2
+        let id = result.contract.caseID.printable
+        let name = id.count > place ? id.prefix(place - 1) + "…" : id[...]
+        let gap = String(repeating: " ", count: 9 - word.count)
+        return "\(paint(word))\(gap)\(code) \(result.contract.clause)  \(name)\n"
+    }
+
+    private func told(_ report: RunReport) -> [String] {
         let results = report.withoutSecrets.cases.filter { !clean($0).isEmpty }
         let byCause = Dictionary(grouping: results) { CommonCause($0) }
         let leading = LeadingCases(Self.toldAlone(results))

@@ -324,12 +324,47 @@ struct StandingTests {
 
     @Test("every code can be listed", arguments: FindingCode.allCases)
     func everyCode(code: FindingCode) throws {
-        #expect(try list("a \(code.rawValue)\n").entries["a"]?.code == code)
+        #expect(try list("a \(code.rawValue)\n").entries["a"]?.codes == [code])
+    }
+
+    @Test func `a case may be known by several codes`() throws {
+        let known = try list("test/case E204,E301 both\n")
+        let both = [
+            Finding(.effectCount, expected: "1", actual: "2"),
+            Finding(.stateDiffers, expected: "a", actual: "b"),
+        ]
+        #expect(known.verdict(.failed, of: "test/case", findings: both).verdict == .knownFailure)
+        let more = both + [Finding(.noAnswer, expected: "200", actual: "closed")]
+        #expect(known.verdict(.failed, of: "test/case", findings: more).verdict == .failed)
+    }
+
+    @Test func `a baseline makes exactly what failed known, and nothing else`() throws {
+        let findings = [
+            Finding(.stateDiffers, expected: "a", actual: "b # c\nd"),
+            Finding(.effectCount, expected: "1", actual: "2"),
+        ]
+        let failed = result(.failed, id: "a/failed") { $0.findings = findings }
+        let known = result(.knownFailure, id: "a/known") {
+            $0.findings = [findings[1]]
+            $0.note = "ticket 7"
+        }
+        let others = [
+            result(.passed, id: "a/passed"), result(.inconclusive, id: "a/doubt"),
+            result(.unexpectedPass, id: "a/mended"), result(.notRun, id: "a/left"),
+        ]
+        let run = report([failed, known] + others)
+        let text = KnownFailures.text(KnownFailures.baseline(run), of: run)
+        let again = try list(text)
+        #expect(again.entries.keys.sorted() == ["a/failed", "a/known"])
+        #expect(again.entries["a/failed"]?.codes == [.effectCount, .stateDiffers])
+        #expect(again.entries["a/known"]?.reason == "ticket 7")
+        #expect(again.verdict(.failed, of: "a/failed", findings: findings).verdict == .knownFailure)
+        #expect(again.verdict(.passed, of: "a/failed", findings: []).verdict == .unexpectedPass)
     }
 
     @Test(
         "what is no line is refused at its place",
-        arguments: ["a", "a E", "a e204", "a 204", "a E204\na E204"]
+        arguments: ["a", "a E", "a e204", "a 204", "a E204,", "a E204,E9", "a E204\na E204"]
     )
     func refused(text: String) {
         #expect(throws: KnownFailures.ParseError.self) { try list(text) }

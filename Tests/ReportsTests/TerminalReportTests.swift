@@ -14,6 +14,58 @@ struct TerminalReportTests {
         terminal.blocks(report).joined() + terminal.summary(report)
     }
 
+    // MARK: The worst in full, the rest in a line
+
+    private static func many(_ verdict: Verdict, _ count: Int, _ clause: String) -> [CaseResult] {
+        (0..<count).map { number in
+            ReportStory.result(verdict, "a/\(clause)/\(number)") { $0.contract.clause = clause }
+        }
+    }
+
+    @Test func `a few are told in full, one of each clause first, and the rest has a line each`() {
+        let doubts = Self.many(.inconclusive, 2, "S-01").enumerated().map { number, doubt in
+            var doubt = doubt
+            // Two causes, so that neither stands for the other.
+            doubt.findings = [
+                Finding(.noOverlap, expected: "two copies", actual: "one copy of \(number)")
+            ]
+            return doubt
+        }
+        let report = ReportStory.report(
+            doubts + Self.many(.failed, 4, "S-03") + Self.many(.failed, 1, "S-08")
+                + Self.many(.passed, 3, "S-09")
+        )
+        let shown = terminal.blocks(report, fullMax: 2).joined()
+        #expect(shown.contains("FAIL  a/S-03/0\n"))
+        #expect(shown.contains("FAIL  a/S-08/0\n"))
+        #expect(shown.ranges(of: "  replay ").count == 2)
+        for number in 1...3 {
+            #expect(
+                shown.contains(
+                    "FAIL     \(FindingCode.effectExtra.rawValue) S-03  a/S-03/\(number)\n"
+                ),
+                "\(shown)"
+            )
+        }
+        #expect(shown.ranges(of: "UNSURE   ").count == 2)
+        #expect(shown.contains("5 more, a line each above; --verbose"))
+        #expect(!shown.contains("S-09"))
+        #expect(terminal.blocks(report, fullMax: 7) == terminal.blocks(report))
+        #expect(terminal.blocks(report).joined().ranges(of: "  replay ").count == 7)
+        // Failures before doubts, however few are told.
+        #expect(terminal.blocks(report, fullMax: 5).joined().ranges(of: "FAIL  a/").count == 5)
+    }
+
+    @Test func `a line fits a terminal, whatever a case is called`() {
+        let long = String(repeating: "x", count: 300)
+        let report = ReportStory.report(
+            [ReportStory.result(.failed), ReportStory.result(.failed, long)]
+        )
+        let lines = terminal.blocks(report, fullMax: 1).joined().split(separator: "\n")
+        #expect(lines.contains { $0.hasPrefix("FAIL     E") })
+        for line in lines where line.hasPrefix("FAIL     ") { #expect(line.count <= 98) }
+    }
+
     // MARK: Width and characters
 
     @Test("nothing planted moves the cursor", arguments: ReportStory.hostile)

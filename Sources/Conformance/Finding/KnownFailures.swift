@@ -4,11 +4,15 @@
 package struct KnownFailures: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
         package let caseID: String
-        package let code: FindingCode
+        /// Every code that it may fail by; one as a rule.
+        package let codes: [FindingCode]
         package let reason: String
         package let location: SourceLocation
 
         package var line: Int { location.line }
+
+        /// Its codes, as the list spells them.
+        package var spelling: String { codes.map(\.rawValue).joined(separator: ",") }
     }
 
     package struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -27,7 +31,7 @@ package struct KnownFailures: Hashable, Sendable {
         entries = [:]
     }
 
-    /// Reads one entry a line: `case/id E204 reason`; `#` begins a comment.
+    /// Reads one entry a line: `case/id E204 reason`, or `E204,E301`; `#` begins a comment.
     package init(parsing text: String, path: String) throws(ParseError) {
         var entries: [String: Entry] = [:]
         for (index, line) in text.exactLines.enumerated() {
@@ -48,7 +52,12 @@ package struct KnownFailures: Hashable, Sendable {
                     length: word.count
                 )
             }
-            guard words.count >= 2, let code = FindingCode(rawValue: words[1]) else {
+            let spelt =
+                words.count < 2
+                ? []
+                : words[1].split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            let codes = spelt.compactMap { FindingCode(rawValue: $0) }
+            guard !codes.isEmpty, codes.count == spelt.count else {
                 throw ParseError(
                     location: location(words.count >= 2 ? words[1] : words[0]),
                     problem: words.count >= 2
@@ -66,7 +75,7 @@ package struct KnownFailures: Hashable, Sendable {
             }
             entries[words[0]] = Entry(
                 caseID: words[0],
-                code: code,
+                codes: codes,
                 reason: words.dropFirst(2).joined(separator: " "),
                 location: location(words[0])
             )
@@ -113,16 +122,60 @@ package struct KnownFailures: Hashable, Sendable {
         case .passed:
             return (
                 .unexpectedPass,
-                "it is listed as \(entry.code.rawValue) on line \(entry.line); delete that line"
+                "it is listed as \(entry.spelling) on line \(entry.line); delete that line"
             )
-        case .failed where findings.allSatisfy({ $0.code == entry.code }):
+        case .failed where findings.allSatisfy({ entry.codes.contains($0.code) }):
             return (.knownFailure, entry.reason.isEmpty ? nil : entry.reason)
         case .failed:
             return (
                 .failed,
-                "it is listed as \(entry.code.rawValue) on line \(entry.line), but failed otherwise"
+                "it is listed as \(entry.spelling) on line \(entry.line), but failed otherwise"
             )
         case .knownFailure, .unexpectedPass, .inconclusive, .notRun: return (verdict, nil)
         }
+    }
+}
+
+extension KnownFailures {
+    /// One line of a list that a run makes.
+    package struct Line: Hashable, Sendable {
+        package let caseID: String
+        package let codes: [FindingCode]
+        package let reason: String
+    }
+
+    /// What failed in a run, each with its codes; what was known and still fails stays with its
+    /// reason.
+    package static func baseline(_ report: RunReport) -> [Line] {
+        report.withoutSecrets.cases.compactMap { result in
+            guard result.verdict == .failed || result.verdict == .knownFailure,
+                let finding = result.findings.first
+            else { return nil }
+            let known = result.verdict == .knownFailure ? result.note : nil
+            let reason = known ?? finding.actual
+            let line = reason.map { $0.isNewline || $0 == "#" ? " " : $0 }
+            return Line(
+                caseID: result.contract.caseID,
+                codes: Set(result.findings.map(\.code)).sorted { $0.rawValue < $1.rawValue },
+                reason: String(line.prefix(120))
+            )
+        }
+    }
+
+    /// The list as a file.
+    package static func text(_ lines: [Line], of report: RunReport) -> String {
+        let head = """
+            # What fails today and is known, from a run of \(lines.count) failures (suite \(report.suite.prefix(19)), \
+            seed \(report.seed)).
+            # A case that passes, or fails by another code, is red: then its line goes, or the failure is new.
+
+            """
+        let width = lines.map(\.caseID.count).max() ?? 0
+        return head
+            + lines.map { line in
+                let gap = String(repeating: " ", count: width - line.caseID.count + 2)
+                return
+                    "\(line.caseID)\(gap)\(line.codes.map(\.rawValue).joined(separator: ","))  \(line.reason)\n"
+            }.joined()
     }
 }

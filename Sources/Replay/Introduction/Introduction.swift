@@ -561,6 +561,15 @@ package struct Introduction: Sendable {
                 isOpen: true
             )
         }
+        if !examination.sight.readsSubscribers, examination.sight.seesState, survey.hasCode,
+            !survey.called.contains(.revenueCat)
+        {
+            profile.unsupported.insert(.subscriberReads)
+            note(
+                "features",
+                "an event makes it ask nobody: none of its files names the host of the REST API"
+            )
+        }
         for fixed in survey.fixedHosts {
             let provider = Services.providers.first { $0.hints.hosts.contains(fixed.host) }
             guard let provider else { continue }

@@ -58,6 +58,8 @@ package struct SourceSurvey: Sendable {
     package private(set) var writesBearer = false
     /// Providers that any of its files names.
     package private(set) var mentioned: Set<Exchange.Party> = []
+    /// Providers whose own host or package any of its files names.
+    package private(set) var called: Set<Exchange.Party> = []
     /// Whether there was code to read.
     package private(set) var hasCode = false
     /// Whether anything is signed or proved by a keyed digest.
@@ -153,7 +155,12 @@ package struct SourceSurvey: Sendable {
     }
 
     private mutating func mention(in text: String) {
-        for provider in Services.providers where !mentioned.contains(provider.party) {
+        for provider in Services.providers {
+            if provider.hints.hosts.contains(where: text.contains)
+                || provider.hints.packages.contains(where: packages.contains)
+            {
+                called.insert(provider.party)
+            }
             // A short word stands in too many others.
             let words = provider.hints.words.map { $0.lowercased() }.filter { $0.count > 4 }
             if (words + provider.hints.hosts).contains(where: text.contains) {

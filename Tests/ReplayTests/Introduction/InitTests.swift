@@ -8,6 +8,7 @@ struct InitTests {
     /// What the files of such a backend would say; its routes are the reference backend's.
     private static let source = """
         const token = process.env.REVENUECAT_WEBHOOK_AUTH;
+        const rest = process.env.REVENUECAT_API_BASE || 'https://api.revenuecat.com';
         const push = process.env.ONESIGNAL_API_BASE || 'https://api.onesignal.com';
         app.get('/healthz', (req, res) => res.end());
         app.post('/api/webhooks/revenuecat', hook);
@@ -67,7 +68,39 @@ struct InitTests {
         let text = try Self.profile(in: folder)
         #expect(!text.contains("\nfeatures:"))
         #expect(text.contains("# Open, features: a purchase led to no push"))
-        #expect(text.contains("server.js:8 names onesignal.com itself"))
+        #expect(text.contains("server.js:9 names onesignal.com itself"))
+    }
+
+    @Test func `a gate is adopted with a baseline, and a run can end at its first failure`()
+        async throws
+    {
+        let folder = try Self.folder(Self.source)
+        let profile = """
+            assay: 1
+            start: {command: "\(Self.start) --defect no-dedupe", ready: GET /healthz}
+            known-failing: known.txt
+            features: {except: [subscriber-reads]}
+            """
+        try Data(profile.utf8).write(to: URL(fileURLWithPath: folder.path + "/assay.yaml"))
+        try Data().write(to: URL(fileURLWithPath: folder.path + "/known.txt"))
+        let only = ["verify", "--only", "revenuecat/idempotency", "--seed", "1"]
+        func run(_ more: String...) async throws -> Program.Result {
+            try await Program(only + more, folder: folder.path).wait()
+        }
+        let red = try await run("--fail-fast")
+        #expect(red.status == 1, "\(red.errors)")
+        #expect(red.output.contains("the first failure ended the run"), "\(red.output)")
+        let first = try await run("--baseline", "known.txt")
+        #expect(first.errors.contains("known failures; write 'known-failing: known.txt'"))
+        #expect(first.status != 1, "\(first.output)")
+        let second = try await run()
+        #expect(second.status == first.status, "\(second.output)")
+        #expect(second.output.contains("known failures"))
+        let mended = profile.replacing(" --defect no-dedupe", with: "")
+        try Data(mended.utf8).write(to: URL(fileURLWithPath: folder.path + "/assay.yaml"))
+        let third = try await run()
+        #expect(third.status == 1)
+        #expect(third.output.contains("passed unexpectedly"))
     }
 
     private static let hopelessCases: [(arguments: [String], status: Int32, text: String)] = [
