@@ -32,7 +32,7 @@ struct InitCommand: AsyncParsableCommand {
         let folder = FileManager.default.currentDirectoryPath
         let survey = SourceSurvey(SourceFiles.read(folder))
         try takeCommand(survey, folder)
-        let profile = try target.resolved()
+        let profile = try target.resolved(looksForProfile: false)
         let run = IntroductionRun(
             profile: profile,
             addresses: try target.addresses(for: profile),

@@ -42,7 +42,11 @@ struct ReportFiles {
             )
         }
         guard let handle = fopen(path, "a") else {
-            let reason = String(cString: strerror(errno))
+            let code = errno
+            let reason =
+                code == ENOENT && !FileManager.default.fileExists(atPath: folder)
+                ? "there is no folder '\(folder)', and it cannot be made"
+                : String(cString: strerror(code))
             throw Failure(.usage, "cannot write the report '\(path)': \(reason)")
         }
         fclose(handle)

@@ -24,9 +24,15 @@ struct TargetOptions: ParsableArguments {
     var listen: [String] = []
 
     /// The profile with the flags and the environment laid over it.
-    func resolved() throws -> Profile {
+    ///
+    /// - Parameter looksForProfile: Whether one that lies here is read where no flag names another.
+    /// - Returns: A profile with a backend in it.
+    /// - Throws: A failure of usage, or of a file that does not parse.
+    func resolved(looksForProfile: Bool = true) throws -> Profile {
         let environment = Setting.environment
-        var profile = try Self.profile(self.profile, environment)
+        let isNamed = Setting.profile.text(self.profile, environment) != nil
+        var profile =
+            isNamed || looksForProfile ? try Self.profile(self.profile, environment) : Profile()
         let given = Setting.target.given(target, environment)
         if let given {
             profile.target = given.text
@@ -60,7 +66,7 @@ struct TargetOptions: ParsableArguments {
     /// usual paths.
     static func profile(_ flag: String?, _ environment: [String: String]) throws -> Profile {
         let given = Setting.profile.text(flag, environment)
-        let path = given ?? "assay.yaml"
+        let path = given ?? Self.found() ?? "assay.yaml"
         guard let data = FileManager.default.contents(atPath: path) else {
             if given == nil { return Profile() }
             throw Failure(.usage, "there is no profile '\(path)'")
@@ -77,9 +83,32 @@ struct TargetOptions: ParsableArguments {
             }
             if let folder = profile.start?.folder { profile.start?.folder = beside(folder) }
             profile.knownFailingPath = profile.knownFailingPath.map(beside)
+            if given == nil, !place.isEmpty {
+                profile.folder = place
+                if let start = profile.start, start.folder == nil { profile.start?.folder = place }
+            }
             return profile
         case .failure(let errors): throw Failure(.unparsable, errors.description)
         }
+    }
+
+    /// The profile that lies here, or in a folder above it as far as this repository goes; outside of
+    /// one nobody else's is taken.
+    private static func found() -> String? {
+        let files = FileManager.default
+        var place = ""
+        var nearest: String?
+        for _ in 0..<20 {
+            if nearest == nil, files.fileExists(atPath: place + "assay.yaml") {
+                nearest = place + "assay.yaml"
+            }
+            if place.isEmpty, nearest != nil { return nearest }
+            let here = place.isEmpty ? "." : place
+            if files.fileExists(atPath: here + "/.git") { return nearest }
+            if URL(fileURLWithPath: here).standardizedFileURL.path == "/" { return nil }
+            place += "../"
+        }
+        return nil
     }
 
     private func checkHost(

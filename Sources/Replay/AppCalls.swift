@@ -75,7 +75,11 @@ extension Play {
         do {
             let known = NamedValues(texts: values)
             let filled = try words.map { try known.filled($0) }
-            output = try await CommandRunner.output(of: filled, within: .seconds(30))
+            output = try await CommandRunner.output(
+                of: filled,
+                within: .seconds(30),
+                in: profile.folder
+            )
         } catch {
             return "\(error)"
         }

@@ -8,13 +8,29 @@ enum CommandRunner {
     }
 
     /// The program's standard output; a status other than 0 is a failure.
-    static func output(of words: [String], within: Duration) async throws(Failure) -> [UInt8] {
+    ///
+    /// - Parameters:
+    ///   - words: The program and its arguments.
+    ///   - within: How long it may take.
+    ///   - folder: Where it runs; nil: where Assay does.
+    /// - Returns: What it printed.
+    /// - Throws: What to tell of a program that did not do its work.
+    static func output(
+        of words: [String],
+        within: Duration,
+        in folder: String? = nil
+    ) async throws(Failure) -> [UInt8] {
         guard let program = words.first else { throw Failure(description: "the command is empty") }
         let searchPath = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-        guard let path = ProgramCommand.find(program, searchPath: searchPath) else {
+        let isBeside = program.contains("/") && !program.hasPrefix("/")
+        let name = isBeside ? (folder.map { $0 + "/" } ?? "") + program : program
+        guard let path = ProgramCommand.find(name, searchPath: searchPath) else {
             throw Failure(description: "cannot run '\(program)': there is no such program")
         }
-        var command = ProgramCommand(path, Array(words.dropFirst()))
+        // From another folder a path that begins here leads nowhere.
+        let whole = URL(fileURLWithPath: path).path
+        var command = ProgramCommand(whole, Array(words.dropFirst()))
+        command.folder = folder
         command.endsWithUs = true
         let output: ProgramOutput
         do throws(StartedProgram.StartError) {

@@ -71,7 +71,11 @@ extension Play {
             )
         )
         do throws(CommandRunner.Failure) {
-            let output = try await CommandRunner.output(of: filled, within: .seconds(30))
+            let output = try await CommandRunner.output(
+                of: filled,
+                within: .seconds(30),
+                in: profile.folder
+            )
             // Printing nothing is the command's way to say that there is no such thing.
             let isEmpty = output.allSatisfy { [0x20, 0x0a, 0x0d, 0x09].contains($0) }
             world.journal.complete(

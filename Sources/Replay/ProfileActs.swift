@@ -27,7 +27,11 @@ extension Play {
         case .command(let words, _):
             do {
                 let filled = try words.map { try values.filled($0) }
-                _ = try await CommandRunner.output(of: filled, within: Self.limit)
+                _ = try await CommandRunner.output(
+                    of: filled,
+                    within: Self.limit,
+                    in: profile.folder
+                )
                 return nil
             } catch {
                 return "\(error)"

@@ -262,6 +262,8 @@ package struct Profile: Hashable, Sendable {
 
     package var app = App()
     package var target: String?
+    /// Where its commands run, when it was found elsewhere than where Assay runs; nil: there.
+    package var folder: String?
     package var start: Start?
     package var endpoints: [String: Endpoint]
     /// The login whose answer is reused; nil: there is none.

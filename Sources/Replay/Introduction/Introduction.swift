@@ -27,6 +27,10 @@ package struct Introduction: Sendable {
         @Sendable (Profile) async throws(ReplaySession.OpenError) -> ReplaySession
 
     private let survey: SourceSurvey
+    /// Whether a route was found that answers an event as a sender wants it.
+    private var takesEvents = false
+    /// Whether a call to make a user was not answered.
+    private var isHanging = false
     private let name: String
 
     /// What tokens are called that senders prove themselves by.
@@ -175,8 +179,12 @@ package struct Introduction: Sendable {
             ? [] : [profile.endpoints["revenuecat-webhook"]?.path].compactMap(\.self)
         let executor = executor(session)
         var found: (path: String, status: Int)?
+        var hangCount = 0
         for path in (own + named.map(\.path) + usual).uniqued().prefix(40) {
             let outcome = await executor.test(name + "-t", path: path, authorization: .configured)
+            if case .failed(.timedOut, _) = outcome { hangCount += 1 }
+            // Whoever lets every call hang would be asked for minutes.
+            if hangCount > 1 { break }
             guard case .answered(let response) = outcome,
                 !RouteAnswer.unserved.contains(response.status)
             else { continue }
@@ -195,10 +203,11 @@ package struct Introduction: Sendable {
         profile.endpoints["revenuecat-webhook"] = Profile.Endpoint(method: "POST", path: found.path)
         profile.guessed.remove("revenuecat-webhook")
         let isTaken = !RouteAnswer.refused.contains(found.status)
+        takesEvents = (200..<300).contains(found.status)
         note(
             Self.webhookKey,
             "POST \(found.path) answers an event with \(found.status)",
-            isOpen: !isTaken
+            isOpen: !takesEvents
         )
         return isTaken
     }
@@ -233,6 +242,7 @@ package struct Introduction: Sendable {
                 HTTPMessage.Request("GET", path),
                 within: .seconds(5)
             )
+            if case .failed(.timedOut, _) = outcome { break }
             guard case .answered(let response) = outcome, (200..<300).contains(response.status)
             else { continue }
             profile.start?.ready = Profile.Ready(method: "GET", path: path)
@@ -312,7 +322,12 @@ package struct Introduction: Sendable {
                     path.contains($0)
                 }
         }.sorted { Self.userRank($0.path) < Self.userRank($1.path) }
+        let clock = session.executor.clock
         for route in named.prefix(12) {
+            let start = clock.now
+            // Whoever lets a call hang would be asked for minutes.
+            defer { if clock.now - start > .seconds(20) { isHanging = true } }
+            if isHanging { break }
             for form in [profile.idForm, .uuid, .integer].uniqued() {
                 let body = Self.body(route.bodyNames)
                 let endpoint = Profile.Endpoint(method: "POST", path: route.path, body: body)
@@ -547,7 +562,9 @@ package struct Introduction: Sendable {
 
     /// Notes about what a purchase did not show.
     private mutating func judgeExamination() {
-        if !examination.sight.seesEffects, survey.hasCode, !survey.mentioned.contains(.oneSignal) {
+        if !examination.sight.seesEffects, takesEvents, survey.hasCode,
+            !survey.mentioned.contains(.oneSignal)
+        {
             profile.unsupported.insert(.push)
             note(
                 "features",

@@ -103,6 +103,42 @@ struct InitTests {
         #expect(third.output.contains("passed unexpectedly"))
     }
 
+    @Test func `a profile is found from a folder below it, and what it names lies beside it`()
+        async throws
+    {
+        let folder = try Self.folder(Self.source)
+        let below = folder.path + "/packages/api"
+        try FileManager.default.createDirectory(
+            atPath: below,
+            withIntermediateDirectories: true
+        )
+        let profile = """
+            assay: 1
+            start: {command: "echo here > beside.txt; \(Self.start)", ready: GET /healthz}
+            users: {create: {command: [./make.sh, "{{id}}"]}}
+            features: {except: [subscriber-reads]}
+            """
+        try Data(profile.utf8).write(to: URL(fileURLWithPath: folder.path + "/assay.yaml"))
+        let script = folder.path + "/make.sh"
+        try Data("#!/bin/sh\necho $1 >> made.txt\n".utf8).write(to: URL(fileURLWithPath: script))
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
+        let only = ["verify", "--only", "S-08", "--seed", "1"]
+        // Outside of a repository nobody else's profile is taken.
+        let alone = try await Program(only, folder: below).wait()
+        #expect(alone.status == 2, "\(alone.errors)")
+        #expect(alone.errors.contains("no backend to verify"))
+        try FileManager.default.createDirectory(
+            atPath: folder.path + "/.git",
+            withIntermediateDirectories: true
+        )
+        let found = try await Program(only, folder: below).wait()
+        #expect(found.status != 2, "\(found.errors)")
+        for name in ["beside.txt", "made.txt"] {
+            #expect(FileManager.default.fileExists(atPath: folder.path + "/" + name), "\(name)")
+            #expect(!FileManager.default.fileExists(atPath: below + "/" + name), "\(name)")
+        }
+    }
+
     private static let hopelessCases: [(arguments: [String], status: Int32, text: String)] = [
         ([], 2, "nothing here says how the backend is started"),
         (["--start", "exit 3"], 6, "it exited with status 3"),
