@@ -14,31 +14,45 @@ struct MergeCommand: ParsableCommand {
             Example:  assay verify --shard 1/2 --save out/1.ndjson --target http://127.0.0.1:8080
                       assay verify --shard 2/2 --save out/2.ndjson --target http://127.0.0.1:8080
                       assay merge out/1.ndjson out/2.ndjson --report json=out/report.json
+                      assay merge out    (every *.ndjson of a folder)
             """
     )
 
-    @Argument(help: "The saved runs of all shards.")
-    var files: [String]
+    @Argument(help: "The saved runs of all shards, or folders of them.")
+    var paths: [String]
 
     @OptionGroup var reports: ReportOptions
 
     mutating func run() throws {
         let written = try reports.files()
+        let files = try paths.flatMap(Self.files)
         let runs = try files.map { try SavedRun.read($0) }
-        try check(runs)
+        try check(runs, files)
         let known = try reports.knownFailures(or: runs.first?.head.profile.knownFailingPath)
         guard let joined = RunReport.joined(runs.map { $0.judged(knownFailures: known) }) else {
             throw Failure(.usage, "there is nothing to join")
         }
         try written.show(
             joined,
-            replay: ReplayCommand([Terminal.program, "merge"] + files, selects: false)
+            replay: ReplayCommand([Terminal.program, "merge"] + paths, selects: false)
         )
         throw ExitCode(joined.exitCode)
     }
 
+    /// The file, or the saved runs of a folder in the order of their names.
+    private static func files(at path: String) throws -> [String] {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
+            isFolder.boolValue
+        else { return [path] }
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        let found = names.filter { $0.hasSuffix(".ndjson") }.sorted().map { "\(path)/\($0)" }
+        guard found.isEmpty else { return found }
+        throw Failure(.usage, "'\(path)' holds no saved run, no *.ndjson")
+    }
+
     /// A part that is missing must not look like a part that passed.
-    private func check(_ runs: [SavedRun]) throws {
+    private func check(_ runs: [SavedRun], _ files: [String]) throws {
         guard let first = runs.first else { throw Failure(.usage, "name the saved runs") }
         if let other = runs.firstIndex(where: { $0.head.suite != first.head.suite }) {
             throw Failure(.usage, "'\(files[other])' is of another suite than '\(files[0])'")

@@ -183,7 +183,7 @@ extension Setting {
     static let shard = Setting(
         "shard",
         "ASSAY_SHARD",
-        "I/N: only this part of the suite; 'assay merge' joins the parts"
+        "I/N, or 'auto' where the CI engine says it: only this part of the suite; 'assay merge' joins"
     )
     static let save = Setting(
         "save",

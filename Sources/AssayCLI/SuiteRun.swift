@@ -283,27 +283,3 @@ struct SuiteRun: Sendable {
         return Digest.sha256(Array(texts.joined().utf8))
     }
 }
-
-/// A part of the suite: the contracts whose ids fall to it, the same on every machine.
-struct Shard: Hashable, Sendable, CustomStringConvertible {
-    let index: Int
-    let count: Int
-
-    /// `2/3`; nil when that is no part of anything.
-    init?(_ text: String) {
-        let parts = text.split(separator: "/").map(String.init)
-        guard parts.count == 2, let index = Int(parts[0]), let count = Int(parts[1]),
-            (1...1000).contains(count), (1...count).contains(index)
-        else { return nil }
-        self.index = index
-        self.count = count
-    }
-
-    var description: String { "\(index)/\(count)" }
-
-    /// All variants of a contract fall to one part, so that they share their twins.
-    func takes(_ contract: Contract) -> Bool {
-        var generator = SeededGenerator(seed: 0, text: contract.id)
-        return Int(generator.next() % UInt64(count)) + 1 == index
-    }
-}

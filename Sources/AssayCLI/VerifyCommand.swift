@@ -86,6 +86,9 @@ struct VerifyCommand: AsyncParsableCommand {
         let selection = try selection.selection(fallback: .should)
         let all = try library.chosen(selection.applyForBackends(to: headings))
         let shard = try Setting.shard.given(shard, environment).map { given in
+            if given.text == "auto" {
+                return try Shard.told(by: ProcessInfo.processInfo.environment)
+            }
             guard let shard = Shard(given.text) else {
                 throw Failure(.usage, "\(given.name) '\(given.text)' is not a part such as 2/3")
             }

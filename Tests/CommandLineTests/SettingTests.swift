@@ -94,6 +94,52 @@ struct SettingTests {
         #expect(result.errors.contains(part), "\(result.errors)")
     }
 
+    private static let engines: [(variables: [String: String], status: Int32, part: String)] = [
+        // What is left is a backend that ends at once.
+        (["CI_NODE_INDEX": "2", "CI_NODE_TOTAL": "3"], 6, "it exited with status 3"),
+        (["CIRCLE_NODE_INDEX": "0", "CIRCLE_NODE_TOTAL": "1"], 6, "it exited with status 3"),
+        (
+            ["BUILDKITE_PARALLEL_JOB": "1", "BUILDKITE_PARALLEL_JOB_COUNT": "2"], 6,
+            "it exited with status 3"
+        ),
+        (["JOB_COMPLETION_INDEX": "0", "JOB_COMPLETIONS": "2"], 6, "it exited with status 3"),
+        (["JOB_COMPLETION_INDEX": "0"], 2, "set JOB_COMPLETIONS"),
+        (["CI_NODE_INDEX": "0", "CI_NODE_TOTAL": "3"], 2, "is no part"),
+        (["CIRCLE_NODE_INDEX": "3", "CIRCLE_NODE_TOTAL": "3"], 2, "is no part"),
+        (["CI_NODE_INDEX": "x", "CI_NODE_TOTAL": ""], 2, "is no part"),
+        ([:], 2, "none of CI_NODE_INDEX"),
+    ]
+
+    @Test("a machine of an engine takes the part that the engine says", arguments: engines)
+    func autoShard(variables: [String: String], status: Int32, part: String) async throws {
+        let result = try await Program.run(
+            ["verify", "--shard", "auto", "--start", "exit 3"],
+            environment: variables
+        )
+        #expect(result.status == status, "\(result.errors)")
+        #expect(result.errors.contains(part), "\(result.errors)")
+    }
+
+    @Test func `what an engine says is the part of that number`() async throws {
+        // Of so many parts each has hardly a case, and another than its neighbours.
+        func count(_ flags: [String], _ variables: [String: String]) async throws -> String? {
+            let start = "exec '\(Program.path)' backend --port {{port}} --data '{{data}}'"
+            let result = try await Program.run(
+                ["verify", "--start", start, "--only", "revenuecat/idempotency"] + flags,
+                environment: variables
+            )
+            return result.errors.split(separator: "\n").first.map {
+                String($0.split(separator: "·").dropFirst().first ?? "")
+            }
+        }
+        let told = try await count(
+            ["--shard", "auto"],
+            ["CIRCLE_NODE_INDEX": "1", "CIRCLE_NODE_TOTAL": "4"]
+        )
+        #expect(told != nil)
+        #expect(try await count(["--shard", "2/4"], [:]) == told)
+    }
+
     @Test(
         "a flag counts more than its twin, and an error calls it by its own name",
         arguments: [
