@@ -8,16 +8,48 @@ internal import Replay
 struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send",
-        abstract: "Sends one RevenueCat event to a URL, as RevenueCat would.",
+        abstract: "Sends RevenueCat events to a URL, as RevenueCat would.",
         discussion: """
             Example:  assay send INITIAL_PURCHASE --to http://127.0.0.1:8080/api/webhooks/revenuecat
                       assay send TRANSFER --from ada --user bob --print
                       assay send RENEWAL --user ada     (through a running 'assay serve')
+                      assay send RENEWAL --set event.price=4.99 --at -2h --times 20 --together --to URL
+                      assay send --events yesterday.ndjson --to URL     (events of a log, in their order)
             """
     )
 
     @Argument(help: "The event type, for example RENEWAL; any text for an unknown one.")
-    var type: String
+    var type: String?
+
+    @Option(
+        name: .long,
+        help: "Send this file's bytes as they are, in the place of an event of ours."
+    )
+    var body: String?
+
+    @Option(
+        name: .long,
+        help: "Send the events of this file: webhook bodies, one a line, or in one JSON list."
+    )
+    var events: String?
+
+    @Option(
+        name: .long,
+        help: """
+            Set a field: event.price=4.99, /event/aliases/0=ada; a value that is JSON is that, any other is \
+            a text.
+            """
+    )
+    var set: [String] = []
+
+    @Option(name: .long, help: "When it happened, for example -2h, or 2026-05-01T10:00:00Z.")
+    var at: String?
+
+    @Flag(
+        name: .long,
+        help: "Send all copies at the same moment, each over a connection of its own."
+    )
+    var together = false
 
     @Option(name: .long, help: "The webhook's URL; without it the webhooks of 'assay serve'.")
     var to: String?
@@ -65,22 +97,17 @@ struct SendCommand: AsyncParsableCommand {
     var print = false
 
     mutating func run() async throws {
-        let body = try body()
+        let letters = try letters()
         if print {
-            Terminal.output(body.prettyText + "\n")
-            return
-        }
-        guard let to else {
-            let client = try ControlClient(control, allowed: allowHost)
-            let answer = try await client.post(
-                "/events",
-                ["event": body["event"] ?? .null, "settle": true]
-            )
-            guard ControlClient.show(answer) else {
-                throw ExitCode(ExitStatus.failures.rawValue)
+            for letter in letters {
+                Terminal.output(
+                    letter.json?.prettyText ?? String(decoding: letter.bytes, as: UTF8.self)
+                )
+                Terminal.output("\n")
             }
             return
         }
+        guard let to else { return try await sendThroughServe(letters) }
         guard (1...1000).contains(times) else {
             throw Failure(.usage, "--times takes 1 to 1000")
         }
@@ -91,36 +118,210 @@ struct SendCommand: AsyncParsableCommand {
             authorization: (authorization ?? variables["REVENUECAT_WEBHOOK_AUTH"]).map(Secret.init),
             signingKey: (signingSecret ?? variables["REVENUECAT_WEBHOOK_SECRET"]).map(Secret.init)
         )
-        let client = BackendClient(base: url.base, laneCount: 1)
+        let client = BackendClient(base: url.base, laneCount: together ? times : 1)
         var allTaken = true
-        for number in 1...times {
-            let request = sender.request(body: body.bytes, at: SuiteRun.now())
-            Terminal.output(
-                "--> \(type) \(body["event"]?["id"]?.string ?? "") to \(to)"
-                    + (times > 1 ? "  (\(number) of \(times))" : "") + "\n"
-            )
-            switch await client.send(request, within: RetrySchedule.revenueCat.answerMax) {
-            case .answered(let response):
-                let isTaken = RetrySchedule.revenueCat.isSuccess(response.status)
-                allTaken = allTaken && isTaken
+        for letter in letters {
+            let outcomes = await outcomes(of: letter, sender, client)
+            for (number, outcome) in outcomes.enumerated() {
                 Terminal.output(
-                    "<-- \(response.status)"
-                        + (isTaken ? "\n" : "  RevenueCat takes 200 only and would try again\n")
+                    "--> \(letter.name) to \(to)"
+                        + (times > 1 ? "  (\(number + 1) of \(times))" : "") + "\n"
                 )
-            case .failed(.refused, let text):
-                throw Failure(.unreachable, "\(to): \(text)")
-            case .failed(_, let text):
-                allTaken = false
-                Terminal.output("<-- \(text)\n")
-            case .pending, .answerLost, .requestCut:
-                allTaken = false
+                switch outcome {
+                case .answered(let response):
+                    let isTaken = RetrySchedule.revenueCat.isSuccess(response.status)
+                    allTaken = allTaken && isTaken
+                    Terminal.output(
+                        "<-- \(response.status)"
+                            + (isTaken ? "\n" : "  RevenueCat takes 200 only and would try again\n")
+                    )
+                case .failed(.refused, let text):
+                    await client.close()
+                    throw Failure(.unreachable, "\(to): \(text)")
+                case .failed(_, let text):
+                    allTaken = false
+                    Terminal.output("<-- \(text)\n")
+                case .pending, .answerLost, .requestCut:
+                    allTaken = false
+                }
             }
         }
         await client.close()
         if !allTaken { throw ExitCode(ExitStatus.failures.rawValue) }
     }
 
-    private func body() throws -> JSONValue {
+    /// The ends of all copies of one body.
+    private func outcomes(
+        of letter: Letter,
+        _ sender: WebhookSender,
+        _ client: BackendClient
+    ) async -> [Exchange.Outcome] {
+        let limit = RetrySchedule.revenueCat.answerMax
+        guard together else {
+            var outcomes: [Exchange.Outcome] = []
+            for _ in 0..<times {
+                let request = sender.request(body: letter.bytes, at: SuiteRun.now())
+                outcomes.append(await client.send(request, within: limit))
+            }
+            return outcomes
+        }
+        let request = sender.request(body: letter.bytes, at: SuiteRun.now())
+        await client.warm(lanes: times, path: "/")
+        return await withTaskGroup(of: (Int, Exchange.Outcome).self) { group in
+            for lane in 0..<times {
+                group.addTask { (lane, await client.send(request, lane: lane, within: limit)) }
+            }
+            var outcomes: [(Int, Exchange.Outcome)] = []
+            for await outcome in group { outcomes.append(outcome) }
+            return outcomes.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+
+    private func sendThroughServe(_ letters: [Letter]) async throws {
+        guard times == 1, !together else {
+            throw Failure(.usage, "--times and --together need --to URL: 'assay serve' sends once")
+        }
+        let client = try ControlClient(control, allowed: allowHost)
+        for letter in letters {
+            guard let event = letter.json?["event"] else {
+                throw Failure(.usage, "what is no event can only be sent with --to URL")
+            }
+            let answer = try await client.post("/events", ["event": event, "settle": true])
+            guard ControlClient.show(answer) else {
+                throw ExitCode(ExitStatus.failures.rawValue)
+            }
+        }
+    }
+
+    // MARK: What is sent
+
+    /// One body.
+    private struct Letter {
+        /// Its type and id, for people.
+        let name: String
+        let bytes: [UInt8]
+        /// Nil where it is no JSON.
+        let json: JSONValue?
+
+        init(_ json: JSONValue) {
+            let event = json["event"]
+            name =
+                [event?["type"]?.string, event?["id"]?.string].compactMap(\.self)
+                .joined(separator: " ")
+            bytes = json.bytes
+            self.json = json
+        }
+
+        init(name: String, bytes: [UInt8]) {
+            (self.name, self.bytes) = (name, bytes)
+            json = try? JSONValue(parsing: bytes)
+        }
+    }
+
+    private func letters() throws -> [Letter] {
+        let given = [type, body, events].compactMap(\.self)
+        guard given.count == 1 else {
+            throw Failure(
+                .usage,
+                given.isEmpty
+                    ? "say what is sent: a type such as RENEWAL, --body FILE or --events FILE"
+                    : "a type, --body and --events exclude each other"
+            )
+        }
+        let edits = try set.map(Self.edit)
+        if let body {
+            let bytes = try Self.bytes(of: body)
+            if edits.isEmpty { return [Letter(name: body, bytes: bytes)] }
+            guard let json = try? JSONValue(parsing: bytes) else {
+                throw Failure(.usage, "'\(body)' is no JSON, so nothing can be set in it")
+            }
+            return [Letter(try Self.edited(json, edits))]
+        }
+        if let events {
+            return try Self.events(in: events).map { Letter(try Self.edited($0, edits)) }
+        }
+        return [Letter(try Self.edited(try made(type ?? ""), edits))]
+    }
+
+    private static func bytes(of path: String) throws -> [UInt8] {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw Failure(.usage, "there is no file '\(path)'")
+        }
+        return Array(data)
+    }
+
+    /// The events of a file: one JSON value, a list of them, or one a line.
+    private static func events(in path: String) throws -> [JSONValue] {
+        let bytes = try bytes(of: path)
+        let found: [JSONValue]
+        if let whole = try? JSONValue(parsing: bytes) {
+            found = whole.array ?? [whole]
+        } else {
+            let lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
+            found = try lines.enumerated().map { number, line in
+                do {
+                    return try JSONValue(parsing: Array(line.utf8))
+                } catch {
+                    throw Failure(
+                        .unparsable,
+                        "\(path):\(number + 1): this line is no JSON: \(error)"
+                    )
+                }
+            }
+        }
+        guard !found.isEmpty else { throw Failure(.nothingSelected, "'\(path)' holds no event") }
+        return try found.enumerated().map { number, value in
+            // An export has the events themselves, a log the bodies around them.
+            if value["event"]?["type"] != nil { return value }
+            if value["type"]?.string != nil, value["app_user_id"] != nil {
+                return ["api_version": "1.0", "event": value]
+            }
+            throw Failure(
+                .unparsable,
+                "\(path): value \(number + 1) is no webhook's body and no event; it has no 'type'"
+            )
+        }
+    }
+
+    private struct Edit {
+        let pointer: JSONPointer
+        let value: JSONValue
+    }
+
+    private static func edit(_ text: String) throws -> Edit {
+        guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
+            throw Failure(
+                .usage,
+                "--set '\(text)' is not a field and a value, such as event.price=4.99"
+            )
+        }
+        let place = String(text[..<equals])
+        let value = String(text[text.index(after: equals)...])
+        let dotted = JSONPointer(
+            tokens: place.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        )
+        guard let pointer = place.hasPrefix("/") ? JSONPointer(place) : dotted else {
+            throw Failure(.usage, "--set '\(place)' is no JSON pointer such as /event/price")
+        }
+        return Edit(
+            pointer: pointer,
+            value: (try? JSONValue(parsing: Array(value.utf8))) ?? .string(value)
+        )
+    }
+
+    private static func edited(_ body: JSONValue, _ edits: [Edit]) throws -> JSONValue {
+        var body = body
+        for edit in edits {
+            body.set(edit.pointer, to: edit.value)
+            guard body[edit.pointer] == edit.value else {
+                throw Failure(.usage, "--set: nothing can stand at \(edit.pointer) of this body")
+            }
+        }
+        return body
+    }
+
+    /// An event of ours, as the flags say.
+    private func made(_ type: String) throws -> JSONValue {
         guard !type.isEmpty else { throw Failure(.usage, "the event type is empty") }
         if !EventSpec.types.contains(type),
             let near = Suggestion.nearest(
@@ -158,7 +359,17 @@ struct SendCommand: AsyncParsableCommand {
                 throw Failure(.usage, "--expires '\(expires)' is not a duration such as +30d")
             }
         }
-        let context = EventFactory.Context(namespace: namespace, base: SuiteRun.now())
+        var base = SuiteRun.now()
+        if let at {
+            if let offset = Duration(contractText: at) {
+                base = base + offset
+            } else if let moment = Instant(iso8601: at) {
+                base = moment
+            } else {
+                throw Failure(.usage, "--at '\(at)' is neither a duration such as -2h nor a time")
+            }
+        }
+        let context = EventFactory.Context(namespace: namespace, base: base)
         return EventFactory(context).body(spec, name: "sent")
     }
 }

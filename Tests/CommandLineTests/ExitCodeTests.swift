@@ -64,6 +64,13 @@ struct ExitCodeTests {
             (["send", "RENEWAL", "--to", "http://example.com/x"], "--allow-host"),
             (["send", "RENEWAL", "--print", "--store", "EBAY"], "none of"),
             (["send", "TRANSFER", "--print"], "--from"),
+            (["send"], "say what is sent"),
+            (["send", "RENEWAL", "--body", "x"], "exclude each other"),
+            (["send", "--body", "nope.json"], "there is no file 'nope.json'"),
+            (["send", "RENEWAL", "--print", "--set", "price"], "is not a field and a value"),
+            (["send", "RENEWAL", "--print", "--set", "=1"], "is not a field and a value"),
+            (["send", "RENEWAL", "--print", "--at", "soon"], "neither a duration such as -2h"),
+            (["send", "RENEWAL", "--together"], "need --to URL"),
             (["lint", "nope.yaml"], "nope.yaml"), (["lint", "--schema", "x"], "none of contract"),
             (["mutants", "--defect", "no-dedup"], "did you mean 'no-dedupe'?"),
             (["backend", "--defect", "x"], "--list-defects"),
@@ -363,6 +370,22 @@ struct ExitCodeTests {
         let event = try JSONValue(parsing: result.output)["event"]
         #expect(event?["transferred_from"] == ["ada"])
         #expect(event?["transferred_to"] == ["bob"])
+    }
+
+    @Test func `any field of an event can be set, and when it happened`() async throws {
+        let result = try await Program.run([
+            "send", "RENEWAL", "--print", "--at", "2026-05-01T10:00:00Z", "--set",
+            "event.price=4.99",
+            "--set", "event.note=a b=c", "--set", "/event/aliases/0=zoe", "--set",
+            "event.extra.deep=null",
+        ])
+        #expect(result.status == 0, "\(result.errors)")
+        let event = try JSONValue(parsing: result.output)["event"]
+        #expect(event?["price"]?.text == "4.99")
+        #expect(event?["note"] == "a b=c")
+        #expect(event?["aliases"]?.array?.first == "zoe")
+        #expect(event?["extra"]?["deep"] == .null)
+        #expect(event?["event_timestamp_ms"]?.int64 == 1_777_629_600_000)
     }
 
     @Test func `send to nobody is exit 6`() async throws {
