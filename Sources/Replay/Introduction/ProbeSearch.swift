@@ -1,0 +1,123 @@
+internal import Conformance
+internal import FakeServers
+internal import Providers
+
+/// Which routes show somebody's state.
+extension Introduction {
+    static let usualProbes = [
+        "/users/{{id}}", "/api/users/{{id}}", "/users/{{id}}/subscription",
+        "/api/users/{{id}}/subscription", "/subscriptions/{{id}}", "/api/subscriptions/{{id}}",
+        "/api/user/access/{{id}}", "/test/users/{{id}}", "/test/subscriptions/{{id}}",
+    ]
+    /// Finds routes that show somebody's state, by what a purchase changes in them.
+    mutating func findProbes(_ session: ReplaySession) async {
+        guard profile.probes.isEmpty else { return }
+        let candidates = probeCandidates()
+        guard !candidates.isEmpty else { return }
+        let executor = executor(session) { $0.probes = candidates }
+        let namespace = name + "-s"
+        let wanted = RunRecord.Sight(seesEffects: true, seesState: true, latency: .zero)
+        _ = await Sentinel(run: executor).see(namespace, wait: .seconds(3), wanted)
+        let exchanges = session.world.journal.read { $0.exchanges(in: namespace) }
+        let bought = exchanges.first { $0.purpose == .sentinel }?.request
+        guard let event = (try? bought?.json())?["event"] else { return }
+        let purchase = AnswerSurvey.Purchase(
+            product: event["product_id"]?.string ?? "",
+            ends: event["expiration_at_ms"].flatMap(Masking.instant)
+        )
+        var best: (probe: Profile.Probe, doubts: [String: String])?
+        var people: Profile.Probe?
+        for candidate in candidates {
+            let looks = Self.looks(of: candidate.name, in: exchanges)
+            guard let after = looks.after else { continue }
+            if looks.nobody == nil, people == nil { people = candidate }
+            guard AnswerSurvey.isChanged(looks.before, after) else { continue }
+            let survey = AnswerSurvey(before: looks.before, after: after, purchase)
+            guard survey.readings.count > (best?.probe.readings.count ?? 0) else { continue }
+            var probe = candidate
+            probe.name = "subscription"
+            probe.readings = survey.readings
+            best = (probe, survey.doubts)
+        }
+        guard let best else {
+            note("probes", "no route of its files shows what a purchase changes", isOpen: true)
+            return
+        }
+        profile.probes = [best.probe]
+        if let people, people.source != best.probe.source {
+            var probe = people
+            probe.name = "user"
+            profile.probes.insert(probe, at: 0)
+        }
+        let names = best.probe.readings.keys.sorted().joined(separator: ", ")
+        note("probes", "\(best.probe.text) shows \(names)")
+        for (field, doubt) in best.doubts.sorted(by: { $0.key < $1.key }) {
+            note("probes: read: \(field)", doubt, isOpen: true)
+        }
+    }
+
+    /// What a probe answered about nobody, and about somebody before and after a purchase.
+    static func looks(
+        of probe: String,
+        in exchanges: [Exchange]
+    ) -> (nobody: JSONValue?, before: JSONValue?, after: JSONValue?) {
+        var found: [String: [JSONValue?]] = [:]
+        for exchange in exchanges {
+            guard case .probe(probe, let user) = exchange.purpose, exchange.completed != nil else {
+                continue
+            }
+            if case .document(let document) = ObservedState(exchange), document.object != nil {
+                found[user, default: []].append(document)
+            } else {
+                found[user, default: []].append(nil)
+            }
+        }
+        let (nobody, somebody) = (found["nobody"] ?? [], found["sentinel"] ?? [])
+        guard somebody.count > 1 else { return (nil, nil, nil) }
+        return (nobody.first ?? nil, somebody.first ?? nil, somebody.last ?? nil)
+    }
+
+    func probeCandidates() -> [Profile.Probe] {
+        var paths: [(path: String, actor: String?)] = []
+        for route in survey.routes where ["GET", ""].contains(route.method) {
+            let path = route.path
+            guard !path.lowercased().contains("hook"), !path.lowercased().contains("health") else {
+                continue
+            }
+            if route.hasID {
+                paths.append((path, nil))
+                if survey.usesTokens { paths.append((path, "{{id}}")) }
+                continue
+            }
+            let query = route.queryNames.first { name in
+                Self.idWords.contains(name.lowercased().filter { $0.isLetter })
+            }
+            if let query { paths.append(("\(path)?\(query)={{id}}", nil)) }
+            let last = path.split(separator: "/").last.map { $0.lowercased() } ?? ""
+            if survey.usesTokens, Self.ownWords.contains(where: { last.contains($0) }) {
+                paths.append((path, "{{id}}"))
+            }
+        }
+        paths += Self.usualProbes.map { ($0, nil) }
+        return paths.uniqued(by: { "\($0.path) \($0.actor ?? "")" }).prefix(40).enumerated().map {
+            var probe = Profile.Probe(
+                name: "candidate-\($0)",
+                source: .get($1.path),
+                readings: [:],
+                ignored: []
+            )
+            if let actor = $1.actor { probe.credentials = Profile.Credentials(actor: actor) }
+            return probe
+        }
+    }
+}
+
+extension Profile.Probe {
+    /// The request, for people.
+    fileprivate var text: String {
+        switch source {
+        case .get(let path): "GET \(path)"
+        case .command(let words): words.joined(separator: " ")
+        }
+    }
+}

@@ -1,0 +1,53 @@
+internal import Conformance
+internal import FakeServers
+internal import Providers
+
+/// Which route demands an ID token.
+extension Introduction {
+    static let ownWords = [
+        "me", "profile", "account", "subscription", "access", "status", "user",
+    ]
+
+    /// Routes that seem to show whoever asks.
+    var ownRoutes: [String] {
+        survey.routes.filter { route in
+            let last = route.path.split(separator: "/").last.map { $0.lowercased() } ?? ""
+            return ["GET", ""].contains(route.method) && !route.hasID
+                && Self.ownWords.contains { last.contains($0) }
+        }.map(\.path).uniqued()
+    }
+
+    /// Finds a route that demands an ID token.
+    mutating func findProtected(_ session: ReplaySession) async {
+        guard survey.usesTokens, let named = profile.endpoints["protected"] else { return }
+        let play = executor(session).blank(name + "-p")
+        let id = play.namespace.id(of: "ada")
+        let credentials = Profile.Credentials(actor: id)
+        let client = session.backend.client
+        for path in (ownRoutes + [named.path]).uniqued().prefix(20) {
+            var request = HTTPMessage.Request("GET", path)
+            let stranger = await client.send(request, within: .seconds(5))
+            guard case .answered(let refusal) = stranger,
+                RouteAnswer.refused.contains(refusal.status),
+                let fields = try? await play.credentials(credentials, NamedValues([:]))
+            else { continue }
+            request.fields += fields
+            let known = await client.send(request, within: .seconds(5))
+            guard case .answered(let answer) = known, (200..<300).contains(answer.status) else {
+                continue
+            }
+            let document = try? JSONValue(parsing: answer.body)
+            var endpoint = Profile.Endpoint(method: "GET", path: path)
+            endpoint.answerID = document?.places.first { document?[$0] == .string(id) }
+            profile.endpoints["protected"] = endpoint
+            note("endpoints: protected", "GET \(path) demands an ID token and takes one")
+            return
+        }
+        profile.endpoints["protected"] = nil
+        note(
+            "endpoints: protected",
+            "no route was found that demands an ID token and takes one",
+            isOpen: true
+        )
+    }
+}
