@@ -2,6 +2,9 @@ internal import Foundation
 
 /// Which ports processes listen on, as Linux tells it under `/proc`; elsewhere nobody can tell.
 enum ListeningPorts {
+    /// The kernel's table is read in pieces, and is no snapshot.
+    private static let readingCount = 3
+
     /// - Parameter processes: Processes of our own.
     /// - Returns: Their ports, in order.
     static func of(_ processes: [pid_t]) -> [Int] {
@@ -18,9 +21,14 @@ enum ListeningPorts {
                 owned.insert(String(link.dropFirst(8).dropLast()))
             }
         }
-        let tables = ["tcp", "tcp6"].compactMap { files.contents(atPath: "/proc/net/\($0)") }
-        return Set(tables.flatMap { ports(in: String(decoding: $0, as: UTF8.self), owned) })
-            .sorted()
+        // Whoever opens or closes a socket meanwhile makes a reading miss others' lines.
+        var found: Set<Int> = []
+        for _ in 0..<readingCount {
+            for table in ["tcp", "tcp6"].compactMap({ files.contents(atPath: "/proc/net/\($0)") }) {
+                found.formUnion(ports(in: String(decoding: table, as: UTF8.self), owned))
+            }
+        }
+        return found.sorted()
     }
 
     /// The ports of a table of the kernel's (`proc(5)`): the local address is the second column, the
