@@ -35,9 +35,6 @@ package struct Introduction: Sendable {
 
     /// What tokens are called that senders prove themselves by.
     static let token = "assay-test-token"
-    static let sharedSecret = Profile.SecretName.revenueCatAuthorization
-    /// Where a profile for a backend that runs already finds that secret.
-    package static let sharedVariable = "REVENUECAT_WEBHOOK_AUTH"
 
     private init(_ profile: Profile, _ survey: SourceSurvey, name: String) {
         self.profile = profile
@@ -177,7 +174,7 @@ package struct Introduction: Sendable {
             )
         }
         if !examination.sight.readsSubscribers, examination.sight.seesState, survey.hasCode,
-            !survey.called.contains(.revenueCat)
+            !mayAskForState
         {
             profile.unsupported.insert(.subscriberReads)
             note(

@@ -4,6 +4,13 @@ internal import Providers
 
 /// Which route takes events, and which says that the backend is there.
 extension Introduction {
+    static let sharedSecret = Profile.SecretName.revenueCatAuthorization
+    /// Where a profile for a backend that runs already finds that secret.
+    package static let sharedVariable = "REVENUECAT_WEBHOOK_AUTH"
+
+    /// Whether any of its files names the host that tells a subscriber's state.
+    var mayAskForState: Bool { survey.called.contains(.revenueCat) }
+
     static let webhookKey = "endpoints: revenuecat-webhook"
     static let hookWords = [
         "revenuecat", "webhook", "hook", "rc", "purchases", "billing", "event", "subscription",
