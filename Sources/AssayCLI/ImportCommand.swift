@@ -160,7 +160,7 @@ struct ImportCommand: AsyncParsableCommand {
                 header: header,
                 redactor: Redactor(
                     key: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) },
-                    secrets: Array(profile.secrets.values),
+                    secrets: Array(SecretDeclaration(profile).values.values),
                     names: profile.allSecretNames
                 )
             )

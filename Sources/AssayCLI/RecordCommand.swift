@@ -283,7 +283,7 @@ struct RecordCommand: AsyncParsableCommand {
                 header: header,
                 redactor: Redactor(
                     key: key,
-                    secrets: Array(profile.secrets.values),
+                    secrets: Array(SecretDeclaration(profile).values.values),
                     names: profile.allSecretNames
                 ),
                 proof: { exchange in

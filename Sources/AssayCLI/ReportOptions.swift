@@ -128,9 +128,12 @@ struct ReportOptions: ParsableArguments {
 
     /// The list that the flag names, else the environment, else the profile; none is the empty one.
     func knownFailures(or profilePath: String?) throws -> KnownFailures {
-        guard let path = Setting.knownFailing.text(knownFailing) ?? profilePath else {
-            return KnownFailures()
-        }
+        try Self.knownFailures(at: Setting.knownFailing.text(knownFailing) ?? profilePath)
+    }
+
+    /// The list of that file; no file is the empty one.
+    static func knownFailures(at path: String?) throws -> KnownFailures {
+        guard let path else { return KnownFailures() }
         guard let data = FileManager.default.contents(atPath: path) else {
             throw Failure(.usage, "there is no list of known failures '\(path)'")
         }

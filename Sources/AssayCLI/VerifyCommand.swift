@@ -112,6 +112,8 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         let jobs = try Setting.jobs.number(jobs, or: 8, in: 1...64, environment)
         let baselineFile = try baseline.map { try ReportFiles.checked($0) }
+        // What stands there already and is not played by this run stays; it is read before the run.
+        let earlier = try ReportOptions.knownFailures(at: baselineFile)
         let saveFile = try Setting.save.text(save, environment).map { try ReportFiles.checked($0) }
         var run = SuiteRun(
             profile: profile,
@@ -174,7 +176,7 @@ struct VerifyCommand: AsyncParsableCommand {
         )
         if let saveFile { try Self.save(outcome, profile, to: saveFile) }
         if let baselineFile {
-            outcome = try Self.writeBaseline(outcome, to: baselineFile, isQuiet)
+            outcome = try Self.writeBaseline(outcome, keeping: earlier, to: baselineFile, isQuiet)
         }
         if update { try writeUpdates(outcome, profile) }
         writeFound(outcome, to: Setting.found.text(found, environment) ?? "assay-found", isQuiet)
@@ -198,10 +200,11 @@ struct VerifyCommand: AsyncParsableCommand {
     /// Writes what failed as known; from now on it is.
     private static func writeBaseline(
         _ report: RunReport,
+        keeping old: KnownFailures,
         to path: String,
         _ isQuiet: Bool
     ) throws -> RunReport {
-        let entries = KnownFailures.baseline(report)
+        let entries = KnownFailures.baseline(report, keeping: old)
         do {
             try Data(KnownFailures.text(entries, of: report).utf8)
                 .write(to: URL(fileURLWithPath: path), options: .atomic)
@@ -235,7 +238,7 @@ struct VerifyCommand: AsyncParsableCommand {
         var generator = SystemRandomNumberGenerator()
         let redactor = Redactor(
             key: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) },
-            secrets: Array(profile.secrets.values),
+            secrets: Array(SecretDeclaration(profile).values.values),
             names: profile.allSecretNames
         )
         let goldenCodes: Set<FindingCode> = [

@@ -362,6 +362,26 @@ struct StandingTests {
         #expect(again.verdict(.passed, of: "a/failed", findings: []).verdict == .unexpectedPass)
     }
 
+    @Test func `a run of a part leaves the rest of the list as it was`() throws {
+        let old = try list("a/failed E204\nb/other E301 ticket 9\nb/left E204\n")
+        let run = report([result(.passed, id: "a/failed"), result(.notRun, id: "b/left")])
+        let lines = KnownFailures.baseline(run, keeping: old)
+        #expect(lines.map(\.caseID) == ["b/other", "b/left"], "what passes now is known no more")
+        #expect(lines.first?.codes == [.stateDiffers])
+        #expect(lines.first?.reason == "ticket 9")
+    }
+
+    @Test func `two secrets under one header are both declared`() {
+        var profile = Profile()
+        for (name, value) in [("a", "key-one"), ("b", "key-two")] {
+            var probe = Profile.Probe(name: name, source: .get("/"), readings: [:], ignored: [])
+            probe.credentials = Profile.Credentials(headers: ["X-Key": Secret(value)])
+            profile.probes.append(probe)
+        }
+        let declared = Set(SecretDeclaration(profile).values.values)
+        #expect(declared.isSuperset(of: [Secret("key-one"), Secret("key-two")]))
+    }
+
     @Test(
         "what is no line is refused at its place",
         arguments: ["a", "a E", "a e204", "a 204", "a E204,", "a E204,E9", "a E204\na E204"]

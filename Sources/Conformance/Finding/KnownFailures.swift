@@ -146,7 +146,23 @@ extension KnownFailures {
 
     /// What failed in a run, each with its codes; what was known and still fails stays with its
     /// reason.
-    package static func baseline(_ report: RunReport) -> [Line] {
+    ///
+    /// - Parameters:
+    ///   - report: The run.
+    ///   - old: The list of before: what this run did not play is as known as it was.
+    /// - Returns: The lines, those of this run first.
+    package static func baseline(
+        _ report: RunReport,
+        keeping old: KnownFailures = KnownFailures()
+    ) -> [Line] {
+        let played = Set(report.cases.filter { $0.verdict != .notRun }.map(\.contract.caseID))
+        let kept = old.entries.values.filter { !played.contains($0.caseID) }
+            .sorted { $0.line < $1.line }
+            .map { Line(caseID: $0.caseID, codes: $0.codes, reason: $0.reason) }
+        return failures(of: report) + kept
+    }
+
+    private static func failures(of report: RunReport) -> [Line] {
         report.withoutSecrets.cases.compactMap { result in
             guard result.verdict == .failed || result.verdict == .knownFailure,
                 let finding = result.findings.first

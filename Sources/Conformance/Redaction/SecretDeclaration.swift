@@ -16,7 +16,10 @@ package struct SecretDeclaration: Hashable, Sendable {
         for (name, secret) in profile.secrets { values[name.rawValue] = secret }
         for (name, secret) in profile.allCredentials.flatMap(\.headers)
         where !secret.exposed.contains("{{") {
-            values[name.lowercased()] = secret
+            // Two requests may send other values under one name, and both are secret.
+            var key = name.lowercased()
+            while let other = values[key], other != secret { key += "-" }
+            values[key] = secret
         }
     }
 }
