@@ -63,8 +63,13 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOTLS", package: "swift-nio"),
             ],
-            resources: [.embedInCode("Shim/shim.js")],
+            resources: [
+                .embedInCode("Intercept/egress.cjs"), .embedInCode("Intercept/sitecustomize.py"),
+                .embedInCode("Shim/shim.js"),
+            ],
             swiftSettings: strict
         ),
         .target(name: "Programs", swiftSettings: strict),

@@ -42,6 +42,7 @@ struct DoctorCommand: AsyncParsableCommand {
                     addresses: addresses,
                     folder: folder,
                     base: Self.base,
+                    onRefusal: Terminal.tellRefusal,
                     onWaiting: Terminal.tellWaiting
                 )
             } catch {

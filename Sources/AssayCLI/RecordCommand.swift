@@ -83,6 +83,7 @@ struct RecordCommand: AsyncParsableCommand {
                 journalBytesMax: 16 << 20,
                 seed: seed,
                 others: ProviderTable.all.listed.map(\.party),
+                onRefusal: Terminal.tellRefusal,
                 onWaiting: Terminal.tellWaiting
             )
         } catch {

@@ -83,8 +83,24 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(name: .long, help: "The journal's bound in MiB.")
     var journalMax = 256
 
-    @Option(name: .long, help: "A host other than loopback that webhooks may go to.")
+    @Option(
+        name: .long,
+        help:
+            "A host other than loopback that webhooks may go to, or an intercepted backend may call."
+    )
     var allowHost: [String] = []
+
+    @Flag(
+        name: .long,
+        help: "A proxy through which a backend's calls to the services' own hosts reach the fakes."
+    )
+    var intercept = false
+
+    @Option(
+        name: .long,
+        help: "Where --intercept writes its authority, and env.sh for the backend's shell."
+    )
+    var interceptFolder = ".assay/intercept"
 
     @Flag(name: .long, help: "No line for each exchange.")
     var quiet = false
@@ -95,6 +111,7 @@ struct ServeCommand: AsyncParsableCommand {
         let messenger = WebhookMessenger()
         let courier = Courier(world: world, messenger: messenger, allowedHosts: Set(allowHost))
         let open = try await openAll(world)
+        let interception = try await openInterception(open, world)
         let control = ControlAPI(
             world: world,
             courier: courier,
@@ -105,13 +122,14 @@ struct ServeCommand: AsyncParsableCommand {
         open.control.open(control)
         // Whoever reads that it is ready may end it.
         let interruption = Interruption()
-        announce(open)
+        announce(open, interception)
         let lines = quiet ? nil : Task { await Self.follow(world) }
         do {
             try await interruption.run { await courier.run() }
         } catch is CancellationError {}
         lines?.cancel()
         world.journal.endFollowing()
+        await interception?.stop()
         for server in open.servers { await server.stop() }
         await open.control.stop()
         await messenger.close()
@@ -132,6 +150,7 @@ struct ServeCommand: AsyncParsableCommand {
         )
         if let path = self.import { try load(path, into: world) }
         let isProduction = firebaseProduction
+        let isIntercepted = intercept
         let project = firebaseProject
         if let project, project.isEmpty || project.contains("/") {
             throw Failure(.usage, "--firebase-project '\(project)' is no project id")
@@ -139,6 +158,8 @@ struct ServeCommand: AsyncParsableCommand {
         let hooks = try webhooks()
         world.edit("") { services, _ in
             if isProduction { services.firebase.settings = .production }
+            // Under its own name no service hands out tokens that nobody signed.
+            if isIntercepted { services.firebase.settings.tokens = .rs256 }
             if let project { services.firebase.settings.project = project }
             for (provider, target) in hooks { provider.connect(&services, target) }
         }
@@ -279,13 +300,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func openAll(_ world: FakeWorld) async throws -> Open {
         let providers = ProviderTable.all.listed
-        var places = ["control": (host: "127.0.0.1", port: Self.controlPort)]
-        for provider in providers {
-            places[provider.party.description] = ("127.0.0.1", provider.defaultPort)
-        }
-        for address in try ListenAddress.all(listen, names: Array(places.keys)) {
-            places[address.name] = (address.host, address.port)
-        }
+        let places = try places()
         func place(_ name: String) -> (host: String, port: Int) { places[name] ?? ("127.0.0.1", 0) }
         var servers: [FakeServer] = []
         do throws(StartError) {
@@ -307,7 +322,48 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    private func announce(_ open: Open) {
+    /// Where everything listens, by name.
+    private func places() throws -> [String: (host: String, port: Int)] {
+        var places = [
+            "control": (host: "127.0.0.1", port: Self.controlPort),
+            Self.interceptName: (host: "127.0.0.1", port: Self.interceptPort),
+        ]
+        for provider in ProviderTable.all.listed {
+            places[provider.party.description] = ("127.0.0.1", provider.defaultPort)
+        }
+        for address in try ListenAddress.all(listen, names: Array(places.keys)) {
+            places[address.name] = (address.host, address.port)
+        }
+        return places
+    }
+
+    private static let interceptName = "intercept"
+    private static let interceptPort = 9330
+
+    private func openInterception(
+        _ open: Open,
+        _ world: FakeWorld
+    ) async throws -> Interception? {
+        guard intercept else { return nil }
+        let folder = URL(fileURLWithPath: interceptFolder).standardizedFileURL.path
+        let (host, port) = try places()[Self.interceptName] ?? ("127.0.0.1", 0)
+        do throws(ReplaySession.OpenError) {
+            return try await Interception(
+                before: open.servers,
+                world: world,
+                allowing: allowHost,
+                folder: folder,
+                address: ReplaySession.Address(host: host, port: port),
+                onRefusal: Terminal.tellRefusal
+            )
+        } catch {
+            for server in open.servers { await server.stop() }
+            await open.control.stop()
+            throw Failure(.usage, error.description)
+        }
+    }
+
+    private func announce(_ open: Open, _ interception: Interception?) {
         let style = Terminal.style()
         var text = ""
         for server in open.servers {
@@ -317,6 +373,11 @@ struct ServeCommand: AsyncParsableCommand {
                 + style.bold(server.baseURL) + "\n"
         }
         text += "control     " + style.bold(open.control.baseURL + "/assay/v1") + "\n"
+        if let interception {
+            let proxy = interception.proxy
+            text += "intercept   " + style.bold("http://\(proxy.host):\(proxy.port)")
+            text += "  in your backend's shell:  . \(interceptFolder)/env.sh\n"
+        }
         Terminal.output(text)
         Terminal.error("ready; Ctrl-C ends it\n")
     }

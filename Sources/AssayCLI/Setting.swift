@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Conformance
+internal import FakeServers
 internal import Foundation
 
 /// An option that may also be given by a variable of the environment, and perhaps by the profile:
@@ -68,6 +69,19 @@ struct Setting: Sendable {
         return environment[variable]?.split(separator: ",").map(String.init) ?? []
     }
 
+    /// Whether the flag, or else the variable, asks for it.
+    ///
+    /// - Throws: A failure of usage where the variable says neither `true` nor `false`.
+    func isAsked(_ flag: Bool, _ environment: Environment = Self.environment) throws -> Bool {
+        if flag { return true }
+        switch environment[variable]?.lowercased() {
+        case "true", "1", "yes": return true
+        case nil, "", "false", "0", "no": return false
+        case let text?:
+            throw Failure(.usage, "\(variable) '\(text)' is neither true nor false")
+        }
+    }
+
     /// A whole number within bounds.
     ///
     /// - Throws: A failure of usage that names the flag or the variable, whichever was given.
@@ -117,7 +131,7 @@ extension Setting {
     static let targetHosts = Setting(
         "allow-host",
         "ASSAY_ALLOW_HOST",
-        "A host other than loopback that may be a target"
+        "A host other than loopback that may be a target, or that an intercepted backend may call"
     )
     static let pageHosts = Setting(
         "allow-host",
@@ -133,6 +147,13 @@ extension Setting {
         "listen",
         "ASSAY_LISTEN",
         "Another address: NAME=HOST:PORT, for example control=127.0.0.1:0"
+    )
+    static let intercept = Setting(
+        "intercept",
+        "ASSAY_INTERCEPT",
+        profile: "start: intercept",
+        "Let the started backend's calls to the services' own hosts reach the fakes, and refuse all "
+            + "others"
     )
     static let contracts = Setting(
         "contracts",
@@ -227,7 +248,8 @@ extension Setting {
 
     /// All of them; who adds one adds a line here.
     static let all: [Setting] = [
-        profile, importProfile, target, start, targetHosts, pageHosts, listen, serveListen,
+        profile, importProfile, target, start, intercept, targetHosts, pageHosts, listen,
+        serveListen,
         contracts, report,
         knownFailing, seed, appSeed, jobs, backends, minimiseJobs, appJobs, shard, save, maxTime,
         found,
@@ -236,7 +258,9 @@ extension Setting {
     ]
 
     /// Variables that Assay sets itself.
-    private static let own = ["ASSAY_PROCESS"]
+    private static let own = [
+        "ASSAY_PROCESS", "ASSAY_AUTHORITY", EgressHook.addressVariable, EgressHook.allowedVariable,
+    ]
 
     /// A line for each variable that looks like one of ours and is none.
     ///

@@ -263,6 +263,7 @@ struct SuiteRun: Sendable {
             )
         }
         if let note = Slowness.note(exchanges) { notes.append(note) }
+        notes += Refusals.lines(sessions.compactMap { $0.interception?.refusals })
         return notes
     }
 

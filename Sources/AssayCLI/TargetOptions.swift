@@ -17,6 +17,9 @@ struct TargetOptions: ParsableArguments {
     @Option(name: .long, help: Setting.start.help)
     var start: String?
 
+    @Flag(name: .long, help: Setting.intercept.help)
+    var intercept = false
+
     @Option(name: .long, help: Setting.targetHosts.help)
     var allowHost: [String] = []
 
@@ -51,6 +54,22 @@ struct TargetOptions: ParsableArguments {
                 "no backend to verify: give --target URL or --start COMMAND, or write an "
                     + "assay.yaml; 'assay demo' needs neither"
             )
+        }
+        if try Setting.intercept.isAsked(intercept, environment) {
+            guard profile.start != nil else {
+                throw Failure(
+                    .usage,
+                    "\(Setting.intercept.name) needs a backend that Assay starts (--start COMMAND), "
+                        + "for its environment says where its calls go; 'assay serve --intercept' "
+                        + "writes that environment for one of yours"
+                )
+            }
+            profile.start?.intercept.isOn = true
+        }
+        if profile.start?.intercept.isOn == true {
+            let known = profile.start?.intercept.allowed ?? []
+            profile.start?.intercept.allowed += Self.hosts(allowHost, environment)
+                .filter { !known.contains($0) }
         }
         try checkHost(profile.target, given?.name ?? Setting.target.name, environment)
         for probe in profile.probes {
@@ -202,6 +221,9 @@ struct TargetOptions: ParsableArguments {
             ("--start", Setting.start.text(start, environment)),
         ]
         for (flag, value) in given { words += value.map { [flag, $0] } ?? [] }
+        if (try? Setting.intercept.isAsked(intercept, environment)) == true {
+            words.append("--intercept")
+        }
         for host in Self.hosts(allowHost, environment) { words += ["--allow-host", host] }
         for entry in Setting.listen.texts(listen, environment) { words += ["--listen", entry] }
         return words

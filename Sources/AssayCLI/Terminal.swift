@@ -1,4 +1,5 @@
 internal import Conformance
+internal import FakeServers
 internal import Foundation
 internal import Replay
 internal import Reports
@@ -29,6 +30,12 @@ enum Terminal {
         let seconds = waiting.time.milliseconds / 1000
         let text = "assay: waiting for the backend, \(seconds) s\(reason)"
         error(text.printable.wrapped(98).joined(separator: "\n       ") + "\n")
+    }
+
+    /// Says what an intercepted backend was not let do.
+    static func tellRefusal(_ refusal: Refusal) {
+        let lines = "assay: \(refusal.text)".printable.wrapped(98)
+        error(lines.joined(separator: "\n       ") + "\n")
     }
 
     /// The command that a person types after this one.

@@ -94,7 +94,7 @@ package final class FakeServer: Sendable {
     }
 
     /// Asks the fake and writes the exchange down before a byte leaves.
-    private static func answer(
+    static func answer(
         _ request: HTTPMessage.Request,
         _ party: Exchange.Party,
         _ world: FakeWorld

@@ -77,15 +77,10 @@ final class HTTPHost: Sendable {
                 .childChannelOption(.allowRemoteHalfClosure, value: true)
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        let connection = Connection(handler, now)
                         let pipeline = channel.pipeline.syncOperations
-                        try pipeline.addHandler(
-                            IdleStateHandler(
-                                readTimeout: .milliseconds(Int64(idleMax.milliseconds))
-                            )
-                        )
-                        try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
-                        try pipeline.addHandler(connection)
+                        try pipeline.addHandler(Self.idleGuard(idleMax))
+                        let connection = Connection(handler, now)
+                        try Self.add(connection, to: pipeline)
                         connections.add(
                             channel,
                             NIOLoopBound(connection, eventLoop: channel.eventLoop)
@@ -94,7 +89,7 @@ final class HTTPHost: Sendable {
                 }
                 .bind(host: host, port: port).get()
         } catch {
-            let isTaken = (error as? IOError)?.errnoCode == EADDRINUSE
+            let isTaken = (error as? IOError)?.isAddressTaken == true
             throw StartError(
                 description: "cannot open \(host):\(port) for \(name): "
                     + (isTaken ? "the port is in use" : "\(error)"),
@@ -102,6 +97,30 @@ final class HTTPHost: Sendable {
             )
         }
         self.port = listener.localAddress?.port ?? port
+    }
+
+    // MARK: Connections
+
+    /// Says when nothing was heard for so long; it stands before everything else.
+    static func idleGuard(_ idleMax: Duration = HTTPHost.idleMax) -> IdleStateHandler {
+        IdleStateHandler(readTimeout: .milliseconds(Int64(idleMax.milliseconds)))
+    }
+
+    /// Lets a connection that is open, and guarded, speak HTTP with the handler.
+    static func addConnection(
+        to pipeline: ChannelPipeline.SynchronousOperations,
+        now: @escaping @Sendable () -> Instant,
+        handler: @escaping Handler
+    ) throws {
+        try add(Connection(handler, now), to: pipeline)
+    }
+
+    private static func add(
+        _ connection: Connection,
+        to pipeline: ChannelPipeline.SynchronousOperations
+    ) throws {
+        try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
+        try pipeline.addHandler(connection)
     }
 
     /// Closes the port; calls that are going on are still answered.
@@ -410,12 +429,23 @@ private final class Connection: ChannelInboundHandler {
 
     /// Linger 0 turns the close into a reset, which no client takes for an empty answer.
     private func reset() {
-        guard let channel = context?.channel else { return }
-        let socket = channel as? any SocketOptionProvider
+        guard let context else { return }
+        // Closed from below everything else: TLS would take its leave first, and a client would
+        // take that for an end as meant.
+        let outermost = try? context.pipeline.syncOperations.context(
+            handlerType: IdleStateHandler.self
+        )
+        let bound = NIOLoopBound(outermost ?? context, eventLoop: context.eventLoop)
+        let socket = context.channel as? any SocketOptionProvider
         let set = socket?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
-        guard let set else { return channel.close(promise: nil) }
-        set.whenComplete { _ in channel.close(promise: nil) }
+        guard let set else { return bound.value.close(promise: nil) }
+        set.whenComplete { _ in bound.value.close(promise: nil) }
     }
+}
+
+extension IOError {
+    /// Whether somebody else has the port.
+    var isAddressTaken: Bool { errnoCode == EADDRINUSE }
 }
 
 extension HTTPMessage.Field {

@@ -16,6 +16,8 @@ package protocol Provider: Hashable, Codable, Sendable {
     static var defaultPort: Int { get }
     /// The headers and members of its messages that hold secrets.
     static var secrets: ProviderSecrets { get }
+    /// Where it is reached under its own name.
+    static var hosts: [ServiceHost] { get }
     /// By what a backend's own files can be told to mean it.
     static var hints: ProviderHints { get }
     /// Whether a call to it can set off something at another provider.
@@ -160,6 +162,7 @@ package struct WebhookAttempt: Sendable {
 
 extension Provider {
     package static var secrets: ProviderSecrets { ProviderSecrets() }
+    package static var hosts: [ServiceHost] { [] }
     package static var hints: ProviderHints { ProviderHints() }
     package static var setsOffOthers: Bool { false }
     package static var controls: [ProviderControl] { [] }

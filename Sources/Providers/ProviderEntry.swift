@@ -7,6 +7,7 @@ package final class ProviderEntry: Sendable {
     package let title: String
     package let defaultPort: Int
     package let secrets: ProviderSecrets
+    package let hosts: [ServiceHost]
     package let hints: ProviderHints
     package let setsOffOthers: Bool
     package let controls: [ProviderControl]
@@ -19,6 +20,9 @@ package final class ProviderEntry: Sendable {
     package let connect: @Sendable (inout Services, WebhookTarget) -> Void
     package let event: @Sendable (JSONValue) -> ShownEvent?
     package let proof: @Sendable (HTTPMessage.Request, WebhookTarget, Instant) -> SenderProof
+
+    /// The hosts by which files that name them mean the service.
+    package var ownHosts: [String] { hosts.filter(\.isOwn).map(\.name) }
 
     /// Answers one request.
     let respond:
@@ -41,6 +45,7 @@ package final class ProviderEntry: Sendable {
         title = Kind.title
         defaultPort = Kind.defaultPort
         secrets = Kind.secrets
+        hosts = Kind.hosts
         hints = Kind.hints
         setsOffOthers = Kind.setsOffOthers
         controls = Kind.controls

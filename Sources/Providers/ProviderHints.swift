@@ -1,7 +1,5 @@
 /// By what the files of a backend can be told to mean a provider.
 package struct ProviderHints: Sendable {
-    /// The hosts at which the service itself answers.
-    package var hosts: [String]
     /// Parts of a variable's name, in upper case and between underscores.
     package var words: [String]
     /// What variables stand for that hold neither an address nor a secret, by a part of their names.
@@ -12,13 +10,11 @@ package struct ProviderHints: Sendable {
     package var keyAddresses: [String]
 
     package init(
-        hosts: [String] = [],
         words: [String] = [],
         values: [String: String] = [:],
         packages: [String] = [],
         keyAddresses: [String] = []
     ) {
-        self.hosts = hosts
         self.words = words
         self.values = values
         self.packages = packages

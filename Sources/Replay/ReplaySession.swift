@@ -47,6 +47,8 @@ package final class ReplaySession: Sendable {
     package let servers: [FakeServer]
     package let backend: BackendUnderTest
     package let executor: RunExecutor
+    /// What the backend's calls to the services' own names go through; nil where that is not asked.
+    package let interception: Interception?
 
     /// - Parameters:
     ///   - profile: How to reach and start the backend; `start` is carried out when it is there.
@@ -59,6 +61,7 @@ package final class ReplaySession: Sendable {
     ///   - appDefects: How the app with accounts deviates from a correct one.
     ///   - clientDefects: How the app on the Despia runtime does.
     ///   - other: The session that it is one more backend for.
+    ///   - onRefusal: Told of what an intercepted backend is not let do, once for each kind.
     ///   - onWaiting: Told every few seconds while the backend is not ready.
     /// - Throws: When a port is taken, a template is wrong, or the backend does not get ready.
     package init(
@@ -72,6 +75,7 @@ package final class ReplaySession: Sendable {
         appDefects: Set<AccountApp.Defect> = [],
         clientDefects: Set<ClientDefect> = [],
         beside other: ReplaySession? = nil,
+        onRefusal: @escaping @Sendable (Refusal) -> Void = { _ in },
         onWaiting: @escaping @Sendable (BackendUnderTest.Waiting) -> Void = { _ in }
     ) async throws(OpenError) {
         let clock = RealClock()
@@ -82,12 +86,16 @@ package final class ReplaySession: Sendable {
             wallClock: { clock.wall }
         )
         var servers: [FakeServer] = []
-        let isSigned = profile.usesFirebase && !profile.unsupported.contains(.signedTokens)
+        let isIntercepted = profile.start?.intercept.isOn == true
+        // Under its own name no service hands out tokens that nobody signed.
+        let isSigned =
+            (profile.usesFirebase || isIntercepted)
+            && !profile.unsupported.contains(.signedTokens)
         if isSigned {
             world.edit("") { services, _ in services.firebase.settings.tokens = .rs256 }
         }
         var parties = [Exchange.Party.revenueCat, .oneSignal]
-        if profile.usesFirebase { parties.append(.firebase) }
+        if profile.usesFirebase || isIntercepted { parties.append(.firebase) }
         for party in parties + others.filter({ !parties.contains($0) }) {
             let address = addresses[party] ?? Address(host: "127.0.0.1", port: 0)
             do throws(StartError) {
@@ -109,6 +117,18 @@ package final class ReplaySession: Sendable {
             }
         }
         self.servers = servers
+        do throws(OpenError) {
+            interception = try await Self.interception(
+                profile,
+                servers,
+                world,
+                folder,
+                onRefusal
+            )
+        } catch {
+            for server in servers { await server.stop() }
+            throw error
+        }
         let values = Self.values(profile, servers: servers, folder: folder)
         do {
             let known = NamedValues(texts: values)
@@ -129,6 +149,11 @@ package final class ReplaySession: Sendable {
                 for (name, text) in start.environment {
                     environment[name] = try known.filled(text)
                 }
+                if let interception {
+                    let inherited = ProcessInfo.processInfo.environment
+                        .merging(environment) { $1 }
+                    environment.merge(interception.environment(inheriting: inherited)) { $1 }
+                }
                 process = BackendProcess(
                     command: try known.filled(start.command),
                     folder: start.folder,
@@ -147,6 +172,7 @@ package final class ReplaySession: Sendable {
                 onWaiting: onWaiting
             )
         } catch {
+            await interception?.stop()
             for server in servers { await server.stop() }
             throw OpenError(kind: .configuration, description: "\(error)")
         }
@@ -171,7 +197,26 @@ package final class ReplaySession: Sendable {
     package func close() async {
         await backend.stop()
         await executor.origins.close()
+        await interception?.stop()
         for server in servers { await server.stop() }
+    }
+
+    /// The intercepting proxy of a profile that asks for one.
+    private static func interception(
+        _ profile: Profile,
+        _ servers: [FakeServer],
+        _ world: FakeWorld,
+        _ folder: String,
+        _ onRefusal: @escaping @Sendable (Refusal) -> Void
+    ) async throws(OpenError) -> Interception? {
+        guard let start = profile.start, start.intercept.isOn else { return nil }
+        return try await Interception(
+            before: servers,
+            world: world,
+            allowing: start.intercept.allowed,
+            folder: folder + "/intercept",
+            onRefusal: onRefusal
+        )
     }
 
     /// Kills what was started, at once; for the second Ctrl-C.

@@ -60,6 +60,7 @@ package struct Profile: Hashable, Sendable {
         /// Where the command runs, from the profile's folder; nil: where Assay does.
         package var folder: String?
         package var stop: Stop?
+        package var intercept = Intercept()
 
         package static let usualTimeout: Duration = .seconds(30)
 
@@ -82,6 +83,16 @@ package struct Profile: Hashable, Sendable {
             self.path = path
             self.status = status
         }
+    }
+
+    /// Whether what a started backend calls by the services' own names reaches the fakes, and nobody
+    /// else is called.
+    package struct Intercept: Hashable, Codable, Sendable {
+        package var isOn: Bool
+        /// Hosts that it may call all the same.
+        package var allowed: [String] = []
+
+        package init(isOn: Bool = false) { self.isOn = isOn }
     }
 
     /// How a backend that Assay started is asked to end, before it is killed.

@@ -4,10 +4,6 @@ extension FirebaseState: Provider {
     package static let party = Exchange.Party.firebase
     package static var hints: ProviderHints {
         ProviderHints(
-            hosts: [
-                "identitytoolkit.googleapis.com", "securetoken.googleapis.com",
-                "securetoken.google.com",
-            ],
             words: ["FIREBASE", "GCLOUD"],
             packages: ["firebase-admin", "firebase_admin", "firebase.google.com/go"],
             keyAddresses: ["FIREBASE_JWKS_URL", "FIREBASE_CERTS_URL", "FIREBASE_AUTH_BASE"]
@@ -39,7 +35,8 @@ extension FirebaseState: Provider {
     /// Admin calls carry a token and come from a backend, as fetches of the keys do; calls of a
     /// user do not.
     package static func caller(of request: HTTPMessage.Request) -> Exchange.Party {
-        request.method != "GET" && request[field: "authorization"] == nil ? .app : .backend
+        request.method != "GET" && request[field: "authorization"] == nil
+            && !request.path.hasPrefix(accessPrefix) ? .app : .backend
     }
 
     package static func environment(_ setup: BackendSetup) -> [String: String] {

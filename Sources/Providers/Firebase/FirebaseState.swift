@@ -133,6 +133,11 @@ package struct FirebaseState: Hashable, Codable, Sendable {
         at now: Instant
     ) throws(FirebaseError) -> HTTPMessage.Response {
         guard var segments = request.pathSegments else { throw .notFound }
+        if !segments.isEmpty,
+            let response = hostAnswer(segments, request)
+        {
+            return response
+        }
         // The emulator keeps the production host as the first segment; both shapes are served.
         if segments.first?.hasSuffix("googleapis.com") == true { segments.removeFirst() }
         if segments.isEmpty {

@@ -2,9 +2,9 @@ package import Conformance
 
 extension OneSignalState: Provider {
     package static let party = Exchange.Party.oneSignal
+    package static let hosts = [ServiceHost("api.onesignal.com"), ServiceHost("onesignal.com")]
     package static var hints: ProviderHints {
         ProviderHints(
-            hosts: ["api.onesignal.com", "onesignal.com"],
             words: ["ONESIGNAL", "ONE_SIGNAL"],
             values: ["APP_ID": standardApp],
             packages: ["onesignal-node", "@onesignal/node-onesignal", "onesignal-sdk", "onesignal"]

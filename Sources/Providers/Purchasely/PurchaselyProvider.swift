@@ -2,8 +2,10 @@ package import Conformance
 
 extension PurchaselyState: Provider {
     package static let party = Exchange.Party.purchasely
+    /// The fake sends, and answers nothing.
+    package static let hosts = [ServiceHost("api.purchasely.io", paths: [])]
     package static var hints: ProviderHints {
-        ProviderHints(hosts: ["api.purchasely.io"], words: ["PURCHASELY"])
+        ProviderHints(words: ["PURCHASELY"])
     }
     package static let title = "Purchasely"
     package static let defaultPort = 9340

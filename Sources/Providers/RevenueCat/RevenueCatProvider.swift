@@ -2,9 +2,9 @@ package import Conformance
 
 extension RevenueCatState: Provider {
     package static let party = Exchange.Party.revenueCat
+    package static let hosts = [ServiceHost("api.revenuecat.com")]
     package static var hints: ProviderHints {
         ProviderHints(
-            hosts: ["api.revenuecat.com"],
             words: ["REVENUECAT", "REVENUE_CAT", "RC"],
             packages: ["revenuecat", "@revenuecat/purchases-typescript-internal"]
         )

@@ -51,7 +51,7 @@ struct EnvironmentGuess: Sendable {
         let name = "_\(variable.name)_"
         let host = variable.fallback.map(Origins.origin(of:))?.lowercased() ?? ""
         return Services.providers.first { provider in
-            provider.hints.hosts.contains { host.hasSuffix("/" + $0) }
+            provider.ownHosts.contains { host.hasSuffix("/" + $0) }
                 || provider.hints.words.contains {
                     name.contains("_\($0)_")
                         || name.contains($0 + "_")

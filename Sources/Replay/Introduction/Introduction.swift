@@ -64,6 +64,7 @@ package struct Introduction: Sendable {
         let executor = introduction.executor(session)
         introduction.examination = await Examination.examine(executor, name: name + "-x")
         introduction.judgeExamination()
+        introduction.noteCallsElsewhere(session)
         return (introduction, session)
     }
 
@@ -121,6 +122,7 @@ package struct Introduction: Sendable {
             await findWebhook(session)
             return session
         }
+        if !namedServices.isEmpty { profile.start?.intercept.isOn = true }
         for (name, value) in guess.values where profile.start?.environment[name] == nil {
             profile.start?.environment[name] = value
         }
@@ -182,16 +184,6 @@ package struct Introduction: Sendable {
                 "an event makes it ask nobody: none of its files names the host of the REST API"
             )
         }
-        for fixed in survey.fixedHosts {
-            let provider = Services.providers.first { $0.hints.hosts.contains(fixed.host) }
-            guard let provider else { continue }
-            note(
-                "start: env",
-                "\(fixed.place) names \(fixed.host) itself: those calls do not reach the fake of "
-                    + "\(provider.title), but the service; read the address from the environment",
-                isOpen: true
-            )
-        }
         for provider in Services.providers {
             guard let endpoint = provider.webhookEndpoint, profile.endpoints[endpoint] == nil,
                 let route = survey.routes.first(where: {
@@ -203,6 +195,33 @@ package struct Introduction: Sendable {
                 "\(route.place) seems to take events of \(provider.title): POST \(route.path)",
                 isOpen: true
             )
+        }
+    }
+    /// Places in its files that name a host of a service which has a fake.
+    private var namedServices: [(fixed: SourceSurvey.FixedHost, title: String)] {
+        survey.fixedHosts.compactMap { fixed in
+            Services.providers.first { $0.ownHosts.contains(fixed.host) }.map { (fixed, $0.title) }
+        }
+    }
+
+    /// Notes about calls that go to a host which the code names itself, and about what was refused.
+    private mutating func noteCallsElsewhere(_ session: ReplaySession) {
+        let isIntercepted = profile.start?.intercept.isOn == true
+        for (fixed, title) in namedServices {
+            let names = "\(fixed.place) names \(fixed.host) itself"
+            if isIntercepted {
+                note("start: intercept", "\(names): its calls go to the fake of \(title)")
+            } else {
+                note(
+                    "start: env",
+                    "\(names): those calls reach the service; let Assay start the backend, with "
+                        + "'intercept: true', or read the address from the environment",
+                    isOpen: true
+                )
+            }
+        }
+        for line in session.interception?.refusals.lines ?? [] {
+            note("start: intercept", line, isOpen: true)
         }
     }
 }

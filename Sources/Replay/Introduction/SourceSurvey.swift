@@ -156,14 +156,14 @@ package struct SourceSurvey: Sendable {
 
     private mutating func mention(in text: String) {
         for provider in Services.providers {
-            if provider.hints.hosts.contains(where: text.contains)
+            if provider.ownHosts.contains(where: text.contains)
                 || provider.hints.packages.contains(where: packages.contains)
             {
                 called.insert(provider.party)
             }
             // A short word stands in too many others.
             let words = provider.hints.words.map { $0.lowercased() }.filter { $0.count > 4 }
-            if (words + provider.hints.hosts).contains(where: text.contains) {
+            if (words + provider.ownHosts).contains(where: text.contains) {
                 mentioned.insert(provider.party)
             }
         }

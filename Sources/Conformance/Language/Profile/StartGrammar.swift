@@ -48,6 +48,33 @@ extension Profile.Start {
             "How it is asked to end; what is left of it after that is killed.",
             fallback: "SIGTERM, and ten seconds"
         )
+        Field.value(
+            "intercept",
+            \.intercept,
+            .either(
+                Syntax<Bool>.flag.mapped(to: { Profile.Intercept(isOn: $0) }, from: \.isOn),
+                orMapping: Profile.Intercept.grammar.flow
+            ) { !$0.allowed.isEmpty },
+            default: Profile.Intercept(),
+            "Calls that name a service's own host reach its fake, through a proxy with an authority "
+                + "of its own; every other host is refused and told."
+        )
+    }
+}
+
+extension Profile.Intercept {
+    static let grammar = Construct<Profile.Intercept>(
+        "intercept",
+        "'intercept'",
+        "Calls that name a service's own host reach its fake; every other host is refused.",
+        blank: { _ in Profile.Intercept(isOn: true) }
+    ) {
+        Field.list(
+            "allow",
+            \.allowed,
+            .text("a host without a port"),
+            "Hosts that may be called all the same: a database's REST, a side-car by its name."
+        )
     }
 }
 

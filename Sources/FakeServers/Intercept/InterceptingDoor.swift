@@ -1,0 +1,214 @@
+internal import Conformance
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOSSL
+internal import NIOTLS
+
+/// The first bytes of a connection say what its client wants; the rest of the pipeline follows from
+/// them.
+final class InterceptingDoor: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// The longest head of a `CONNECT` that is read, in bytes.
+    private static let headMax = 16 << 10
+    private static let handshake: UInt8 = 0x16
+    private static let connect = Array("CONNECT ".utf8)
+    private static let http2 = Array("PRI * HTTP/2".utf8)
+
+    private let switchboard: Switchboard
+    private var entrance: Switchboard.Entrance
+    private var isSecure: Bool
+    private var begun = ByteBuffer()
+    private var isDecided = false
+
+    init(_ switchboard: Switchboard, _ entrance: Switchboard.Entrance, isSecure: Bool = false) {
+        self.switchboard = switchboard
+        self.entrance = entrance
+        self.isSecure = isSecure
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var buffer = unwrapInboundIn(data)
+        // After a decision nobody listens here any more; what still comes is of a client that is
+        // being shut out.
+        guard !isDecided else { return }
+        begun.writeBuffer(&buffer)
+        decide(context)
+    }
+
+    private func decide(_ context: ChannelHandlerContext) {
+        let bytes = begun.readableBytesView
+        guard let first = bytes.first else { return }
+        if first == Self.handshake, !isSecure { return listen(context) }
+        if entrance == .street, bytes.begins(Self.connect) != false {
+            guard bytes.begins(Self.connect) == true else { return }
+            return openTunnel(context)
+        }
+        switch bytes.begins(Self.http2) {
+        case true?: refuse(.http2, context)
+        case nil: return
+        case false?:
+            guard first.isLetter else { return refuse(.malformed, context) }
+            let (switchboard, entrance) = (switchboard, entrance)
+            go(on: context) { pipeline in
+                try HTTPHost.addConnection(to: pipeline, now: switchboard.now) { request in
+                    switchboard.answer(request, at: entrance)
+                }
+            }
+        }
+    }
+
+    // MARK: A tunnel
+
+    private func openTunnel(_ context: ChannelHandlerContext) {
+        guard let end = begun.readableBytesView.firstRange(of: Array("\r\n\r\n".utf8)) else {
+            if begun.readableBytes > Self.headMax { refuse(.malformed, context) }
+            return
+        }
+        let length = end.upperBound - begun.readerIndex
+        let head = begun.readString(length: length) ?? ""
+        let words = head.prefix { $0 != "\r\n" }.split(separator: " ")
+        guard words.count == 3, words[2].hasPrefix("HTTP/1.") else {
+            return refuse(.malformed, context)
+        }
+        let (host, port) = Authorities.split(String(words[1]), port: 443)
+        switch switchboard.tunnel(to: host, port: port) {
+        case .open:
+            entrance = .host(host, port: port)
+            let line = "HTTP/1.1 200 Connection established\r\n\r\n"
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: line)), promise: nil)
+            decide(context)
+        case .dead:
+            isDecided = true
+            context.close(promise: nil)
+        case .refused(let refusal):
+            isDecided = true
+            say(Switchboard.response(refusal), context)
+        }
+    }
+
+    /// Answers a client that has no pipeline yet, and closes.
+    private func say(_ response: HTTPMessage.Response, _ context: ChannelHandlerContext) {
+        var buffer = ByteBuffer(
+            string: "HTTP/1.1 \(response.status) Forbidden\r\nconnection: close\r\n"
+        )
+        for field in response.fields { buffer.writeString("\(field.name): \(field.value)\r\n") }
+        buffer.writeString("content-length: \(response.body.count)\r\n\r\n")
+        buffer.writeBytes(response.body)
+        let channel = context.channel
+        context.writeAndFlush(wrapOutboundOut(buffer)).whenComplete { _ in
+            channel.close(promise: nil)
+        }
+    }
+
+    // MARK: TLS
+
+    private func listen(_ context: ChannelHandlerContext) {
+        let switchboard = switchboard
+        if case .host(let host, let port) = entrance {
+            return go(on: context) { pipeline in
+                try Self.addTLS(to: pipeline, switchboard, host, port)
+            }
+        }
+        let channel = context.channel
+        go(on: context) { pipeline in
+            let reader = SNIHandler { result in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    guard case .hostname(let name) = result else {
+                        let place = channel.localAddress.map { "\($0)" } ?? "an address"
+                        switchboard.refusals.note(Refusal(place: place, reason: .nameless))
+                        channel.close(promise: nil)
+                        return
+                    }
+                    try Self.addTLS(to: pipeline, switchboard, name.lowercased(), 443)
+                }
+            }
+            try pipeline.addHandler(ByteToMessageHandler(reader))
+        }
+    }
+
+    private static func addTLS(
+        to pipeline: ChannelPipeline.SynchronousOperations,
+        _ switchboard: Switchboard,
+        _ host: String,
+        _ port: Int
+    ) throws {
+        try pipeline.addHandler(NIOSSLServerHandler(context: switchboard.context(for: host)))
+        try pipeline.addHandler(
+            InterceptingDoor(switchboard, .host(host, port: port), isSecure: true)
+        )
+    }
+
+    // MARK: Decisions
+
+    /// Adds what the rest of the connection is read by, hands over what was read, and goes.
+    private func go(
+        on context: ChannelHandlerContext,
+        _ add: (ChannelPipeline.SynchronousOperations) throws -> Void
+    ) {
+        isDecided = true
+        do {
+            try add(context.pipeline.syncOperations)
+        } catch {
+            return refuse(.malformed, context)
+        }
+        let rest = begun
+        begun = ByteBuffer()
+        context.fireChannelRead(NIOAny(rest))
+        context.fireChannelReadComplete()
+        context.pipeline.syncOperations.removeHandler(self).whenComplete { _ in }
+    }
+
+    private func refuse(_ reason: Refusal.Reason, _ context: ChannelHandlerContext) {
+        isDecided = true
+        switchboard.refusals.note(Refusal(place: place, reason: reason))
+        context.close(promise: nil)
+    }
+
+    private var place: String {
+        switch entrance {
+        case .street: "the intercepting proxy"
+        case .host(let host, let port): "\(host):\(port)"
+        }
+    }
+
+    /// TLS failed, or the connection.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if isSecure, let reason = Self.reason(of: error) {
+            switchboard.refusals.note(Refusal(place: place, reason: reason))
+        }
+        context.close(promise: nil)
+    }
+
+    /// What a failure of TLS says of the client; nil: that it went away.
+    private static func reason(of error: any Error) -> Refusal.Reason? {
+        guard let error = error as? NIOSSLError, case .handshakeFailed = error else {
+            return "\(error)".contains("ALERT") ? .distrust : nil
+        }
+        let text = "\(error)"
+        if text.contains("ALERT") { return .distrust }
+        return text.contains("EOF") || text.contains("Closed") ? nil : .malformed
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is IdleStateHandler.IdleStateEvent { context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
+    }
+}
+
+extension ByteBufferView {
+    /// Whether it begins so; nil: too little of it is there to tell.
+    fileprivate func begins(_ word: [UInt8]) -> Bool? {
+        guard starts(with: word.prefix(count)) else { return false }
+        return count < word.count ? nil : true
+    }
+}
+
+extension UInt8 {
+    fileprivate var isLetter: Bool {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self)
+            || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self)
+    }
+}

@@ -1,0 +1,185 @@
+package import FakeServers
+internal import Foundation
+internal import Providers
+
+/// The intercepting proxy of a run with all that makes a backend's clients come to it: an authority
+/// in a folder, and the variables that programs of each language read.
+package final class Interception: Sendable {
+    package let proxy: InterceptingProxy
+    /// Where the authority and the hooks are.
+    package let folder: String
+    private let allowed: [String]
+
+    package var refusals: Refusals { proxy.refusals }
+
+    /// Where systems keep whom they trust, the usual one first.
+    private static let systemRoots = [
+        "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+        "/etc/ssl/cert.pem",
+    ]
+
+    /// Opens the proxy, and writes the authority and the hooks.
+    ///
+    /// - Parameters:
+    ///   - servers: The fakes that stand in.
+    ///   - world: What they share.
+    ///   - allowed: Hosts that a backend may call all the same.
+    ///   - folder: Made if it is not there; what stood in its files is replaced.
+    ///   - address: Where the proxy listens; port 0 picks a free one.
+    ///   - onRefusal: Told of everything that is refused, once for each kind.
+    /// - Throws: When the port or the folder cannot be had.
+    package init(
+        before servers: [FakeServer],
+        world: FakeWorld,
+        allowing allowed: [String] = [],
+        folder: String,
+        address: ReplaySession.Address = ReplaySession.Address(host: "127.0.0.1", port: 0),
+        onRefusal: @escaping @Sendable (Refusal) -> Void
+    ) async throws(ReplaySession.OpenError) {
+        self.folder = folder
+        self.allowed = allowed
+        let authority: Authority
+        do {
+            authority = try Authority(at: RealClock().wall)
+        } catch {
+            throw ReplaySession.OpenError(
+                kind: .configuration,
+                description: "cannot make an authority: \(error)"
+            )
+        }
+        do throws(StartError) {
+            proxy = try await InterceptingProxy(
+                before: servers,
+                world: world,
+                authority: authority,
+                refusals: Refusals(onFirst: onRefusal),
+                host: address.host,
+                port: address.port
+            )
+        } catch {
+            throw ReplaySession.OpenError(kind: .unreachable, description: error.description)
+        }
+        do {
+            try Self.write(authority, allowsOthers: !allowed.isEmpty, to: folder)
+            let here = ProcessInfo.processInfo.environment
+            let lines = environment(inheriting: here).sorted { $0.key < $1.key }.map {
+                name,
+                value in
+                "export \(name)='\(value.replacingOccurrences(of: "'", with: "'\\''"))'\n"
+            }
+            try Data(lines.joined().utf8).write(to: URL(fileURLWithPath: folder + "/env.sh"))
+        } catch {
+            await proxy.stop()
+            throw ReplaySession.OpenError(
+                kind: .configuration,
+                description: "cannot write the authority to '\(folder)': "
+                    + error.localizedDescription
+            )
+        }
+    }
+
+    package func stop() async { await proxy.stop() }
+
+    // MARK: Files
+
+    private static func write(
+        _ authority: Authority,
+        allowsOthers: Bool,
+        to folder: String
+    ) throws {
+        try FileManager.default.createDirectory(
+            atPath: folder + "/python",
+            withIntermediateDirectories: true
+        )
+        try FileManager.default.createDirectory(
+            atPath: folder + "/php",
+            withIntermediateDirectories: true
+        )
+        // Who may call others has to trust them as before; who may not trusts nobody else, so that
+        // a client that goes round the proxy reaches no service either.
+        let others = allowsOthers ? systemRoots.lazy.compactMap(text).first ?? "" : ""
+        let trusted =
+            [authority.certificateBytes] + JavaTrustStore.certificates(inPEM: others)
+        let files: [(String, [UInt8])] = [
+            ("authority.pem", Array(authority.certificate.utf8)),
+            ("roots.pem", Array((authority.certificate + others).utf8)),
+            ("roots.jks", JavaTrustStore.bytes(trusted)),
+            ("egress.cjs", Array(EgressHook.node.utf8)),
+            ("python/sitecustomize.py", Array(EgressHook.python.utf8)),
+            (
+                "php/assay.ini",
+                Array(
+                    """
+                    curl.cainfo="\(folder)/roots.pem"
+                    openssl.cafile="\(folder)/roots.pem"
+
+                    """.utf8
+                )
+            ),
+        ]
+        for (name, bytes) in files {
+            try Data(bytes).write(to: URL(fileURLWithPath: folder + "/" + name))
+        }
+    }
+
+    private static func text(_ path: String) -> String? {
+        FileManager.default.contents(atPath: path).flatMap { String(data: $0, encoding: .utf8) }
+    }
+
+    // MARK: Variables
+
+    /// What brings clients to the proxy, by who reads it.
+    ///
+    /// - Parameter inherited: What stands there already; lists are added to.
+    package func environment(inheriting inherited: [String: String]) -> [String: String] {
+        let address = "\(proxy.host):\(proxy.port)"
+        let url = "http://\(address)"
+        let roots = folder + "/roots.pem"
+        let here = ["localhost", "127.0.0.1", "::1"] + allowed
+        var variables: [String: String] = [:]
+        // curl, Go, Python, Ruby, .NET, axios; curl takes the first of these in lower case only.
+        for name in ["http_proxy", "https_proxy", "no_proxy"] {
+            let value = name == "no_proxy" ? here.joined(separator: ",") : url
+            variables[name] = value
+            variables[name.uppercased()] = value
+        }
+        for name in [
+            "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "DENO_CERT",
+            "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
+        ] {
+            variables[name] = roots
+        }
+        // Go and OpenSSL look there beside the file.
+        if allowed.isEmpty { variables["SSL_CERT_DIR"] = folder }
+        variables["NODE_EXTRA_CA_CERTS"] = folder + "/authority.pem"
+        variables["ASSAY_AUTHORITY"] = folder + "/authority.pem"
+        variables[EgressHook.addressVariable] = address
+        if !allowed.isEmpty {
+            variables[EgressHook.allowedVariable] = allowed.joined(separator: ",")
+        }
+        func add(_ name: String, _ value: String, before separator: String) {
+            let old = inherited[name] ?? ""
+            variables[name] = old.isEmpty ? value : value + separator + old
+        }
+        add("NODE_OPTIONS", "--require \"\(folder)/egress.cjs\"", before: " ")
+        add("PYTHONPATH", folder + "/python", before: ":")
+        // What stands before it is what PHP was built with.
+        variables["PHP_INI_SCAN_DIR"] =
+            (inherited["PHP_INI_SCAN_DIR"] ?? "") + ":\(folder)/php"
+        add("JAVA_TOOL_OPTIONS", java, before: " ")
+        return variables
+    }
+
+    private var java: String {
+        let around = (["localhost", "127.*", "[::1]"] + allowed).joined(separator: "|")
+        let properties = [
+            ("http.proxyHost", proxy.host), ("http.proxyPort", String(proxy.port)),
+            ("https.proxyHost", proxy.host), ("https.proxyPort", String(proxy.port)),
+            ("http.nonProxyHosts", around),
+            ("javax.net.ssl.trustStore", folder + "/roots.jks"),
+            ("javax.net.ssl.trustStoreType", "JKS"),
+            ("javax.net.ssl.trustStorePassword", JavaTrustStore.password),
+        ]
+        return properties.map { "\"-D\($0)=\($1)\"" }.joined(separator: " ")
+    }
+}
