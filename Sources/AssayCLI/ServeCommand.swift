@@ -376,7 +376,8 @@ struct ServeCommand: AsyncParsableCommand {
         if let interception {
             let proxy = interception.proxy
             text += "intercept   " + style.bold("http://\(proxy.host):\(proxy.port)")
-            text += "  in your backend's shell:  . \(interceptFolder)/env.sh\n"
+            let script = ShellCommand([".", interceptFolder + "/env.sh"])
+            text += "  in your backend's shell:  \(script)\n"
         }
         Terminal.output(text)
         Terminal.error("ready; Ctrl-C ends it\n")

@@ -106,12 +106,14 @@ package final class Interception: Sendable {
             ("roots.jks", JavaTrustStore.bytes(trusted)),
             ("egress.cjs", Array(EgressHook.node.utf8)),
             ("python/sitecustomize.py", Array(EgressHook.python.utf8)),
+            ("php/prepend.php", Array(EgressHook.php.utf8)),
             (
                 "php/assay.ini",
                 Array(
                     """
                     curl.cainfo="\(folder)/roots.pem"
                     openssl.cafile="\(folder)/roots.pem"
+                    auto_prepend_file="\(folder)/php/prepend.php"
 
                     """.utf8
                 )

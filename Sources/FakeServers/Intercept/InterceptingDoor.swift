@@ -184,11 +184,13 @@ final class InterceptingDoor: ChannelInboundHandler, RemovableChannelHandler {
 
     /// What a failure of TLS says of the client; nil: that it went away.
     private static func reason(of error: any Error) -> Refusal.Reason? {
-        guard let error = error as? NIOSSLError, case .handshakeFailed = error else {
-            return "\(error)".contains("ALERT") ? .distrust : nil
-        }
         let text = "\(error)"
-        if text.contains("ALERT") { return .distrust }
+        // An alert of OpenSSL's that refuses a certificate is not encrypted yet where BoringSSL
+        // expects it to be.
+        if ["ALERT", "BAD_PACKET_LENGTH", "DECRYPTION_FAILED"].contains(where: text.contains) {
+            return .distrust
+        }
+        guard let error = error as? NIOSSLError, case .handshakeFailed = error else { return nil }
         return text.contains("EOF") || text.contains("Closed") ? nil : .malformed
     }
 

@@ -61,12 +61,14 @@ extension FirebaseState {
     /// An access token for an assertion (RFC 7523, section 2.1) or a refresh token; who signed the
     /// assertion is not examined, for no backend under test holds a real account's key.
     private func access(_ request: HTTPMessage.Request) -> HTTPMessage.Response {
-        let fields = FirebaseFields(form: request.form)
+        func field(_ name: String) -> String? {
+            request.form.first { $0.name == name && !$0.value.isEmpty }?.value
+        }
         let isGranted =
-            switch fields.filled("grant_type") {
+            switch field("grant_type") {
             case "urn:ietf:params:oauth:grant-type:jwt-bearer":
-                fields.filled("assertion")?.split(separator: ".").count == 3
-            case "refresh_token": fields.filled("refresh_token") != nil
+                field("assertion")?.split(separator: ".").count == 3
+            case "refresh_token": field("refresh_token") != nil
             default: Bool?.none
             }
         switch isGranted {
