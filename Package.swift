@@ -160,7 +160,12 @@ let package = Package(
         ),
         .testTarget(
             name: "FakeServersTests",
-            dependencies: ["Conformance", "Providers", "FakeServers", "Replay", "TestSupport"],
+            dependencies: [
+                "Conformance", "Providers", "FakeServers", "Replay", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -15,7 +15,8 @@ NAMES = ["control", "revenuecat", "onesignal", "firebase", "purchasely", "despia
 
 class Serving:
     def __init__(self, *arguments):
-        listen = [part for name in NAMES for part in ("--listen", f"{name}=127.0.0.1:0")]
+        names = NAMES + (["intercept"] if "--intercept" in arguments else [])
+        listen = [part for name in names for part in ("--listen", f"{name}=127.0.0.1:0")]
         environment = {k: v for k, v in os.environ.items() if not k.startswith("ASSAY_")}
         self.process = subprocess.Popen(
             [BINARY, "serve", "--quiet", *listen, *arguments],
@@ -29,12 +30,12 @@ class Serving:
         guard.start()
         self.urls = {}
         for line in self.process.stdout:
-            name, url = line.split()
+            name, url = line.split()[:2]
             self.urls[name] = url
-            if name == "control":
+            if len(self.urls) == len(names):
                 break
         guard.cancel()
-        if len(self.urls) != len(NAMES):
+        if len(self.urls) != len(names):
             raise RuntimeError("assay serve did not start: " + self.process.stderr.read())
 
     def control(self, method, path, body=None, expect=200):

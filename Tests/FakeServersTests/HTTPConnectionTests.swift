@@ -163,7 +163,7 @@ struct HTTPConnectionTests {
 
 extension FakeWorld {
     /// What callers without a namespace have asked.
-    fileprivate var requests: [HTTPMessage.Request] {
+    var requests: [HTTPMessage.Request] {
         journal.read { $0.exchanges(in: "") }.map(\.request)
     }
 }

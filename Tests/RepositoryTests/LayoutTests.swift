@@ -35,8 +35,8 @@ struct LayoutTests {
             (
                 "FakeServers",
                 [
-                    "Conformance", "Providers", "NIOCore", "NIOHTTP1", "NIOPosix",
-                    "NIOConcurrencyHelpers", "Synchronization", "Glibc", "Darwin",
+                    "Conformance", "Providers", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL",
+                    "NIOTLS", "NIOConcurrencyHelpers", "Synchronization", "Glibc", "Darwin",
                 ]
             ),
             ("Phone", ["Conformance", "Providers"]),

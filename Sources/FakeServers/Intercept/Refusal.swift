@@ -19,6 +19,11 @@ package struct Refusal: Hashable, Sendable {
     package let place: String
     package let reason: Reason
 
+    package init(place: String, reason: Reason) {
+        self.place = place
+        self.reason = reason
+    }
+
     /// What to do next, for people who do not know how this works.
     package var text: String {
         switch reason {
@@ -74,7 +79,7 @@ package final class Refusals: Sendable {
         self.onFirst = onFirst
     }
 
-    func note(_ refusal: Refusal) {
+    package func note(_ refusal: Refusal) {
         let isFirst = state.withLock { state in
             if let count = state.counts[refusal] {
                 state.counts[refusal] = count + 1

@@ -1,0 +1,181 @@
+"""Clients that name the services' own hosts, unmodified, in a shell that has read env.sh: they reach
+the fakes, and nobody else."""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from serving import Serving
+
+PUSH = json.dumps({
+    "app_id": "a55a4000-0000-4000-8000-000000000000", "contents": {"en": "x"},
+    "target_channel": "push", "include_aliases": {"external_id": ["u"]}})
+HEAD = f"""
+import json, sys
+URL, STRANGER = "https://api.onesignal.com/notifications", "https://api.stripe.com/v1/charges"
+META, BODY = "http://169.254.169.254/latest/meta-data/", json.loads({PUSH!r})
+def tell(status, text): print(json.dumps([status, text]))
+"""
+# Each sends a push, then asks a stranger and a cloud's metadata; what it cannot do is told as status 0.
+CLIENTS = {
+    "requests": """
+import requests
+for method, url in ("POST", URL), ("GET", STRANGER), ("GET", META):
+    try:
+        answer = requests.request(method, url, json=BODY if method == "POST" else None, timeout=20)
+        tell(answer.status_code, answer.text)
+    except Exception as error: tell(0, str(error))
+""",
+    "httpx": """
+import httpx
+for method, url in ("POST", URL), ("GET", STRANGER), ("GET", META):
+    try:
+        answer = httpx.request(method, url, json=BODY if method == "POST" else None, timeout=20)
+        tell(answer.status_code, answer.text)
+    except Exception as error: tell(0, str(error))
+""",
+    "aiohttp, which reads no proxy": """
+import aiohttp, asyncio
+async def main():
+    async with aiohttp.ClientSession() as session:
+        for method, url in ("POST", URL), ("GET", STRANGER), ("GET", META):
+            try:
+                body = BODY if method == "POST" else None
+                async with session.request(method, url, json=body) as answer:
+                    tell(answer.status, await answer.text())
+            except Exception as error: tell(0, str(error))
+asyncio.run(main())
+""",
+    "http.client, which reads no proxy": """
+import http.client
+from urllib.parse import urlsplit
+for method, url in ("POST", URL), ("GET", STRANGER), ("GET", META):
+    parts = urlsplit(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    try:
+        client = kind(parts.hostname, timeout=20)
+        body = json.dumps(BODY) if method == "POST" else None
+        client.request(method, parts.path, body, {"Content-Type": "application/json"})
+        answer = client.getresponse()
+        tell(answer.status, answer.read().decode())
+    except Exception as error: tell(0, str(error))
+""",
+}
+NODE = f"""
+const https = require('node:https'), http = require('node:http');
+const push = 'https://api.onesignal.com/notifications', body = {PUSH!r};
+const others = ['https://api.stripe.com/v1/charges', 'http://169.254.169.254/latest/meta-data/'];
+const headers = {{'content-type': 'application/json'}};
+const tell = (status, text) => console.log(JSON.stringify([status, text]));
+const plain = (url, method) => new Promise((done, failed) => {{
+  const library = url.startsWith('https') ? https : http;
+  const call = library.request(url, {{method, headers}}, answer => {{
+    let text = '';
+    answer.on('data', part => text += part).on('end', () => done([answer.statusCode, text]));
+  }});
+  call.on('error', failed).end(method === 'POST' ? body : undefined);
+}});
+const fetched = async (url, method) => {{
+  const answer = await fetch(url, {{method, headers, body: method === 'POST' ? body : undefined}});
+  return [answer.status, await answer.text()];
+}};
+(async () => {{
+  const call = process.argv[2] === 'fetch' ? fetched : plain;
+  for (const [url, method] of [[push, 'POST'], ...others.map(url => [url, 'GET'])]) {{
+    await call(url, method).then(([status, text]) => tell(status, text),
+      error => tell(0, String(error.cause || error)));
+  }}
+}})();
+"""
+FIREBASE = """
+import firebase_admin, requests
+from cryptography.hazmat.primitives import serialization as form
+from cryptography.hazmat.primitives.asymmetric import rsa
+from firebase_admin import auth, credentials
+sign_up = "https://identitytoolkit.googleapis.com/v1/accounts:signUp?key=any"
+user = requests.post(sign_up, json={
+    "email": "ada@example.com", "password": "secret-1", "returnSecureToken": True}, timeout=20).json()
+key = rsa.generate_private_key(65537, 2048).private_bytes(
+    form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption()).decode()
+firebase_admin.initialize_app(credentials.Certificate({
+    "type": "service_account", "project_id": "demo-project", "private_key_id": "x",
+    "private_key": key, "client_email": "a@demo-project.iam.gserviceaccount.com",
+    "token_uri": "https://oauth2.googleapis.com/token"}))
+claims = auth.verify_id_token(user["idToken"], check_revoked=True)
+tell(200, auth.get_user(claims["uid"]).email)
+head, body, signature = user["idToken"].split(".")
+try:
+    auth.verify_id_token(".".join([head, body, signature[:-8] + "AAAAAAAA"]))
+    tell(200, "a forged token was taken")
+except auth.InvalidIdTokenError as error: tell(403, str(error))
+"""
+
+
+class Intercept(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        # A blank in its name: variables that are lists of words have to quote it.
+        cls.folder = tempfile.mkdtemp(prefix="assay intercept ")
+        cls.serving = Serving("--intercept", "--intercept-folder", cls.folder)
+
+    @classmethod
+    def tearDownClass(cls):
+        status, errors = cls.serving.stop()
+        shutil.rmtree(cls.folder)
+        assert status == 0, errors
+        for place in "api.stripe.com:443", "169.254.169.254:80":
+            assert f"assay: {place} was refused" in errors, errors
+
+    def run_in_shell(self, *words):
+        script = '. "$0/env.sh" && exec "$@"'
+        done = subprocess.run(
+            ["sh", "-c", script, self.folder, *words], capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def check(self, answers):
+        (status, push), stranger, metadata = answers
+        self.assertEqual(status, 200, push)
+        self.assertTrue(json.loads(push)["id"])
+        for status, text in stranger, metadata:
+            # A refused tunnel is an error of some clients, which shows its status and not its words.
+            self.assertIn(status, (0, 403), text)
+            self.assertTrue("Assay: " in text or "403" in text or "Forbidden" in text, text)
+
+    def test_python_clients(self):
+        for name, code in CLIENTS.items():
+            with self.subTest(name):
+                self.check(self.run_in_shell(sys.executable, "-c", HEAD + code))
+
+    def test_node(self):
+        for name in "fetch", "https":
+            with self.subTest(name):
+                self.check(self.run_in_shell("node", "-e", NODE, "--", name))
+
+    def test_curl(self):
+        words = ["curl", "-sS", "-w", "%{http_code}", "-o", "/dev/null"]
+        url = "https://api.revenuecat.com/v1/subscribers/ada"
+        self.assertIn(self.run_in_shell(*words, url), ([200], [201]))
+        done = subprocess.run(
+            ["sh", "-c", '. "$0/env.sh" && exec "$@"', self.folder, "curl", "-sS",
+             "https://api.stripe.com/"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 56, done.stderr)
+
+    def test_firebase_admin_outside_of_emulator_mode(self):
+        (status, email), forged = self.run_in_shell(sys.executable, "-c", HEAD + FIREBASE)
+        self.assertEqual((status, email), (200, "ada@example.com"))
+        self.assertEqual(forged[0], 403, forged)
+
+    def test_calls_are_in_the_journal(self):
+        before = len(self.serving.control("GET", "/journal")["entries"])
+        self.run_in_shell(
+            "curl", "-sS", "-o", "/dev/null", "https://api.revenuecat.com/v1/subscribers/eve")
+        after = self.serving.control("GET", "/journal")["entries"]
+        self.assertEqual(len(after), before + 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
