@@ -353,6 +353,7 @@ struct ServeCommand: AsyncParsableCommand {
                 world: world,
                 allowing: allowHost,
                 folder: folder,
+                now: SuiteRun.now(),
                 address: ReplaySession.Address(host: host, port: port),
                 onRefusal: Terminal.tellRefusal
             )

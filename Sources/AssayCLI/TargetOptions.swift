@@ -64,12 +64,13 @@ struct TargetOptions: ParsableArguments {
                         + "writes that environment for one of yours"
                 )
             }
-            profile.start?.intercept.isOn = true
+            var intercept = profile.start?.intercept ?? Profile.Intercept()
+            intercept.isOn = true
+            profile.start?.intercept = intercept
         }
-        if profile.start?.intercept.isOn == true {
-            let known = profile.start?.intercept.allowed ?? []
-            profile.start?.intercept.allowed += Self.hosts(allowHost, environment)
-                .filter { !known.contains($0) }
+        if let start = profile.start, start.isIntercepted, let intercept = start.intercept {
+            profile.start?.intercept?.allowed += Self.hosts(allowHost, environment)
+                .filter { !intercept.allowed.contains($0) }
         }
         try checkHost(profile.target, given?.name ?? Setting.target.name, environment)
         for probe in profile.probes {

@@ -1,3 +1,4 @@
+package import Conformance
 package import FakeServers
 internal import Foundation
 internal import Providers
@@ -25,22 +26,27 @@ package final class Interception: Sendable {
     ///   - world: What they share.
     ///   - allowed: Hosts that a backend may call all the same.
     ///   - folder: Made if it is not there; what stood in its files is replaced.
+    ///   - now: What the authority's certificates are dated by.
     ///   - address: Where the proxy listens; port 0 picks a free one.
     ///   - onRefusal: Told of everything that is refused, once for each kind.
-    /// - Throws: When the port or the folder cannot be had.
+    /// - Throws: When a host may not be let through, or the port or the folder cannot be had.
     package init(
         before servers: [FakeServer],
         world: FakeWorld,
         allowing allowed: [String] = [],
         folder: String,
+        now: Instant,
         address: ReplaySession.Address = ReplaySession.Address(host: "127.0.0.1", port: 0),
         onRefusal: @escaping @Sendable (Refusal) -> Void
     ) async throws(ReplaySession.OpenError) {
+        if let problem = allowed.lazy.compactMap(Self.problem(of:)).first {
+            throw ReplaySession.OpenError(kind: .configuration, description: problem)
+        }
         self.folder = folder
         self.allowed = allowed
         let authority: Authority
         do {
-            authority = try Authority(at: RealClock().wall)
+            authority = try Authority(at: now)
         } catch {
             throw ReplaySession.OpenError(
                 kind: .configuration,
@@ -79,6 +85,21 @@ package final class Interception: Sendable {
     }
 
     package func stop() async { await proxy.stop() }
+
+    /// Why a host cannot be let through; nil when it can.
+    private static func problem(of host: String) -> String? {
+        let name = host.lowercased()
+        guard !name.isEmpty, !name.contains(where: { "/:*, ".contains($0) }) else {
+            return
+                "'\(host)' cannot be let through: write the name of a host, without scheme, port "
+                + "and stars"
+        }
+        // Clients take a name of this list for all names that end so.
+        let services = Services.providers.flatMap(\.hosts).map(\.name)
+        guard let service = services.first(where: { $0 == name || $0.hasSuffix("." + name) })
+        else { return nil }
+        return "'\(host)' cannot be let through: nothing under test calls \(service) itself"
+    }
 
     // MARK: Files
 

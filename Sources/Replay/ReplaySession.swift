@@ -86,7 +86,7 @@ package final class ReplaySession: Sendable {
             wallClock: { clock.wall }
         )
         var servers: [FakeServer] = []
-        let isIntercepted = profile.start?.intercept.isOn == true
+        let isIntercepted = profile.start?.isIntercepted == true
         // Under its own name no service hands out tokens that nobody signed.
         let isSigned =
             (profile.usesFirebase || isIntercepted)
@@ -123,6 +123,7 @@ package final class ReplaySession: Sendable {
                 servers,
                 world,
                 folder,
+                clock.wall,
                 onRefusal
             )
         } catch {
@@ -207,14 +208,16 @@ package final class ReplaySession: Sendable {
         _ servers: [FakeServer],
         _ world: FakeWorld,
         _ folder: String,
+        _ now: Instant,
         _ onRefusal: @escaping @Sendable (Refusal) -> Void
     ) async throws(OpenError) -> Interception? {
-        guard let start = profile.start, start.intercept.isOn else { return nil }
+        guard let start = profile.start, start.isIntercepted else { return nil }
         return try await Interception(
             before: servers,
             world: world,
-            allowing: start.intercept.allowed,
+            allowing: start.intercept?.allowed ?? [],
             folder: folder + "/intercept",
+            now: now,
             onRefusal: onRefusal
         )
     }

@@ -2,13 +2,15 @@
 the fakes, and nobody else."""
 
 import json
+import os
+import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-from serving import Serving
+from serving import BINARY, ROOT, Serving
 
 PUSH = json.dumps({
     "app_id": "a55a4000-0000-4000-8000-000000000000", "contents": {"en": "x"},
@@ -175,6 +177,54 @@ class Intercept(unittest.TestCase):
             "curl", "-sS", "-o", "/dev/null", "https://api.revenuecat.com/v1/subscribers/eve")
         after = self.serving.control("GET", "/journal")["entries"]
         self.assertEqual(len(after), before + 1)
+
+
+class Verified(unittest.TestCase):
+    """The same around a backend that Assay starts."""
+
+    profile = """assay: 1
+start: {command: "%s %s"%s}
+endpoints: {revenuecat-webhook: POST /hook}
+users: {create: {post: /users, body: {id: "{{id}}"}}}
+probes: {subscription: {get: "/plans/{{id}}", read: {product: /plan, access: {at: /plan, not: [null]}}}}
+secrets: {revenuecat-authorization: Bearer assay-test-token, onesignal-key: assay-test-key}
+"""
+
+    def verify(self, more, *words):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "assay.yaml"
+            backend = ROOT / "Tests" / "Acceptance" / "fixed.py"
+            path.write_text(self.profile % (sys.executable, backend, more))
+            environment = {k: v for k, v in os.environ.items() if not k.startswith("ASSAY_")}
+            done = subprocess.run(
+                [BINARY, "verify", "--profile", str(path), "--seed", "7", "--only",
+                 "revenuecat/idempotency/duplicate-initial-purchase", *words],
+                capture_output=True, text=True, timeout=600, env=environment)
+            return done.returncode, done.stdout + done.stderr
+
+    def test_a_push_to_the_real_host_is_seen(self):
+        for more, words in (", intercept: true", ()), ("", ("--intercept",)):
+            status, output = self.verify(more, *words)
+            self.assertEqual(status, 0, output)
+            self.assertNotIn("refused", output)
+
+    def test_without_it_no_push_is_seen(self):
+        # The real service is out of reach here, and its key a made-up one.
+        status, output = self.verify(', env: {HTTPS_PROXY: "http://127.0.0.1:1"}')
+        self.assertEqual(status, 1, output)
+
+    def test_a_stranger_is_told_in_the_report(self):
+        stranger = ", intercept: true, env: {FIXED_STRANGER: https://api.stripe.com/v1/charges}"
+        status, output = self.verify(stranger)
+        self.assertEqual(status, 0, output)
+        self.assertIn("api.stripe.com:443 was refused", output)
+
+    def test_a_running_backend_cannot_be_intercepted(self):
+        done = subprocess.run(
+            [BINARY, "verify", "--target", "http://127.0.0.1:1", "--intercept"],
+            capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("assay serve --intercept", done.stderr)
 
 
 if __name__ == "__main__":

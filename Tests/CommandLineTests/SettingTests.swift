@@ -15,7 +15,8 @@ struct SettingTests {
             (
                 "verify",
                 [
-                    "PROFILE", "TARGET", "START", "ALLOW_HOST", "LISTEN", "CONTRACTS", "REPORT",
+                    "PROFILE", "TARGET", "START", "INTERCEPT", "ALLOW_HOST", "LISTEN", "CONTRACTS",
+                    "REPORT",
                     "KNOWN_FAILING", "SEED", "JOBS", "BACKENDS", "SHARD", "SAVE", "MAX_TIME",
                     "FOUND",
                     "EXPIRED",
@@ -30,7 +31,7 @@ struct SettingTests {
             ),
             (
                 "record",
-                ["PROFILE", "TARGET", "START", "ALLOW_HOST", "LISTEN", "BODY_MAX"]
+                ["PROFILE", "TARGET", "START", "INTERCEPT", "ALLOW_HOST", "LISTEN", "BODY_MAX"]
             ),
             ("serve", ["LISTEN"]), ("import", ["PROFILE"]), ("list", ["CONTRACTS"]),
         ]

@@ -270,6 +270,22 @@ struct ProfileParserTests {
         #expect(again.start == profile.start)
     }
 
+    @Test(
+        "calls are intercepted where a profile says so",
+        arguments: [
+            ("true", true, []), ("false", false, []),
+            ("{allow: [db.example]}", true, ["db.example"]),
+            ("{}", true, []),
+        ]
+    )
+    func intercepts(text: String, isOn: Bool, allowed: [String]) throws {
+        let start = try #require(
+            try parse("assay: 1\nstart: {command: x, intercept: \(text)}").get().start
+        )
+        #expect(start.isIntercepted == isOn)
+        #expect(start.intercept?.allowed == allowed)
+    }
+
     @Test func `a start that an earlier version saved can be read`() throws {
         let old =
             #"{"command": "x", "environment": {}, "takesAnyAnswer": true, "#
@@ -309,6 +325,8 @@ struct ProfileParserTests {
             ("assay: 1\nstart: {command: x, ready: {get: x}}", "expected a path such as"),
             ("assay: 1\nstart: {command: x, ready: {get: /x, status: 99}}", "200 to 599"),
             ("assay: 1\nstart: {command: x, stop: {signal: SIGSTOP}}", "not a known signal"),
+            ("assay: 1\nstart: {command: x, intercept: yes please}", "expected"),
+            ("assay: 1\nstart: {command: x, intercept: {alow: [a]}}", "Did you mean 'allow'?"),
             ("assay: 1\nstart: {command: x, timeot: 5s}", "Did you mean 'timeout'?"),
             ("assay: 1\nprobes: {u: {get: u/1}}", "or an address of http"),
             ("assay: 1\nprobes: {u: {get: /u, headers: {a b: c}}}", "the name of a header"),

@@ -134,7 +134,8 @@ struct InterceptingProxyTests {
         }
     }
 
-    @Test func `a client that goes through the proxy on this machine means the fake`() async throws {
+    @Test func `a client that goes through the proxy on this machine means the fake`() async throws
+    {
         try await with { stage in
             let connection = try RawConnection(port: stage.proxy.port)
             await connection.send(

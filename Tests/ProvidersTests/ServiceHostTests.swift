@@ -62,7 +62,10 @@ struct ServiceHostTests {
     @Test(
         "a service account gets access as at Google",
         arguments: [
-            ("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=a.b.c", 200),
+            (
+                "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=a.b.c",
+                200
+            ),
             ("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=a.b", 400),
             ("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer", 400),
             ("grant_type=refresh_token&refresh_token=r", 200), ("grant_type=refresh_token", 400),

@@ -60,7 +60,10 @@ package struct Profile: Hashable, Sendable {
         /// Where the command runs, from the profile's folder; nil: where Assay does.
         package var folder: String?
         package var stop: Stop?
-        package var intercept = Intercept()
+        package var intercept: Intercept?
+
+        /// Whether its calls to the services' own hosts are caught.
+        package var isIntercepted: Bool { intercept?.isOn == true }
 
         package static let usualTimeout: Duration = .seconds(30)
 

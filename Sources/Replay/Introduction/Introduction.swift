@@ -122,7 +122,7 @@ package struct Introduction: Sendable {
             await findWebhook(session)
             return session
         }
-        if !namedServices.isEmpty { profile.start?.intercept.isOn = true }
+        if !namedServices.isEmpty { profile.start?.intercept = Profile.Intercept(isOn: true) }
         for (name, value) in guess.values where profile.start?.environment[name] == nil {
             profile.start?.environment[name] = value
         }
@@ -206,7 +206,7 @@ package struct Introduction: Sendable {
 
     /// Notes about calls that go to a host which the code names itself, and about what was refused.
     private mutating func noteCallsElsewhere(_ session: ReplaySession) {
-        let isIntercepted = profile.start?.intercept.isOn == true
+        let isIntercepted = profile.start?.isIntercepted == true
         for (fixed, title) in namedServices {
             let names = "\(fixed.place) names \(fixed.host) itself"
             if isIntercepted {

@@ -29,7 +29,7 @@ extension Introduction {
         var lines = ["start:", "  command: \(Self.scalar(start.command))"]
         if let ready = start.ready { lines.append("  ready: \(ready.method) \(ready.path)") }
         if let folder = start.folder { lines.append("  cwd: \(Self.scalar(folder))") }
-        if start.intercept.isOn { lines.append("  intercept: true") }
+        if start.isIntercepted { lines.append("  intercept: true") }
         if !start.environment.isEmpty { lines.append("  env:") }
         for (name, value) in start.environment.sorted(by: { $0.key < $1.key }) {
             lines.append("    \(name): \(Self.scalar(value))")

@@ -48,16 +48,16 @@ extension Profile.Start {
             "How it is asked to end; what is left of it after that is killed.",
             fallback: "SIGTERM, and ten seconds"
         )
-        Field.value(
+        Field.optional(
             "intercept",
             \.intercept,
             .either(
                 Syntax<Bool>.flag.mapped(to: { Profile.Intercept(isOn: $0) }, from: \.isOn),
                 orMapping: Profile.Intercept.grammar.flow
             ) { !$0.allowed.isEmpty },
-            default: Profile.Intercept(),
             "Calls that name a service's own host reach its fake, through a proxy with an authority "
-                + "of its own; every other host is refused and told."
+                + "of its own; every other host is refused and told.",
+            fallback: "false"
         )
     }
 }
