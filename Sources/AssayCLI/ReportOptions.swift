@@ -57,7 +57,7 @@ struct ReportFiles {
 
     /// Writes every file, and for a person the failures and the summary.
     func show(_ report: RunReport, replay: ReplayCommand, isVerbose: Bool = false) throws {
-        try write(report)
+        try write(report, replay)
         guard !usesStandardOutput else { return }
         let terminal = TerminalReport(style: Terminal.style(), replay: replay)
         for block in terminal.blocks(report, fullMax: isVerbose ? .max : Self.fullMax) {
@@ -66,13 +66,13 @@ struct ReportFiles {
         Terminal.output(terminal.summary(report))
     }
 
-    private func write(_ report: RunReport) throws {
+    private func write(_ report: RunReport, _ replay: ReplayCommand) throws {
         for (format, path) in files {
             let text =
                 switch format {
                 case .json: JSONReport.render(report)
                 case .junit: JUnitReport.render(report)
-                case .html: HTMLReport.render(report)
+                case .html: HTMLReport.render(report, replay: replay)
                 case .github: GitHubReport.render(report)
                 case .badge: BadgeReport.render(report)
                 }

@@ -36,6 +36,30 @@ package struct Timeline: Sendable {
             + lines.suffix(half)
     }
 
+    /// An exchange as a diagram shows it.
+    struct Entry {
+        let exchange: Exchange
+        /// From the moment that virtual times count from: `+0m05.000`.
+        let time: String
+        /// What was said.
+        let words: String
+        /// What became of it.
+        let outcome: String
+    }
+
+    /// All that is shown, in order.
+    var entries: [Entry] {
+        let shown = Self.withoutRepeatedProbes(exchanges)
+        return zip(shown, Self.moments(shown)).map { exchange, moment in
+            Entry(
+                exchange: exchange,
+                time: (moment - base).offsetText,
+                words: "\(subject(exchange)) \(call(exchange))",
+                outcome: outcome(exchange)
+            )
+        }
+    }
+
     /// When each took place in the contract's time.
     ///
     /// What names nobody, such as a fetch of keys, bears the time of the world that all cases share:

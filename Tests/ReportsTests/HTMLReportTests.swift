@@ -27,7 +27,7 @@ struct HTMLReportTests {
             }
         }
 
-        private var isInStyle: Bool { tags.last?.name == "style" }
+        private var isInStyle: Bool { ["style", "script"].contains(tags.last?.name) }
 
         private mutating func add(_ inside: String) {
             let parts = inside.split(separator: " ", maxSplits: 1).map(String.init)
@@ -55,10 +55,13 @@ struct HTMLReportTests {
     private static let tags: Set<String> = [
         "!doctype", "html", "head", "meta", "title", "style", "body", "header", "h1", "h2", "p",
         "span", "section", "div", "b", "ul", "li", "details", "summary", "code", "dl", "dt", "dd",
-        "pre", "table", "thead", "tbody", "tr", "td", "th", "br",
+        "pre", "table", "thead", "tbody", "tr", "td", "th", "br", "a", "button", "input", "i",
+        "mark", "script", "time",
     ]
     private static let attributes: Set<String> = [
-        "class", "title", "lang", "charset", "name", "content", "open", "html",
+        "class", "title", "lang", "charset", "name", "content", "open", "html", "id", "href",
+        "type",
+        "style", "http-equiv", "aria-label", "placeholder",
     ]
 
     @Test("planted markup stays text", arguments: ReportStory.hostile)
@@ -102,9 +105,11 @@ struct HTMLReportTests {
         let page = HTMLReport.render(
             ReportStory.report(Verdict.allCases.map { ReportStory.result($0) })
         )
-        for part in ["<script", "<link", "src=", "href=", "url(", "@import", "http-equiv"] {
+        for part in ["<script ", "<link", "src=", "href=\"h", "url(", "@import"] {
             #expect(!page.contains(part), "\(part)")
         }
+        #expect(page.contains("default-src 'none'"))
+        #expect(page.ranges(of: "<script").count == 1)
     }
 
     @Test(
@@ -114,7 +119,7 @@ struct HTMLReportTests {
     func blocks(verdict: Verdict) {
         let page = HTMLReport.render(ReportStory.report([ReportStory.result(verdict)]))
         #expect(page.contains("<details") == (verdict != .passed))
-        #expect(page.contains("<details open>") == (verdict == .failed))
+        #expect(page.contains("id=case-0 open>") == (verdict == .failed))
         #expect(page.contains("<code>a/b/c</code>"), "every case stands in the table")
     }
 
@@ -165,5 +170,116 @@ struct HTMLReportTests {
         }
         let page = HTMLReport.render(ReportStory.report([many]))
         #expect(page.contains("<dd>e5") && !page.contains("<dd>e6"))
+    }
+
+    // MARK: Causes, diagrams, differences
+
+    private func page(_ results: [CaseResult], replay: ReplayCommand? = nil) -> String {
+        HTMLReport.render(ReportStory.report(results), replay: replay)
+    }
+
+    @Test func `findings of one kind are one cause, and lead to their cases`() {
+        let results = (0..<11).map { ReportStory.result(.failed, "a/b/c\($0)") }
+        let page = page([ReportStory.result(.inconclusive, "a/x")] + results)
+        #expect(page.contains("effect-extra<td class=num>11<td>S-03<td class=links>"))
+        #expect(page.contains("<a href=\"#case-1\">a/b/c0</a>"))
+        #expect(page.contains("and 3 more"))
+        let places = ["E202", "E9"].map { page.firstRange(of: ">\($0)")?.lowerBound }
+        #expect(places[0].flatMap { first in places[1].map { first < $0 } } == true)
+    }
+
+    @Test func `only the first failures are open`() {
+        let page = page((0..<9).map { ReportStory.result(.failed, "a/b/c\($0)") })
+        #expect(page.ranges(of: " open><summary>").count == 5)
+    }
+
+    @Test func `the command that shows a case again can be copied`() {
+        let replay = ReplayCommand(["assay", "verify", "--seed", "7"])
+        let page = page([ReportStory.result(.failed)], replay: replay)
+        for command in ["assay verify --seed 7", "assay verify --seed 7 --only a/b/c"] {
+            #expect(page.contains("<code>\(command)</code><button type=button class=copy>"))
+        }
+    }
+
+    private static let lost = Exchange.Outcome.answerLost(HTTPMessage.Response(200))
+
+    @Test(
+        "an arrow says what became of its message",
+        arguments: [
+            (Exchange.Outcome.answered(HTTPMessage.Response(200)), "x", "200"),
+            (.answered(HTTPMessage.Response(500)), "x bad", "500"), (lost, "x lost", "200 lost"),
+            (.requestCut, "x lost", "cut"), (.failed(.refused, "no"), "x lost", "refused"),
+            (.pending, "x lost", "no answer"),
+        ]
+    )
+    func arrows(outcome: Exchange.Outcome, kind: String, words: String) {
+        let page = page([
+            ReportStory.result(.failed) { result in
+                result.base = ReportStory.base
+                result.timeline = [
+                    ReportStory.exchange(.backend, .oneSignal, number: 4, outcome: outcome)
+                ]
+            }
+        ])
+        #expect(page.contains("class=\"\(kind)\""))
+        #expect(page.contains("<i>\(words)</i>"))
+        #expect(page.contains("<b>backend</b><b>onesignal</b>"))
+        #expect(page.contains("--n:2;--a:0;--w:1"))
+    }
+
+    @Test func `what a finding rests on is shown, and long cases are cut in the middle`() {
+        let page = page([
+            ReportStory.result(.failed) { result in
+                result.findings = [
+                    Finding(.effectExtra, expected: "one", actual: "two", evidence: [3])
+                ]
+                result.timeline = (0..<100).map {
+                    ReportStory.exchange(.backend, .oneSignal, number: $0)
+                }
+            }
+        ])
+        #expect(page.ranges(of: "class=\"x seen\"").count == 1)
+        #expect(page.contains("40 messages are left out"))
+        #expect(page.ranges(of: "<summary class=row>").count == 60)
+    }
+
+    @Test func `what is not as it was is marked`() {
+        let page = page([
+            ReportStory.result(.failed) { result in
+                result.findings = [
+                    Finding(.stateValue, expected: "plan is yearly", actual: "plan is monthly")
+                ]
+                result.timeline = [("a", 0), ("b", 1)].map { plan, number in
+                    ReportStory.exchange(
+                        .revenueCat,
+                        .backend,
+                        .delivery(name: "x", attempt: number + 1),
+                        body: ["plan": .string(plan), "same": 1],
+                        number: number
+                    )
+                }
+            }
+        ])
+        #expect(page.contains("<dd>plan is <mark>year</mark>ly<dt>actual"))
+        #expect(page.contains("<dd>plan is <mark>month</mark>ly"))
+        #expect(page.contains("<mark>  &quot;plan&quot;: &quot;b&quot;,</mark>"))
+        #expect(!page.contains("<mark>  &quot;same"))
+        #expect(!page.contains("&quot;a&quot;,</mark>"))
+    }
+
+    @Test func `hundreds of cases stay one page that opens at once`() {
+        let results = (0..<500).map { number in
+            ReportStory.result(.failed, "a/b/c\(number)") { result in
+                result.timeline = (0..<20).map {
+                    ReportStory.exchange(
+                        .revenueCat,
+                        .backend,
+                        body: ["text": .string(String(repeating: "x", count: 900))],
+                        number: $0
+                    )
+                }
+            }
+        }
+        #expect(page(results).utf8.count < 8 << 20)
     }
 }

@@ -2,15 +2,26 @@ package import Conformance
 
 /// One page without anything from elsewhere: the counts, the clauses, and every case.
 package enum HTMLReport {
-    package static func render(_ original: RunReport) -> String {
+    /// How many cases are shown with what was said in them; a page of hundreds would be too long.
+    private static let bodyCaseMax = 60
+    /// How many failures are open when the page is.
+    private static let openMax = 5
+
+    /// - Parameters:
+    ///   - original: The run.
+    ///   - replay: The command that repeats it, without `--only`; nil: none is shown.
+    package static func render(_ original: RunReport, replay: ReplayCommand? = nil) -> String {
         let report = original.withoutSecrets
         let standing = report.standing
         var body = "<header><h1>Assay</h1><p class=sub>\(escaped(report.target)) · "
         body += "\(escaped(report.began.description)) · seed \(escaped(report.seed)) · "
         body += "<span title=\"\(escaped(report.suite))\">suite "
         body += "\(escaped(String(report.suite.prefix(19))))</span></p></header>\n"
+        if let replay { body += command(replay.text([])) }
         body += "<section class=cards>\n"
-        if let grade = standing.grade { body += card("grade", grade.rawValue, "grade") }
+        if let grade = standing.grade {
+            body += card("grade", grade.rawValue, grade == .none ? "grade none" : "grade")
+        }
         body += card(
             "clauses proven",
             "\(standing.count(.proven)) of \(standing.clauses.count)",
@@ -31,11 +42,17 @@ package enum HTMLReport {
         }
         body += list("Notes", unseen + report.remarks)
         let loud = report.obstacles.isEmpty ? report.cases.filter(isLoud) : []
+        body += HTMLCauses.section(loud)
         if !loud.isEmpty {
             body += "<section><h2>What is not green</h2>\n"
-            body += loud.map { block($0, report) }.joined() + "</section>\n"
+            for (number, result) in loud.enumerated() {
+                body += block(result, number, replay)
+            }
+            body += "</section>\n"
         }
-        body += "<section><h2>All cases</h2><table><thead><tr><th>case<th>clause<th>verdict"
+        body += "<section id=all><h2>All cases</h2><input id=search type=search "
+        body += "aria-label=\"Show only cases that hold these words\" placeholder=\"Filter\">"
+        body += "<div class=wide><table><thead><tr><th>case<th>clause<th>verdict"
         body += "<th class=num>s</tr></thead><tbody>\n"
         for result in report.cases {
             body += "<tr><td><code>\(escaped(result.contract.caseID))</code><br>"
@@ -44,8 +61,8 @@ package enum HTMLReport {
             body += "<td><span class=\"chip \(result.verdict.rawValue)\">\(words(result.verdict))"
             body += "</span><td class=num>\(milliseconds(result.seconds))</tr>\n"
         }
-        body += "</tbody></table></section>\n"
-        return page("Assay · \(report.target)", body)
+        body += "</tbody></table></div></section>\n"
+        return HTMLPage.page("Assay · \(report.target)", body)
     }
 
     /// A section of plain lines; nothing where there are none.
@@ -78,8 +95,19 @@ package enum HTMLReport {
         "<div class=\"card \(kind)\"><b>\(escaped(value))</b><span>\(escaped(label))</span></div>\n"
     }
 
-    private static func block(_ result: CaseResult, _ report: RunReport) -> String {
-        var text = "<details\(result.verdict == .failed ? " open" : "")><summary>"
+    /// A command, and a button that copies it.
+    private static func command(_ text: String) -> String {
+        "<div class=cmd><code>\(escaped(text))</code>"
+            + "<button type=button class=copy>copy</button></div>\n"
+    }
+
+    private static func block(
+        _ result: CaseResult,
+        _ number: Int,
+        _ replay: ReplayCommand?
+    ) -> String {
+        var text = "<details class=block id=case-\(number)"
+        text += "\(result.verdict == .failed && number < openMax ? " open" : "")><summary>"
         text += "<span class=\"chip \(result.verdict.rawValue)\">\(words(result.verdict))</span> "
         text += "<code>\(escaped(result.contract.caseID))</code> "
         text += "<span class=sub>\(escaped(result.contract.clause)) "
@@ -90,8 +118,8 @@ package enum HTMLReport {
             if let location = finding.location {
                 text += " <span class=sub>\(escaped(location.path)):\(location.line)</span>"
             }
-            text += "<dt>expected<dd>\(escaped(finding.expected))"
-            text += "<dt>actual<dd>\(escaped(finding.actual))"
+            let (expected, actual) = HTMLText.compared(finding.expected, finding.actual)
+            text += "<dt>expected<dd>\(expected)<dt>actual<dd>\(actual)"
             if !finding.nearMiss.isEmpty {
                 let lines = finding.nearMiss.joined(separator: "\n")
                 text += "<dt>closest<dd><pre>\(escaped(lines))</pre>"
@@ -104,9 +132,9 @@ package enum HTMLReport {
         }
         for hint in result.hints { text += "<p>\(escaped(hint))</p>\n" }
         if let note = result.note { text += "<p>\(escaped(note))</p>\n" }
-        let timeline = Timeline(result).lines()
-        if !timeline.isEmpty {
-            text += "<pre>\(escaped(timeline.joined(separator: "\n")))</pre>\n"
+        text += SequenceDiagram(result, showsBodies: number < bodyCaseMax).html
+        if let replay {
+            text += command(replay.text(result.replays ?? [result.contract.caseID]))
         }
         if let picture = result.picture, !picture.isEmpty {
             text += "<img alt=\"what the page showed\" width=215 "
@@ -119,67 +147,11 @@ package enum HTMLReport {
         return text + "</details>\n"
     }
 
+    private static func escaped(_ text: String) -> String { HTMLText.escaped(text) }
+
     private static func milliseconds(_ seconds: Double) -> String {
         let value = Int((seconds * 1000).rounded())
         let rest = String(value % 1000)
         return "\(value / 1000)." + String(repeating: "0", count: 3 - rest.count) + rest
-    }
-
-    private static func escaped(_ text: String) -> String {
-        var output = ""
-        // By code points: a quotation mark ends an attribute whatever mark joins it.
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": output += "&amp;"
-            case "<": output += "&lt;"
-            case ">": output += "&gt;"
-            case "\"": output += "&quot;"
-            default: output.unicodeScalars.append(scalar)
-            }
-        }
-        return output
-    }
-
-    private static func page(_ title: String, _ body: String) -> String {
-        """
-        <!doctype html>
-        <html lang="en"><head><meta charset="utf-8">
-        <meta name="viewport" content="width=device-width, initial-scale=1">
-        <title>\(escaped(title))</title>
-        <style>
-        :root{color-scheme:light dark;--ink:#1c1f24;--dim:#667080;--line:#d9dee6;--card:#f6f8fa;
-        --green:#1a7f37;--red:#c62f2f;--amber:#9a6700;--paper:#fff}
-        @media(prefers-color-scheme:dark){:root{--ink:#e6e9ee;--dim:#95a0b0;--line:#333a45;
-        --card:#1d2229;--green:#4ac26b;--red:#ff7b72;--amber:#d4a72c;--paper:#14181d}}
-        body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);
-        max-width:62rem;margin:2rem auto;padding:0 1rem}
-        h1{margin:0;font-size:1.6rem}h2{font-size:1.1rem;margin:2rem 0 .6rem}
-        .sub{color:var(--dim);font-size:.87rem}.cards{display:flex;flex-wrap:wrap;gap:.6rem}
-        .card{background:var(--card);border:1px solid var(--line);border-radius:.5rem;
-        padding:.5rem .9rem;display:flex;flex-direction:column}
-        .card b{font-size:1.25rem}.card span{color:var(--dim);font-size:.82rem}
-        .card.failed b,.card.unexpectedPass b{color:var(--red)}
-        .card.passed b,.card.grade b{color:var(--green)}
-        .card.inconclusive b,.card.knownFailure b{color:var(--amber)}
-        .clauses{display:flex;flex-wrap:wrap;gap:.3rem}
-        .chip{border:1px solid var(--line);border-radius:.35rem;padding:0 .4rem;font-size:.82rem;
-        white-space:nowrap}
-        .chip.passed,.chip.proven{color:var(--green);border-color:currentColor}
-        .chip.failed,.chip.unexpectedPass{color:var(--red);border-color:currentColor}
-        .chip.inconclusive,.chip.knownFailure{color:var(--amber);border-color:currentColor}
-        .chip.notRun,.chip.unproven{color:var(--dim)}
-        details{border:1px solid var(--line);border-radius:.5rem;padding:.6rem .9rem;margin:.6rem 0}
-        summary{cursor:pointer;overflow-wrap:anywhere}
-        dl{display:grid;grid-template-columns:6rem 1fr;gap:.15rem .6rem;margin:.6rem 0}
-        dt{color:var(--dim)}dd{margin:0;overflow-wrap:anywhere}
-        pre{background:var(--card);padding:.7rem;border-radius:.4rem;overflow-x:auto;font-size:.8rem}
-        table{border-collapse:collapse;width:100%}
-        th,td{text-align:left;padding:.35rem .5rem;border-bottom:1px solid var(--line);
-        vertical-align:top}.num{text-align:right;font-variant-numeric:tabular-nums}
-        code{font-size:.86rem;overflow-wrap:anywhere}
-        </style></head><body>
-        \(body)</body></html>
-
-        """
     }
 }

@@ -1,0 +1,160 @@
+internal import Conformance
+
+/// The exchanges of a case as a sequence diagram: parties as columns, time downward, an arrow for
+/// each message, which opens on what was said.
+struct SequenceDiagram {
+    /// In this order from left to right, as far as they take part.
+    private static let order: [Exchange.Party] = [
+        .assay, .app, .despia, .revenueCat, .purchasely, .backend, .oneSignal, .firebase,
+    ]
+    private static let rowMax = 60
+    private static let bodyMax = 1600
+
+    private let entries: [Timeline.Entry]
+    private let parties: [Exchange.Party]
+    /// The journal numbers of what the findings rest on.
+    private let evidence: Set<Int>
+    private let showsBodies: Bool
+
+    /// - Parameters:
+    ///   - result: The case.
+    ///   - showsBodies: Whether each message opens on its bodies; a page of hundreds of cases would
+    ///     be too long with them.
+    init(_ result: CaseResult, showsBodies: Bool) {
+        let entries = Timeline(result).entries
+        self.entries = entries
+        self.showsBodies = showsBodies
+        parties = Self.order.filter { party in
+            entries.contains { $0.exchange.from == party || $0.exchange.to == party }
+        }
+        evidence = Set(result.findings.flatMap(\.evidence))
+    }
+
+    /// Empty where nothing was said.
+    var html: String {
+        guard !entries.isEmpty else { return "" }
+        var text = "<div class=seq><div class=\"row head\"><span></span><span class=lanes "
+        text += "style=\"--n:\(parties.count)\">"
+        for party in parties { text += "<b>\(HTMLText.escaped(party.description))</b>" }
+        text += "</span></div>\n"
+        var told: [String: [String]] = [:]
+        let half = Self.rowMax / 2
+        for (index, entry) in entries.enumerated() {
+            let isLeftOut =
+                entries.count > Self.rowMax && (half..<(entries.count - half)).contains(index)
+            let bodies = bodies(entry.exchange, &told)
+            guard !isLeftOut else {
+                if index == half {
+                    text += "<p class=sub>\(entries.count - Self.rowMax) messages are left out"
+                    text += " here</p>\n"
+                }
+                continue
+            }
+            text += row(entry, bodies)
+        }
+        return text + "</div>\n"
+    }
+
+    private func row(_ entry: Timeline.Entry, _ bodies: String) -> String {
+        let exchange = entry.exchange
+        let from = parties.firstIndex(of: exchange.from) ?? 0
+        let to = parties.firstIndex(of: exchange.to) ?? 0
+        var kinds = ["x"]
+        if evidence.contains(exchange.sequence) { kinds.append("seen") }
+        if !isComplete(exchange) { kinds.append("lost") }
+        if (exchange.response?.status ?? 0) >= 400 { kinds.append("bad") }
+        let direction = from == to ? "self" : from < to ? "right" : "left"
+        let left = min(from, to)
+        // What begins on the right half is told to the left of its end.
+        let isTurned = left * 2 >= parties.count && parties.count > 2
+        let style = "--n:\(parties.count);--a:\(left);--w:\(abs(from - to))"
+        let words = HTMLText.escaped(entry.words.printable)
+        let outcome = HTMLText.escaped(entry.outcome)
+        let head =
+            "<time>\(HTMLText.escaped(entry.time))</time>"
+            + "<span class=lanes style=\"\(style)\">"
+            + "<span class=\"say\(isTurned ? " turned" : "")\">\(words) <i>\(outcome)</i></span>"
+            + "<span class=\"arrow \(direction)\"></span></span>"
+        let kind = kinds.joined(separator: " ")
+        guard showsBodies, !bodies.isEmpty else {
+            return "<div class=\"row \(kind)\">\(head)</div>\n"
+        }
+        return
+            "<details class=\"\(kind)\"><summary class=row>\(head)</summary><div class=said>\(bodies)</div></details>\n"
+    }
+
+    private func isComplete(_ exchange: Exchange) -> Bool {
+        switch exchange.outcome {
+        case .answered: true
+        // A person's act and a restart have no answer.
+        case .pending: exchange.purpose.isAct
+        case .answerLost, .requestCut, .failed: false
+        }
+    }
+
+    // MARK: Bodies
+
+    /// What was asked and answered; what is not as it was the last time is marked.
+    private func bodies(_ exchange: Exchange, _ told: inout [String: [String]]) -> String {
+        guard showsBodies else { return "" }
+        var text = ""
+        let request = "\(exchange.request.method) \(exchange.request.target)"
+        text += part(request, exchange.request.body, key(exchange).map { "> " + $0 }, &told)
+        switch exchange.outcome {
+        case .answered(let response), .answerLost(let response?):
+            text += part(
+                "\(response.status)",
+                response.body,
+                key(exchange).map { "< " + $0 },
+                &told
+            )
+        case .failed(_, let reason): text += part(reason, [], nil, &told)
+        case .pending, .answerLost(nil), .requestCut: break
+        }
+        return text
+    }
+
+    /// By what messages are compared with each other; nil: with none.
+    private func key(_ exchange: Exchange) -> String? {
+        switch exchange.purpose {
+        case .delivery(let name, _): "delivery \(name)"
+        case .probe(let name, let user): "probe \(name) \(user)"
+        case .appCall(let name): "call \(name)"
+        case .call: "\(exchange.from) \(exchange.to) \(exchange.request.path)"
+        case .registration, .sentinel, .restart, .gesture, .screen: nil
+        }
+    }
+
+    private func part(
+        _ head: String,
+        _ body: [UInt8],
+        _ key: String?,
+        _ told: inout [String: [String]]
+    ) -> String {
+        let lines = Self.lines(body)
+        let old = key.flatMap { told[$0] }
+        if let key { told[key] = lines }
+        let title = "<p class=sub>\(HTMLText.escaped(head.printable))</p>"
+        guard !lines.isEmpty else { return "<div>\(title)</div>" }
+        return "<div>\(title)<pre>\(HTMLText.changed(lines, since: old))</pre></div>"
+    }
+
+    private static func lines(_ body: [UInt8]) -> [String] {
+        guard !body.isEmpty else { return [] }
+        let value = try? JSONValue(parsing: body)
+        let text = value?.prettyText ?? String(decoding: body, as: UTF8.self)
+        let shown = text.count > bodyMax ? String(text.prefix(bodyMax)) + "…" : text
+        return shown.printableLines.split(separator: "\n", omittingEmptySubsequences: false)
+            .map(String.init)
+    }
+}
+
+extension Exchange.Purpose {
+    /// Something that happens, and is not asked for.
+    fileprivate var isAct: Bool {
+        switch self {
+        case .restart, .gesture, .screen: true
+        case .delivery, .registration, .appCall, .probe, .call, .sentinel: false
+        }
+    }
+}
