@@ -8,7 +8,7 @@ internal import Reports
 /// `--report FORMAT=PATH`: checked before the run, written after it, even after a part of it.
 struct ReportFiles {
     private enum Format: String, CaseIterable {
-        case json, junit, html, github, badge
+        case json, junit, html, github, markdown, badge
     }
 
     /// More blocks than these nobody reads.
@@ -53,11 +53,25 @@ struct ReportFiles {
         return path
     }
 
-    var usesStandardOutput: Bool { files.contains { $0.path == "-" } }
+    /// Whether a report takes the place of what people read; annotations are lines among others.
+    var usesStandardOutput: Bool { files.contains { $0.path == "-" && $0.format != .github } }
 
     /// Writes every file, and for a person the failures and the summary.
-    func show(_ report: RunReport, replay: ReplayCommand, isVerbose: Bool = false) throws {
-        try write(report, replay)
+    ///
+    /// - Parameters:
+    ///   - report: The run.
+    ///   - replay: The command that repeats it.
+    ///   - profile: The profile's path, where there is one.
+    ///   - isVerbose: Whether every case is told in full.
+    /// - Throws: A failure of usage where a file cannot be written.
+    func show(
+        _ report: RunReport,
+        replay: ReplayCommand,
+        profile: String? = nil,
+        isVerbose: Bool = false
+    ) throws {
+        defer { Terminal.output(annotations(report, profile)) }
+        try write(report, replay, profile)
         guard !usesStandardOutput else { return }
         let terminal = TerminalReport(style: Terminal.style(), replay: replay)
         for block in terminal.blocks(report, fullMax: isVerbose ? .max : Self.fullMax) {
@@ -66,14 +80,50 @@ struct ReportFiles {
         Terminal.output(terminal.summary(report))
     }
 
-    private func write(_ report: RunReport, _ replay: ReplayCommand) throws {
-        for (format, path) in files {
+    /// What a forge reads among the lines of the log.
+    private func annotations(_ report: RunReport, _ profile: String?) -> String {
+        guard files.contains(where: { $0.path == "-" && $0.format == .github }) else { return "" }
+        return GitHubReport.render(report, places: Self.places(profile))
+    }
+
+    /// Files of the repository that this folder lies in, from its root.
+    private static func places(_ profile: String?) -> GitHubReport.Places {
+        let here = URL(fileURLWithPath: ".").standardizedFileURL
+        var root = here
+        while root.path != "/", !FileManager.default.fileExists(atPath: root.path + "/.git") {
+            root.deleteLastPathComponent()
+        }
+        let base = (root.path == "/" ? here : root).path
+        @Sendable func inRepository(_ path: String) -> String? {
+            let whole = URL(fileURLWithPath: path).standardizedFileURL.path
+            guard whole.hasPrefix(base + "/"), FileManager.default.fileExists(atPath: whole) else {
+                return nil
+            }
+            return String(whole.dropFirst(base.count + 1))
+        }
+        return GitHubReport.Places(profile: profile.flatMap(inRepository), path: inRepository)
+    }
+
+    private static func append(_ text: String, to path: String) throws {
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        defer { try? file.close() }
+        try file.seekToEnd()
+        try file.write(contentsOf: Data(text.utf8))
+    }
+
+    private func write(
+        _ report: RunReport,
+        _ replay: ReplayCommand,
+        _ profile: String?
+    ) throws {
+        for (format, path) in files where path != "-" || format != .github {
             let text =
                 switch format {
                 case .json: JSONReport.render(report)
-                case .junit: JUnitReport.render(report)
+                case .junit: JUnitReport.render(report, replay: replay)
                 case .html: HTMLReport.render(report, replay: replay)
-                case .github: GitHubReport.render(report)
+                case .github: GitHubReport.render(report, places: Self.places(profile))
+                case .markdown: MarkdownReport.render(report, replay: replay)
                 case .badge: BadgeReport.render(report)
                 }
             if path == "-" {
@@ -81,7 +131,12 @@ struct ReportFiles {
                 continue
             }
             do {
-                try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+                // A step's summary is what all its commands have written.
+                if path == ProcessInfo.processInfo.environment["GITHUB_STEP_SUMMARY"] {
+                    try Self.append(text, to: path)
+                } else {
+                    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+                }
             } catch {
                 throw Failure(.usage, "cannot write the report '\(path)': \(error)")
             }

@@ -163,7 +163,7 @@ extension Setting {
     static let report = Setting(
         "report",
         "ASSAY_REPORT",
-        "FORMAT=PATH, repeatable: json, junit, html, github, badge; PATH - is standard output"
+        "FORMAT=PATH, repeatable: json, junit, html, github, markdown, badge; PATH - is standard output"
     )
     static let knownFailing = Setting(
         "known-failing",

@@ -86,7 +86,7 @@ struct TargetOptions: ParsableArguments {
     /// usual paths.
     static func profile(_ flag: String?, _ environment: [String: String]) throws -> Profile {
         let given = Setting.profile.text(flag, environment)
-        let path = given ?? Self.found() ?? "assay.yaml"
+        let path = Self.path(flag, environment) ?? "assay.yaml"
         guard let data = FileManager.default.contents(atPath: path) else {
             if given == nil { return Profile() }
             throw Failure(.usage, "there is no profile '\(path)'")
@@ -110,6 +110,14 @@ struct TargetOptions: ParsableArguments {
             return profile
         case .failure(let errors): throw Failure(.unparsable, errors.description)
         }
+    }
+
+    /// Where the profile is that flag, environment or folder name; nil where there is none.
+    static func path(
+        _ flag: String?,
+        _ environment: [String: String] = Setting.environment
+    ) -> String? {
+        Setting.profile.text(flag, environment) ?? found()
     }
 
     /// The profile that lies here, or in a folder above it as far as this repository goes; outside of

@@ -172,6 +172,7 @@ struct VerifyCommand: AsyncParsableCommand {
             replay: ReplayCommand(
                 replayWords(seed: prepared.seed, isStrict: strictness == "error")
             ),
+            profile: TargetOptions.path(target.profile),
             isVerbose: reports.verbose
         )
         if let saveFile { try Self.save(outcome, profile, to: saveFile) }

@@ -2,33 +2,38 @@ package import Conformance
 
 /// JUnit XML: a suite for every contract's folder, a test case for every variant.
 ///
-/// Known failures are skipped with their reason, unexpected passes are failures, inconclusive
+/// Valid by the schema that Jenkins publishes, which GitLab and Azure read as well. Known failures are skipped with their reason, unexpected passes are failures, inconclusive
 /// cases are errors, and so are cases that did not run without being declared unsupported.
 package enum JUnitReport {
-    package static func render(_ original: RunReport) -> String {
+    /// - Parameters:
+    ///   - original: The run.
+    ///   - replay: The command that repeats it; nil: none is told.
+    package static func render(_ original: RunReport, replay: ReplayCommand? = nil) -> String {
         let report = original.withoutSecrets
         let suites = Dictionary(grouping: report.cases, by: { folder($0.contract.id) })
             .sorted { $0.key < $1.key }
         var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        text += "<testsuites name=\"assay\" \(counts(report.cases)) time=\"\(report.seconds)\">\n"
+        text +=
+            "<testsuites name=\"assay\" \(counts(report.cases, withSkipped: false)) time=\"\(report.seconds)\">\n"
         for (folder, cases) in suites {
             let seconds = cases.reduce(0) { $0 + $1.seconds }
             text += "  <testsuite name=\"\(escaped(folder))\" \(counts(cases)) "
             text += "timestamp=\"\(report.began.description.dropLast())\" time=\"\(seconds)\">\n"
-            for result in cases { text += testCase(result, folder) }
+            for result in cases { text += testCase(result, folder, replay) }
             text += "  </testsuite>\n"
         }
         return text + "</testsuites>\n"
     }
 
-    private static func counts(_ cases: [CaseResult]) -> String {
+    /// The whole has no count of what was skipped in that schema.
+    private static func counts(_ cases: [CaseResult], withSkipped: Bool = true) -> String {
         let failures = cases.count { [.failed, .unexpectedPass].contains($0.verdict) }
         let errors = cases.count { isError($0) }
         let skipped = cases.count {
             $0.verdict == .knownFailure || ($0.verdict == .notRun && $0.isDeclaredUnsupported)
         }
-        return "tests=\"\(cases.count)\" failures=\"\(failures)\" errors=\"\(errors)\" "
-            + "skipped=\"\(skipped)\""
+        return "tests=\"\(cases.count)\" failures=\"\(failures)\" errors=\"\(errors)\""
+            + (withSkipped ? " skipped=\"\(skipped)\"" : "")
     }
 
     private static func isError(_ result: CaseResult) -> Bool {
@@ -36,7 +41,11 @@ package enum JUnitReport {
             || (result.verdict == .notRun && !result.isDeclaredUnsupported)
     }
 
-    private static func testCase(_ result: CaseResult, _ folder: String) -> String {
+    private static func testCase(
+        _ result: CaseResult,
+        _ folder: String,
+        _ replay: ReplayCommand?
+    ) -> String {
         let name = result.contract.caseID.dropFirst(folder.isEmpty ? 0 : folder.count + 1)
         let classname = folder.split(separator: "/").joined(separator: ".")
         let head =
@@ -51,6 +60,9 @@ package enum JUnitReport {
                 "\($0.code.rawValue) \($0.rule)\nexpected: \($0.expected)\nactual: \($0.actual)\n"
                     + "remedy: \(Diagnosis($0, of: result.contract).remedy)"
             }.joined(separator: "\n\n")
+                + (replay.map {
+                    "\n\nreplay: " + $0.text(result.replays ?? [result.contract.caseID])
+                } ?? "")
         )
         let type = first?.code.rawValue ?? result.verdict.rawValue
         switch result.verdict {

@@ -273,6 +273,10 @@ struct EverySinkTests {
 
     @Test func `reports for people`() {
         expectClean(HTMLReport.render(report()), "the HTML report")
+        expectClean(
+            MarkdownReport.render(report(), replay: ReplayCommand(["assay"])),
+            "the Markdown report"
+        )
         let terminal = TerminalReport(
             style: TerminalStyle(isColoured: false),
             replay: ReplayCommand(["assay", "verify"])

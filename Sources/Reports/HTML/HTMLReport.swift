@@ -28,7 +28,7 @@ package enum HTMLReport {
             standing.count(.failed) == 0 ? "passed" : "failed"
         )
         for verdict in Verdict.allCases where report.count(verdict) > 0 {
-            body += card(words(verdict), "\(report.count(verdict))", verdict.rawValue)
+            body += card(verdict.words, "\(report.count(verdict))", verdict.rawValue)
         }
         body += "</section>\n<section><h2>Clauses</h2><p class=clauses>\n"
         for (clause, state) in standing.clauses.sorted(by: { $0.key < $1.key }) {
@@ -41,7 +41,7 @@ package enum HTMLReport {
             "\(clauses.joined(separator: " ")) not shown: \(line)"
         }
         body += list("Notes", unseen + report.remarks)
-        let loud = report.obstacles.isEmpty ? report.cases.filter(isLoud) : []
+        let loud = report.obstacles.isEmpty ? report.cases.filter(\.isLoud) : []
         body += HTMLCauses.section(loud)
         if !loud.isEmpty {
             body += "<section><h2>What is not green</h2>\n"
@@ -58,7 +58,7 @@ package enum HTMLReport {
             body += "<tr><td><code>\(escaped(result.contract.caseID))</code><br>"
             body += "<span class=sub>\(escaped(result.contract.title))</span>"
             body += "<td>\(escaped(result.contract.clause))"
-            body += "<td><span class=\"chip \(result.verdict.rawValue)\">\(words(result.verdict))"
+            body += "<td><span class=\"chip \(result.verdict.rawValue)\">\(result.verdict.words)"
             body += "</span><td class=num>\(milliseconds(result.seconds))</tr>\n"
         }
         body += "</tbody></table></div></section>\n"
@@ -70,25 +70,6 @@ package enum HTMLReport {
         guard !lines.isEmpty else { return "" }
         return "<section><h2>\(title)</h2><ul>"
             + lines.map { "<li>\(escaped($0))</li>" }.joined() + "</ul></section>\n"
-    }
-
-    private static func isLoud(_ result: CaseResult) -> Bool {
-        switch result.verdict {
-        case .passed: false
-        case .notRun: !result.isDeclaredUnsupported
-        case .failed, .knownFailure, .unexpectedPass, .inconclusive: true
-        }
-    }
-
-    private static func words(_ verdict: Verdict) -> String {
-        switch verdict {
-        case .passed: "passed"
-        case .failed: "failed"
-        case .knownFailure: "known failure"
-        case .unexpectedPass: "passed unexpectedly"
-        case .inconclusive: "inconclusive"
-        case .notRun: "not run"
-        }
     }
 
     private static func card(_ label: String, _ value: String, _ kind: String) -> String {
@@ -108,7 +89,7 @@ package enum HTMLReport {
     ) -> String {
         var text = "<details class=block id=case-\(number)"
         text += "\(result.verdict == .failed && number < openMax ? " open" : "")><summary>"
-        text += "<span class=\"chip \(result.verdict.rawValue)\">\(words(result.verdict))</span> "
+        text += "<span class=\"chip \(result.verdict.rawValue)\">\(result.verdict.words)</span> "
         text += "<code>\(escaped(result.contract.caseID))</code> "
         text += "<span class=sub>\(escaped(result.contract.clause)) "
         text += "\(escaped(result.contract.level.rawValue)) · \(escaped(result.contract.title))"

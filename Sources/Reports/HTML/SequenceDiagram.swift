@@ -3,10 +3,6 @@ internal import Conformance
 /// The exchanges of a case as a sequence diagram: parties as columns, time downward, an arrow for
 /// each message, which opens on what was said.
 struct SequenceDiagram {
-    /// In this order from left to right, as far as they take part.
-    private static let order: [Exchange.Party] = [
-        .assay, .app, .despia, .revenueCat, .purchasely, .backend, .oneSignal, .firebase,
-    ]
     private static let rowMax = 60
     private static let bodyMax = 1600
 
@@ -24,10 +20,24 @@ struct SequenceDiagram {
         let entries = Timeline(result).entries
         self.entries = entries
         self.showsBodies = showsBodies
-        parties = Self.order.filter { party in
-            entries.contains { $0.exchange.from == party || $0.exchange.to == party }
-        }
+        parties = Self.parties(entries.map(\.exchange))
         evidence = Set(result.findings.flatMap(\.evidence))
+    }
+
+    /// Who takes part, from left to right: who speaks to the backend, the backend, whom it speaks to.
+    private static func parties(_ exchanges: [Exchange]) -> [Exchange.Party] {
+        let senders = Set(exchanges.map(\.from))
+        func place(_ party: Exchange.Party) -> Int {
+            switch party {
+            case .assay: 0
+            case .app: 1
+            case .backend: 3
+            case _ where senders.contains(party): 2
+            default: 4
+            }
+        }
+        return senders.union(exchanges.map(\.to))
+            .sorted { (place($0), $0.rawValue) < (place($1), $1.rawValue) }
     }
 
     /// Empty where nothing was said.

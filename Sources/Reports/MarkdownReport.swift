@@ -1,0 +1,82 @@
+package import Conformance
+
+/// What a CI engine shows on the page of a job, such as GitHub's step summary: counts, clauses, causes,
+/// and how to see it again.
+package enum MarkdownReport {
+    private static let causeMax = 12
+
+    /// - Parameters:
+    ///   - original: The run.
+    ///   - replay: The command that repeats it, without `--only`.
+    package static func render(_ original: RunReport, replay: ReplayCommand) -> String {
+        let report = original.withoutSecrets
+        var text = "## Assay: \(report.exitCode == 0 ? "green" : "not green")\n\n"
+        if !report.obstacles.isEmpty {
+            text += "Stopped before the first case:\n\n"
+            text += report.obstacles.map { "- \(plain($0))\n" }.joined() + "\n"
+            return text + again(replay.text([]))
+        }
+        let standing = report.standing
+        text += "| | cases |\n| --- | ---: |\n"
+        for verdict in Verdict.allCases where report.count(verdict) > 0 {
+            text += "| \(verdict.words) | \(report.count(verdict)) |\n"
+        }
+        text += "\n"
+        if let grade = standing.grade { text += "**Grade** \(grade.rawValue) · " }
+        text += "**clauses proven** \(standing.count(.proven)) of \(standing.clauses.count)"
+        text +=
+            " · seed \(plain(report.seed)) · suite \(plain(String(report.suite.prefix(19))))\n\n"
+        let causes = FindingCause.all(report.cases.filter(\.isLoud))
+        if !causes.isEmpty {
+            text += "| finding | verdict | cases | clauses | first |\n"
+            text += "| --- | --- | ---: | --- | --- |\n"
+            for cause in causes.prefix(causeMax) {
+                let first = cause.cases.first?.result.contract.caseID ?? ""
+                text +=
+                    "| \(cause.code.rawValue) \(plain(cause.code.rule)) | \(cause.verdict.words)"
+                text += " | \(cause.cases.count) | \(plain(cause.clauses.joined(separator: " ")))"
+                text += " | \(code(first)) |\n"
+            }
+            let restCount = causes.count - causeMax
+            if restCount > 0 { text += "\n\(restCount) more kinds of findings.\n" }
+            text += "\n"
+        }
+        let notes = report.remarks.map { "- \(plain($0))\n" }
+        if !notes.isEmpty { text += notes.joined() + "\n" }
+        return text + again(replay.text([]))
+    }
+
+    private static func again(_ command: String) -> String {
+        // A fence that no command can close.
+        let fence = String(repeating: "`", count: max(3, longestRun(of: "`", in: command) + 1))
+        return "\(fence)sh\n\(command.split(whereSeparator: \.isNewline).joined(separator: " "))\n"
+            + "\(fence)\n"
+    }
+
+    private static func longestRun(of wanted: Character, in text: String) -> Int {
+        text.split { $0 != wanted }.map(\.count).max() ?? 0
+    }
+
+    /// Text in a cell or a line, which no mark of its own turns into something else.
+    private static func plain(_ text: String) -> String {
+        var output = ""
+        for character in text.printable {
+            switch character {
+            case "&": output += "&amp;"
+            case "<": output += "&lt;"
+            case ">": output += "&gt;"
+            case _ where character.isNewline: output += " "
+            case "|", "\\", "`", "*", "_", "[", "]", "#", "!", "~":
+                output += "\\" + String(character)
+            default: output.append(character)
+            }
+        }
+        return output
+    }
+
+    private static func code(_ text: String) -> String {
+        let fence = String(repeating: "`", count: longestRun(of: "`", in: text) + 1)
+        let bare = text.printable.replacing("|", with: "\\|")
+        return "\(fence)\(bare)\(fence)"
+    }
+}
