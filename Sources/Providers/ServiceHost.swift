@@ -28,9 +28,7 @@ package struct ServiceHost: Hashable, Sendable {
         self.isOwn = isOwn
     }
 
-    /// Where the fake answers what the service has there; nil: that is none of the service's.
-    ///
-    /// - Parameter target: Path and query.
+    /// Where the fake answers what the service has at that path and query; nil: it has nothing there.
     package func target(for target: String) -> String? {
         guard paths?.contains(where: target.hasPrefix) ?? true else { return nil }
         return prefix + target

@@ -153,7 +153,7 @@ package final class Interception: Sendable {
 
     /// What brings clients to the proxy, by who reads it.
     ///
-    /// - Parameter inherited: What stands there already; lists are added to.
+    /// What is inherited counts less, and its lists are added to.
     package func environment(inheriting inherited: [String: String]) -> [String: String] {
         let address = "\(proxy.host):\(proxy.port)"
         let url = "http://\(address)"

@@ -9,9 +9,7 @@ struct FindingCause {
 
     var clauses: [String] { Set(cases.map(\.result.contract.clause)).sorted() }
 
-    /// All causes, failures before doubts, the commonest first.
-    ///
-    /// - Parameter loud: The cases that are not green, in their order.
+    /// The causes of cases that are not green, failures before doubts, the commonest first.
     static func all(_ loud: [CaseResult]) -> [FindingCause] {
         var causes: [FindingCause] = []
         for (number, result) in loud.enumerated() {

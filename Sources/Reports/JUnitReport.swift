@@ -8,17 +8,19 @@ package enum JUnitReport {
     /// - Parameters:
     ///   - original: The run.
     ///   - replay: The command that repeats it; nil: none is told.
+    /// - Returns: An XML document.
     package static func render(_ original: RunReport, replay: ReplayCommand? = nil) -> String {
         let report = original.withoutSecrets
         let suites = Dictionary(grouping: report.cases, by: { folder($0.contract.id) })
             .sorted { $0.key < $1.key }
         var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
         text +=
-            "<testsuites name=\"assay\" \(counts(report.cases, withSkipped: false)) time=\"\(report.seconds)\">\n"
+            "<testsuites name=\"assay\" \(counts(report.cases, withSkipped: false)) time=\"\(time(report.seconds))\">\n"
         for (folder, cases) in suites {
             let seconds = cases.reduce(0) { $0 + $1.seconds }
             text += "  <testsuite name=\"\(escaped(folder))\" \(counts(cases)) "
-            text += "timestamp=\"\(report.began.description.dropLast())\" time=\"\(seconds)\">\n"
+            text +=
+                "timestamp=\"\(report.began.description.dropLast())\" time=\"\(time(seconds))\">\n"
             for result in cases { text += testCase(result, folder, replay) }
             text += "  </testsuite>\n"
         }
@@ -50,7 +52,7 @@ package enum JUnitReport {
         let classname = folder.split(separator: "/").joined(separator: ".")
         let head =
             "    <testcase classname=\"\(escaped(classname))\" name=\"\(escaped(String(name)))\" "
-            + "time=\"\(result.seconds)\""
+            + "time=\"\(time(result.seconds))\""
         let first = result.findings.first
         let message = escaped(
             first.map { "\($0.code.rawValue) \($0.rule): \($0.actual)" } ?? result.note ?? ""
@@ -79,6 +81,13 @@ package enum JUnitReport {
             return head + ">\n      <error type=\"\(type)\" message=\"\(message)\">\(detail)"
                 + "</error>\n    </testcase>\n"
         }
+    }
+
+    /// Seconds as that schema takes them: what is shorter than a tenth of a millisecond has an exponent
+    /// in Swift, and none there.
+    private static func time(_ seconds: Double) -> String {
+        let text = "\(seconds)"
+        return text.contains("e") ? "0.0" : text
     }
 
     private static func folder(_ id: String) -> String {

@@ -8,6 +8,7 @@ package enum MarkdownReport {
     /// - Parameters:
     ///   - original: The run.
     ///   - replay: The command that repeats it, without `--only`.
+    /// - Returns: GitHub's Markdown.
     package static func render(_ original: RunReport, replay: ReplayCommand) -> String {
         let report = original.withoutSecrets
         var text = "## Assay: \(report.exitCode == 0 ? "green" : "not green")\n\n"

@@ -207,9 +207,7 @@ final class Switchboard: Sendable {
 
 /// Host and port as requests write them.
 enum Authorities {
-    /// - Parameters:
-    ///   - text: `host`, `host:port` or `[address]:port`.
-    ///   - port: What counts when none stands there.
+    /// `host`, `host:port` or `[address]:port`; the port counts where none stands there.
     static func split(_ text: String, port: Int) -> (host: String, port: Int) {
         let end = text.lastIndex(of: ":")
         guard let end, text.last != "]", let given = Int(text[text.index(after: end)...]) else {

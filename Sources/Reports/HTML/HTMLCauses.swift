@@ -4,9 +4,8 @@ internal import Conformance
 enum HTMLCauses {
     private static let linkMax = 8
 
-    /// A table of findings with their cases; nothing where all is green.
-    ///
-    /// - Parameter loud: The cases that have a block, in the order of their blocks.
+    /// A table of findings with the cases that have a block, in the order of their blocks; nothing
+    /// where all is green.
     static func section(_ loud: [CaseResult]) -> String {
         let causes = FindingCause.all(loud)
         guard !causes.isEmpty else { return "" }

@@ -10,6 +10,7 @@ package enum HTMLReport {
     /// - Parameters:
     ///   - original: The run.
     ///   - replay: The command that repeats it, without `--only`; nil: none is shown.
+    /// - Returns: A whole page.
     package static func render(_ original: RunReport, replay: ReplayCommand? = nil) -> String {
         let report = original.withoutSecrets
         let standing = report.standing

@@ -37,9 +37,8 @@ enum HTMLText {
         return (marked(first), marked(second))
     }
 
-    /// Lines of which those are marked that were not among the lines of before.
-    ///
-    /// - Parameter old: Nil where there was nothing before.
+    /// Lines of which those are marked that were not among the lines of before; none where there was
+    /// nothing before.
     static func changed(_ lines: [String], since old: [String]?) -> String {
         guard let old, old != lines else { return escaped(lines.joined(separator: "\n")) }
         let known = Set(old)
