@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Foundation
 internal import FakeServers
 
@@ -11,37 +10,8 @@ final class Interruption: Sendable {
     }
 
     private let state = Locked(State())
-    // Kept for as long as signals are to be heard.
-    private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 
-    init() {
-        let queue = DispatchQueue(label: "assay.signals")
-        // Whoever ignores SIGHUP, as nohup does, means to outlive the terminal.
-        var action = sigaction()
-        sigaction(SIGHUP, nil, &action)
-        let outlives = Self.isIgnored(action)
-        sources = ([SIGINT, SIGTERM] + (outlives ? [] : [SIGHUP])).map { number in
-            signal(number, SIG_IGN)
-            return DispatchSource.makeSignalSource(signal: number, queue: queue)
-        }
-        for source in sources {
-            let isHeard = DispatchSemaphore(value: 0)
-            source.setEventHandler { [weak self] in self?.raise() }
-            source.setRegistrationHandler { isHeard.signal() }
-            source.resume()
-            // Until then the signal would be lost, and whoever sent it would wait for ever.
-            isHeard.wait()
-        }
-    }
-
-    private static func isIgnored(_ action: sigaction) -> Bool {
-        #if canImport(Glibc)
-        let handler = action.__sigaction_handler.sa_handler
-        #else
-        let handler = action.__sigaction_u.__sa_handler
-        #endif
-        return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
-    }
+    init() { SignalWatch.shared.add(self) }
 
     var isRaised: Bool { state.withLock { $0.isRaised } }
 
@@ -65,7 +35,7 @@ final class Interruption: Sendable {
         state.withLock { $0.abandon = action }
     }
 
-    private func raise() {
+    fileprivate func raise() {
         let (isSecond, cancel, abandon) = state.withLock { state in
             defer { state.isRaised = true }
             return (state.isRaised, state.cancel, state.abandon)
@@ -78,3 +48,68 @@ final class Interruption: Sendable {
         cancel?()
     }
 }
+
+/// Hears the signals that ask for an end, from the moment on at which it is first asked.
+///
+/// A signal writes a byte into a pipe, so none is lost between the moment at which it no longer ends the
+/// program and the one at which somebody listens.
+private final class SignalWatch: Sendable {
+    static let shared = SignalWatch()
+
+    private struct Listener {
+        weak var interruption: Interruption?
+    }
+
+    private let listeners = Locked<[Listener]>([])
+
+    private init() {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { return }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        signalPipe = ends[1]
+        let mouth = ends[0]
+        Thread.detachNewThread { [weak self] in
+            var byte: UInt8 = 0
+            while true {
+                let count = read(mouth, &byte, 1)
+                guard count == 1 || errno == EINTR else { return }
+                if count == 1 { self?.tell() }
+            }
+        }
+        // Whoever ignores SIGHUP, as nohup does, means to outlive the terminal.
+        var hangUp = sigaction()
+        sigaction(SIGHUP, nil, &hangUp)
+        for number in [SIGINT, SIGTERM] + (Self.isIgnored(hangUp) ? [] : [SIGHUP]) {
+            signal(number) { _ in
+                // Nothing but a write may happen here, and it may not be noticed elsewhere.
+                let kept = errno
+                var byte: UInt8 = 1
+                _ = write(signalPipe, &byte, 1)
+                errno = kept
+            }
+        }
+    }
+
+    func add(_ interruption: Interruption) {
+        listeners.withLock { listeners in
+            listeners.removeAll { $0.interruption == nil }
+            listeners.append(Listener(interruption: interruption))
+        }
+    }
+
+    private func tell() {
+        for listener in listeners.withLock({ $0 }) { listener.interruption?.raise() }
+    }
+
+    private static func isIgnored(_ action: sigaction) -> Bool {
+        #if canImport(Glibc)
+        let handler = action.__sigaction_handler.sa_handler
+        #else
+        let handler = action.__sigaction_u.__sa_handler
+        #endif
+        return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
+}
+
+/// Where a signal writes its byte: set before any is taken, and never again.
+private nonisolated(unsafe) var signalPipe: Int32 = -1

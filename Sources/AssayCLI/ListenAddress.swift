@@ -12,7 +12,7 @@ struct ListenAddress {
             throw Failure(.usage, "--listen '\(text)' is not HOST:PORT, such as 127.0.0.1:8081")
         }
         name = ""
-        host = String(text[..<colon])
+        host = Self.bare(text[..<colon])
         self.port = Int(port)
     }
 
@@ -38,7 +38,13 @@ struct ListenAddress {
             )
         }
         name = parts[0]
-        host = String(address[..<colon])
+        host = Self.bare(address[..<colon])
         self.port = Int(port)
+    }
+
+    /// An address of IPv6 stands between brackets where a port follows it (RFC 3986, section 3.2.2).
+    private static func bare(_ host: Substring) -> String {
+        host.hasPrefix("[") && host.hasSuffix("]")
+            ? String(host.dropFirst().dropLast()) : String(host)
     }
 }

@@ -375,8 +375,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
         text += "control     " + style.bold(open.control.baseURL + "/assay/v1") + "\n"
         if let interception {
-            let proxy = interception.proxy
-            text += "intercept   " + style.bold("http://\(proxy.host):\(proxy.port)")
+            text += "intercept   " + style.bold(interception.proxy.baseURL)
             let script = ShellCommand([".", interceptFolder + "/env.sh"])
             text += "  in your backend's shell:  \(script)\n"
         }

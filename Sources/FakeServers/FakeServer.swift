@@ -13,7 +13,7 @@ package final class FakeServer: Sendable {
     /// None while connections are refused.
     private let listener: Locked<HTTPHost?>
 
-    package var baseURL: String { "http://\(host):\(port)" }
+    package var baseURL: String { ToldAddress.url(host: host, port: port) }
 
     /// Opens the port; port 0 picks a free one.
     package init(

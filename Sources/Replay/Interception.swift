@@ -155,8 +155,8 @@ package final class Interception: Sendable {
     ///
     /// What is inherited counts less, and its lists are added to.
     package func environment(inheriting inherited: [String: String]) -> [String: String] {
-        let address = "\(proxy.host):\(proxy.port)"
-        let url = "http://\(address)"
+        let url = proxy.baseURL
+        let address = String(url.dropFirst("http://".count))
         let roots = folder + "/roots.pem"
         let here = ["localhost", "127.0.0.1", "::1"] + allowed
         var variables: [String: String] = [:]

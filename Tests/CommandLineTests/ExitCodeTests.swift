@@ -104,6 +104,48 @@ struct ExitCodeTests {
             }
     }
 
+    #if os(Linux)
+    @Test func `a signal is heard from the moment on at which it no longer kills`() async throws {
+        for _ in 0..<5 {
+            let program = try Program(Self.serve(""))
+            let status = "/proc/\(program.identifier)/status"
+            // It is caught from here on, whoever listens by now.
+            let isCaught = try await Patience.until {
+                guard let text = try? String(contentsOfFile: status, encoding: .utf8) else {
+                    return true
+                }
+                let line = text.split(separator: "\n").first { $0.hasPrefix("SigCgt:") }
+                let mask = line.flatMap { UInt64($0.dropFirst(8), radix: 16) } ?? 0
+                return mask & 1 << (UInt64(SIGTERM) - 1) != 0
+            }
+            #expect(isCaught)
+            program.signal(SIGTERM)
+            let result = await program.wait()
+            #expect(result.status == 0, "\(result.errors)")
+        }
+    }
+    #endif
+
+    @Test(
+        "what is listened on for everybody is told as an address that can be called",
+        arguments: [
+            ("onesignal=0.0.0.0:0", "http://127.0.0.1:"), ("onesignal=[::1]:0", "http://[::1]:"),
+        ]
+    )
+    func tellsCallable(listen: String, start: String) async throws {
+        let program = try Program(Self.serve(listen))
+        #expect(try await Patience.until { program.outputSoFar.contains("control ") })
+        let line = try #require(
+            program.outputSoFar.split(separator: "\n").first { $0.hasPrefix("onesignal") }
+        )
+        let url = try #require(line.split(separator: " ").last.map(String.init))
+        #expect(url.hasPrefix(start))
+        let call = try await Program(["-gsS", url], executable: "/usr/bin/curl").wait()
+        #expect(call.status == 0, "\(call.errors)")
+        program.signal(SIGTERM)
+        #expect(await program.wait().status == 0)
+    }
+
     @Test func `serve says which port is taken, keeps its state and ends on SIGTERM`() async throws
     {
         let folder = try TemporaryFolder()

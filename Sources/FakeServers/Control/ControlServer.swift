@@ -7,7 +7,7 @@ package final class ControlServer: Sendable {
 
     package var host: String { listener.host }
     package var port: Int { listener.port }
-    package var baseURL: String { "http://\(host):\(port)" }
+    package var baseURL: String { ToldAddress.url(host: host, port: port) }
 
     /// Opens the port; calls are answered once `open` was called.
     package init(host: String = "127.0.0.1", port: Int = 0) async throws(StartError) {

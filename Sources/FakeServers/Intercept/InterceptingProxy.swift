@@ -16,6 +16,7 @@ package final class InterceptingProxy: Sendable {
     package let host: String
     package let port: Int
     package let refusals: Refusals
+    package var baseURL: String { ToldAddress.url(host: host, port: port) }
     private let listener: any Channel
     private let open: Locked<[ObjectIdentifier: any Channel]>
 

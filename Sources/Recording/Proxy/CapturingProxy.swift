@@ -102,7 +102,7 @@ package final class CapturingProxy: Sendable {
         self.port = channel.localAddress?.port ?? port
     }
 
-    package var baseURL: String { "http://\(host):\(port)" }
+    package var baseURL: String { ToldAddress.url(host: host, port: port) }
 
     /// Takes no more callers and ends those that are there.
     package func stop() async {
