@@ -114,6 +114,9 @@ private struct YAMLFile {
                 max(1, key.string?.count ?? 1)
             )
             guard let name = key.string.map({ whole($0, (keyPlace.line, keyPlace.column)) }) else {
+                if let word = Self.bareTemplate(key) {
+                    throw ContractError(.bareTemplate(word), at: keyPlace)
+                }
                 throw ContractError(
                     .wrongKind(expected: "a word as key", found: "something nested"),
                     at: keyPlace
@@ -126,6 +129,14 @@ private struct YAMLFile {
             entries.append(.init(key: name, keyLocation: keyPlace, value: child))
         }
         return entries
+    }
+
+    /// The word of `{{word}}` where a mapping has it for a key.
+    private static func bareTemplate(_ key: Node) -> String? {
+        guard case .mapping(let inner) = key, inner.count == 1, let pair = inner.first,
+            pair.value.null != nil
+        else { return nil }
+        return pair.key.string
     }
 
     func translate(_ error: YamlError) -> ContractError {

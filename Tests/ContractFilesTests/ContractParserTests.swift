@@ -325,6 +325,11 @@ struct ProfileParserTests {
             ("assay: 1\nstart: {command: x, ready: {get: x}}", "expected a path such as"),
             ("assay: 1\nstart: {command: x, ready: {get: /x, status: 99}}", "200 to 599"),
             ("assay: 1\nstart: {command: x, stop: {signal: SIGSTOP}}", "not a known signal"),
+            (
+                "assay: 1\nstart: {command: x, env: {PORT: {{port}} }}",
+                "Quote it: \"{{port}}\"."
+            ),
+            ("assay: 1\ntarget: {{port}}", "{{port}} without quotation marks is a mapping"),
             ("assay: 1\nstart: {command: x, intercept: yes please}", "expected"),
             ("assay: 1\nstart: {command: x, intercept: {alow: [a]}}", "Did you mean 'allow'?"),
             ("assay: 1\nstart: {command: x, timeot: 5s}", "Did you mean 'timeout'?"),

@@ -8,6 +8,8 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         case missingKey(String, of: String)
         case wrongKind(expected: String, found: String)
         case unknownValue(String, what: String, allowed: [String])
+        /// A template without quotation marks, which YAML takes for a mapping.
+        case bareTemplate(String)
         case duration(String)
         case template(String, known: [String], nearest: String? = nil)
         case unknownName(String, what: String, known: [String])
@@ -36,6 +38,7 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         case .missingKey(let key, let owner): "\(owner) needs the key '\(key)'"
         case .wrongKind(let expected, let found): "expected \(expected), found \(found)"
         case .unknownValue(let text, let what, _): "'\(text)' is not a known \(what)"
+        case .bareTemplate(let name): "{{\(name)}} without quotation marks is a mapping"
         case .duration(let text): "'\(text)' is not a duration"
         case .template(let name, _, _): "nothing is called {{\(name)}} here"
         case .unknownName(let name, let what, _): "no \(what) is called '\(name)' here"
@@ -56,6 +59,7 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         case .unknownKey(let key, let allowed): Self.suggestion(key, allowed, "Use one of")
         case .missingKey(let key, _): "Add '\(key): …'."
         case .wrongKind: "Change the value to that kind."
+        case .bareTemplate(let name): "Quote it: \"{{\(name)}}\"."
         case .unknownValue(let text, _, let allowed): Self.suggestion(text, allowed, "Use one of")
         case .duration(let text):
             "Write a number and a unit: '\(Self.number(text))s', '\(Self.number(text))m', "
