@@ -1,5 +1,6 @@
 import Conformance
 import FakeServers
+import Providers
 import Replay
 import TestSupport
 import Testing
@@ -282,6 +283,10 @@ struct BackendClientTests {
             oneSignalKey: nil,
             wallClock: { Instant(milliseconds: 0) }
         )
+        // An answer could be there before the caller has hung up.
+        world.edit("") { services, _ in
+            services.plans[.oneSignal] = ProviderPlan(provider: .oneSignal, answers: [.never])
+        }
         let server = try await FakeServer(.oneSignal, world: world)
         let client = BackendClient(base: server.baseURL, laneCount: 1)
         let request = HTTPMessage.Request(
