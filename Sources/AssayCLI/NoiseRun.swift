@@ -205,6 +205,7 @@ extension ReplaySession {
                 addresses: addresses,
                 folder: folder,
                 base: base,
+                onRefusal: Terminal.tellRefusal,
                 onWaiting: Terminal.tellWaiting
             )
         } catch {

@@ -87,10 +87,7 @@ package final class ReplaySession: Sendable {
         )
         var servers: [FakeServer] = []
         let isIntercepted = profile.start?.isIntercepted == true
-        // Under its own name no service hands out tokens that nobody signed.
-        let isSigned =
-            (profile.usesFirebase || isIntercepted)
-            && !profile.unsupported.contains(.signedTokens)
+        let isSigned = Self.signsTokens(profile)
         if isSigned {
             world.edit("") { services, _ in services.firebase.settings.tokens = .rs256 }
         }
@@ -191,7 +188,12 @@ package final class ReplaySession: Sendable {
             try await backend.start()
         } catch {
             await close()
-            throw OpenError(kind: .unreachable, description: error.description)
+            // What it was not let do is often why.
+            let refused = interception?.refusals.lines ?? []
+            throw OpenError(
+                kind: .unreachable,
+                description: ([error.description] + refused).joined(separator: "\n")
+            )
         }
     }
 
@@ -254,6 +256,13 @@ package final class ReplaySession: Sendable {
         return keys
     }
 
+    /// Whether the fakes sign the tokens that a backend is shown, as in production.
+    private static func signsTokens(_ profile: Profile) -> Bool {
+        // Under its own name no service hands out tokens that nobody signed.
+        let isMet = profile.usesFirebase || profile.start?.isIntercepted == true
+        return isMet && !profile.unsupported.contains(.signedTokens)
+    }
+
     /// Names of variables that a backend is given even when its profile names none.
     static func standardNames(_ profile: Profile) -> Set<String> {
         let addresses = Services.providers.map { ($0.party, "http://127.0.0.1:0") }
@@ -261,7 +270,7 @@ package final class ReplaySession: Sendable {
             addresses: Dictionary(uniqueKeysWithValues: addresses),
             secrets: profile.secrets,
             project: profile.firebaseProject,
-            isSigned: profile.usesFirebase && !profile.unsupported.contains(.signedTokens)
+            isSigned: signsTokens(profile)
         )
         return Set(standardEnvironment(["port": "0", "data": ""], setup).keys)
     }

@@ -96,20 +96,14 @@ package enum JUnitReport {
 
     /// XML 1.0 forbids most control characters even as references, so they become U+FFFD.
     private static func escaped(_ text: String) -> String {
-        var output = ""
-        for scalar in text.unicodeScalars {
+        MarkupText.escaped(text) { scalar in
             switch scalar {
-            case "&": output += "&amp;"
-            case "<": output += "&lt;"
-            case ">": output += "&gt;"
-            case "\"": output += "&quot;"
-            case "\n": output += "&#10;"
-            case "\t": output += "&#9;"
+            case "\n": "&#10;"
+            case "\t": "&#9;"
             case _ where scalar.value < 0x20 || scalar.value == 0xfffe || scalar.value == 0xffff:
-                output += "\u{fffd}"
-            default: output.unicodeScalars.append(scalar)
+                "\u{fffd}"
+            default: nil
             }
         }
-        return output
     }
 }

@@ -22,23 +22,17 @@ META, BODY = "http://169.254.169.254/latest/meta-data/", json.loads({PUSH!r})
 def tell(status, text): print(json.dumps([status, text]))
 """
 # Each sends a push, then asks a stranger and a cloud's metadata; what it cannot do is told as status 0.
+PLAIN = """
+import {0}
+for method, url in ("POST", URL), ("GET", STRANGER), ("GET", META):
+    try:
+        answer = {0}.request(method, url, json=BODY if method == "POST" else None, timeout=20)
+        tell(answer.status_code, answer.text)
+    except Exception as error: tell(0, str(error))
+"""
 CLIENTS = {
-    "requests": """
-import requests
-for method, url in ("POST", URL), ("GET", STRANGER), ("GET", META):
-    try:
-        answer = requests.request(method, url, json=BODY if method == "POST" else None, timeout=20)
-        tell(answer.status_code, answer.text)
-    except Exception as error: tell(0, str(error))
-""",
-    "httpx": """
-import httpx
-for method, url in ("POST", URL), ("GET", STRANGER), ("GET", META):
-    try:
-        answer = httpx.request(method, url, json=BODY if method == "POST" else None, timeout=20)
-        tell(answer.status_code, answer.text)
-    except Exception as error: tell(0, str(error))
-""",
+    "requests": PLAIN.format("requests"),
+    "httpx": PLAIN.format("httpx"),
     "aiohttp, which reads no proxy": """
 import aiohttp, asyncio
 async def main():

@@ -233,6 +233,16 @@ struct InterceptingProxyTests {
         }
     }
 
+    /// Asks for a subscriber as a backend does.
+    private func ask(_ stage: Stage) async throws -> String {
+        try await secure(
+            stage,
+            name: "api.revenuecat.com",
+            trusting: try Self.roots(stage.authority),
+            request: Self.get("/v1/subscribers/ada", host: "api.revenuecat.com")
+        )
+    }
+
     private struct TLSFailure: Error { let text: String }
 
     private final class Listener: ChannelInboundHandler {
@@ -322,14 +332,7 @@ struct InterceptingProxyTests {
     @Test func `a fake that refuses connections does so under its own name too`() async throws {
         try await with { stage in
             try await stage.server.refuse(true)
-            await #expect(throws: TLSFailure.self) {
-                try await secure(
-                    stage,
-                    name: "api.revenuecat.com",
-                    trusting: try Self.roots(stage.authority),
-                    request: Self.get("/v1/subscribers/ada", host: "api.revenuecat.com")
-                )
-            }
+            await #expect(throws: TLSFailure.self) { try await ask(stage) }
             let connection = try RawConnection(port: stage.proxy.port)
             await connection.send("CONNECT api.revenuecat.com:443 HTTP/1.1\r\n\r\n")
             let reading = await connection.read()
@@ -348,14 +351,7 @@ struct InterceptingProxyTests {
                 )
             }
             // A farewell would be an end as meant, and no failure.
-            await #expect(throws: TLSFailure.self) {
-                try await secure(
-                    stage,
-                    name: "api.revenuecat.com",
-                    trusting: try Self.roots(stage.authority),
-                    request: Self.get("/v1/subscribers/ada", host: "api.revenuecat.com")
-                )
-            }
+            await #expect(throws: TLSFailure.self) { try await ask(stage) }
         }
     }
 }

@@ -1,21 +1,6 @@
-internal import Conformance
-
-/// Text as it may stand in a page: whatever strangers wrote stays text.
+/// Texts as they stand in a page, with what differs in them marked.
 enum HTMLText {
-    static func escaped(_ text: String) -> String {
-        var output = ""
-        // By code points: a quotation mark ends an attribute whatever mark joins it.
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": output += "&amp;"
-            case "<": output += "&lt;"
-            case ">": output += "&gt;"
-            case "\"": output += "&quot;"
-            default: output.unicodeScalars.append(scalar)
-            }
-        }
-        return output
-    }
+    static func escaped(_ text: String) -> String { MarkupText.escaped(text) }
 
     /// Two texts that are held against each other, with what differs marked in both; as they are where
     /// they have too little in common for that to help.
