@@ -213,6 +213,14 @@ secrets: {revenuecat-authorization: Bearer assay-test-token, onesignal-key: assa
         self.assertEqual(status, 0, output)
         self.assertIn("api.stripe.com:443 was refused", output)
 
+    def test_a_refusal_that_kept_it_from_starting_is_told(self):
+        done = subprocess.run(
+            [BINARY, "verify", "--start", "curl -sS https://api.stripe.com/; exit 7",
+             "--intercept", "--only", "S-03"],
+            capture_output=True, text=True, timeout=120, cwd=tempfile.gettempdir())
+        self.assertEqual(done.returncode, 6, done.stdout + done.stderr)
+        self.assertIn("api.stripe.com:443 was refused", done.stderr)
+
     def test_a_running_backend_cannot_be_intercepted(self):
         done = subprocess.run(
             [BINARY, "verify", "--target", "http://127.0.0.1:1", "--intercept"],
