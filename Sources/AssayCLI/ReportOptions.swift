@@ -61,13 +61,13 @@ struct ReportFiles {
     /// - Parameters:
     ///   - report: The run.
     ///   - replay: The command that repeats it.
-    ///   - profile: The profile's path, where there is one.
+    ///   - profile: The profile's path, where there is one; by default the one that lies here.
     ///   - isVerbose: Whether every case is told in full.
     /// - Throws: A failure of usage where a file cannot be written.
     func show(
         _ report: RunReport,
         replay: ReplayCommand,
-        profile: String? = nil,
+        profile: String? = TargetOptions.path(nil),
         isVerbose: Bool = false
     ) throws {
         defer { Terminal.output(annotations(report, profile)) }

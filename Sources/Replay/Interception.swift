@@ -67,13 +67,7 @@ package final class Interception: Sendable {
         }
         do {
             try Self.write(authority, allowsOthers: !allowed.isEmpty, to: folder)
-            let here = ProcessInfo.processInfo.environment
-            let lines = environment(inheriting: here).sorted { $0.key < $1.key }.map {
-                name,
-                value in
-                "export \(name)='\(value.replacingOccurrences(of: "'", with: "'\\''"))'\n"
-            }
-            try Data(lines.joined().utf8).write(to: URL(fileURLWithPath: folder + "/env.sh"))
+            try Data(script.utf8).write(to: URL(fileURLWithPath: folder + "/env.sh"))
         } catch {
             await proxy.stop()
             throw ReplaySession.OpenError(
@@ -151,10 +145,36 @@ package final class Interception: Sendable {
 
     // MARK: Variables
 
-    /// What brings clients to the proxy, by who reads it.
-    ///
-    /// What is inherited counts less, and its lists are added to.
+    /// Variables that hold lists, with what stands between their parts: ours come first.
+    private static let lists = ["NODE_OPTIONS": " ", "PYTHONPATH": ":", "JAVA_TOOL_OPTIONS": " "]
+    /// Ours come last: what stands before them is what PHP was built with.
+    private static let folders = "PHP_INI_SCAN_DIR"
+
+    /// What a backend is given that would have these variables without us; their lists are added to.
     package func environment(inheriting inherited: [String: String]) -> [String: String] {
+        var variables = variables
+        for (name, separator) in Self.lists {
+            guard let old = inherited[name], !old.isEmpty, let own = variables[name] else {
+                continue
+            }
+            variables[name] = own + separator + old
+        }
+        variables[Self.folders] = (inherited[Self.folders] ?? "") + (variables[Self.folders] ?? "")
+        return variables
+    }
+
+    /// The same for a shell that reads it: what its lists hold is known then.
+    private var script: String {
+        variables.sorted { $0.key < $1.key }.map { name, value in
+            let quoted = "'\(value.replacingOccurrences(of: "'", with: "'\\''"))'"
+            let before = name == Self.folders ? "\"${\(name):-}\"" : ""
+            let behind = Self.lists[name].map { "\"${\(name):+\($0)$\(name)}\"" } ?? ""
+            return "export \(name)=\(before)\(quoted)\(behind)\n"
+        }.joined()
+    }
+
+    /// What brings clients to the proxy, by who reads it.
+    private var variables: [String: String] {
         let url = proxy.baseURL
         let address = String(url.dropFirst("http://".count))
         let roots = folder + "/roots.pem"
@@ -180,16 +200,10 @@ package final class Interception: Sendable {
         if !allowed.isEmpty {
             variables[EgressHook.allowedVariable] = allowed.joined(separator: ",")
         }
-        func add(_ name: String, _ value: String, before separator: String) {
-            let old = inherited[name] ?? ""
-            variables[name] = old.isEmpty ? value : value + separator + old
-        }
-        add("NODE_OPTIONS", "--require \"\(folder)/egress.cjs\"", before: " ")
-        add("PYTHONPATH", folder + "/python", before: ":")
-        // What stands before it is what PHP was built with.
-        variables["PHP_INI_SCAN_DIR"] =
-            (inherited["PHP_INI_SCAN_DIR"] ?? "") + ":\(folder)/php"
-        add("JAVA_TOOL_OPTIONS", java, before: " ")
+        variables["NODE_OPTIONS"] = "--require \"\(folder)/egress.cjs\""
+        variables["PYTHONPATH"] = folder + "/python"
+        variables["JAVA_TOOL_OPTIONS"] = java
+        variables[Self.folders] = ":\(folder)/php"
         return variables
     }
 

@@ -165,6 +165,17 @@ class Intercept(unittest.TestCase):
         self.assertEqual((status, email), (200, "ada@example.com"))
         self.assertEqual(forged[0], 403, forged)
 
+    def test_lists_of_the_shell_are_kept(self):
+        script = '. "$0/env.sh" && printf "%s\\n" "$NODE_OPTIONS" "$PYTHONPATH" "$PHP_INI_SCAN_DIR"'
+        done = subprocess.run(
+            ["sh", "-c", script, self.folder], capture_output=True, text=True, timeout=60,
+            env={**os.environ, "NODE_OPTIONS": "--no-warnings", "PYTHONPATH": "/own",
+                 "PHP_INI_SCAN_DIR": "/ini"})
+        node, python, php = done.stdout.splitlines()
+        self.assertEqual(node, f'--require "{self.folder}/egress.cjs" --no-warnings')
+        self.assertEqual(python, f"{self.folder}/python:/own")
+        self.assertEqual(php, f"/ini:{self.folder}/php")
+
     def test_calls_are_in_the_journal(self):
         before = len(self.serving.control("GET", "/journal")["entries"])
         self.run_in_shell(
