@@ -68,7 +68,8 @@ let package = Package(
             ],
             resources: [
                 .embedInCode("Intercept/egress.cjs"), .embedInCode("Intercept/sitecustomize.py"),
-                .embedInCode("Shim/shim.js"),
+                .embedInCode("Live/live.css"), .embedInCode("Live/live.html"),
+                .embedInCode("Live/live.js"), .embedInCode("Shim/shim.js"),
             ],
             swiftSettings: strict
         ),

@@ -15,11 +15,15 @@ struct ControlClient {
     ///
     /// - Throws: A failure with the API's own words, or how to start `assay serve`.
     func post(_ path: String, _ body: JSONObject) async throws -> JSONValue {
+        var fields = [HTTPMessage.Field("content-type", "application/json")]
+        if let token = Setting.controlToken.secret {
+            fields.append(HTTPMessage.Field("authorization", "Bearer " + token.exposed))
+        }
         let client = BackendClient(base: url.base, laneCount: 1)
         let request = HTTPMessage.Request(
             "POST",
             "/assay/v1" + path,
-            fields: [HTTPMessage.Field("content-type", "application/json")],
+            fields: fields,
             body: JSONValue.object(body).bytes
         )
         let outcome = await client.send(request, within: .seconds(120))

@@ -164,6 +164,7 @@ struct RecordCommand: AsyncParsableCommand {
                 version: assayVersion,
                 servers: session.servers,
                 allowedHosts: allowed,
+                token: Setting.controlToken.secret,
                 declared: SecretDeclaration(profile)
             )
         )
@@ -372,6 +373,7 @@ struct RecordCommand: AsyncParsableCommand {
             text += style.bold(server.baseURL) + "\n"
         }
         text += "control     " + style.bold(control.baseURL + "/assay/v1") + "\n"
+        text += "live page   " + style.bold(control.baseURL + "/") + "\n"
         text += "recording   \(path)\n"
         Terminal.output(text)
         Terminal.error("ready; send the app's requests to the proxy; Ctrl-C ends it\n")

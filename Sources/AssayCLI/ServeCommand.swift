@@ -117,7 +117,8 @@ struct ServeCommand: AsyncParsableCommand {
             courier: courier,
             version: assayVersion,
             servers: open.servers,
-            allowedHosts: Set(allowHost)
+            allowedHosts: Set(allowHost),
+            token: Setting.controlToken.secret
         )
         open.control.open(control)
         // Whoever reads that it is ready may end it.
@@ -374,6 +375,7 @@ struct ServeCommand: AsyncParsableCommand {
                 + style.bold(server.baseURL) + "\n"
         }
         text += "control     " + style.bold(open.control.baseURL + "/assay/v1") + "\n"
+        text += "live page   " + style.bold(open.control.baseURL + "/") + "\n"
         if let interception {
             text += "intercept   " + style.bold(interception.proxy.baseURL)
             let script = ShellCommand([".", interceptFolder + "/env.sh"])

@@ -53,6 +53,9 @@ struct Setting: Sendable {
 
     static var environment: Environment { ProcessInfo.processInfo.environment }
 
+    /// What the variable says, where it is a secret.
+    var secret: Secret? { text(nil).flatMap { $0.isEmpty ? nil : Secret($0) } }
+
     /// What the flag says, else the variable; nil when neither says anything.
     func given(_ flag: String?, _ environment: Environment = Self.environment) -> Given? {
         if let flag { return Given(text: flag, name: name) }
@@ -245,6 +248,11 @@ extension Setting {
         "ASSAY_REDACTION_KEY",
         "What stands in for secrets in a recording is made with it"
     )
+    static let controlToken = Setting(
+        nil,
+        "ASSAY_CONTROL_TOKEN",
+        "What callers of the control API have to show, and what 'send' and 'resend' show it"
+    )
 
     /// All of them; who adds one adds a line here.
     static let all: [Setting] = [
@@ -254,7 +262,7 @@ extension Setting {
         knownFailing, seed, appSeed, jobs, backends, minimiseJobs, appJobs, shard, save, maxTime,
         found,
         expired, url,
-        browser, bodyMax, redactionKey,
+        browser, bodyMax, redactionKey, controlToken,
     ]
 
     /// Variables that Assay sets itself.

@@ -81,13 +81,27 @@ extension DespiaState {
             let install = show("phone")["installUuid"]?.string
             return carryOut(.setInstallID(install), on: phone, at: now)
         case .loseID: return carryOut(.fillVault([scene.key(.id): nil]), on: phone, at: now)
-        case .complete, .cancel, .fail:
-            return carryOut(
-                .closeSheet(act.rawValue, product: product, environment: scene.environment),
-                on: phone,
-                at: now
-            )
+        case .complete: return close(.complete, phone, product, scene, at: now)
+        case .cancel: return close(.cancel, phone, product, scene, at: now)
+        case .fail: return close(.fail, phone, product, scene, at: now)
         }
+    }
+}
+
+extension DespiaState {
+    private mutating func close(
+        _ ending: DespiaDevice.Paywall.Ending,
+        _ phone: String,
+        _ product: String?,
+        _ scene: Scene,
+        at now: Instant
+    ) -> [JSONValue] {
+        let sheet = Operation.closeSheet(
+            ending,
+            product: product,
+            environment: scene.environment
+        )
+        return carryOut(sheet, on: phone, at: now)
     }
 }
 

@@ -89,6 +89,9 @@ package protocol Provider: Hashable, Codable, Sendable {
     /// When something next happens by itself; nil when nothing will.
     var nextMoment: Instant? { get }
 
+    /// Who has something there, in no order.
+    func subscribers(at now: Instant) -> [ShownSubscriber]
+
     // MARK: Webhooks
 
     /// What proves the sender of a delivery: what `attempt` puts in, recognised.
@@ -125,12 +128,21 @@ package protocol Provider: Hashable, Codable, Sendable {
 /// An event of a service that somebody shows outside a delivery.
 package struct ShownEvent: Hashable, Sendable {
     /// As it is delivered.
-    package let body: JSONValue
+    package var body: JSONValue
+    /// Its own name of itself; nil when it has none.
+    package let id: String?
+    /// What happened; nil when it does not say so.
+    package let type: String?
     /// When it says that it came about.
     package let time: Instant?
 
-    package init(body: JSONValue, time: Instant?) {
-        (self.body, self.time) = (body, time)
+    package init(
+        body: JSONValue,
+        id: String? = nil,
+        type: String? = nil,
+        time: Instant? = nil
+    ) {
+        (self.body, self.id, self.type, self.time) = (body, id, type, time)
     }
 }
 
@@ -175,6 +187,7 @@ extension Provider {
     ) -> SenderProof { SenderProof() }
     package static func event(in _: JSONValue) -> ShownEvent? { nil }
     package var confided: [(name: String, secret: Secret)] { [] }
+    package func subscribers(at _: Instant) -> [ShownSubscriber] { [] }
 
     package static func caller(of _: HTTPMessage.Request) -> Exchange.Party { .backend }
 

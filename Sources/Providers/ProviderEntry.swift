@@ -19,6 +19,7 @@ package final class ProviderEntry: Sendable {
     package let confided: @Sendable (Services) -> [(name: String, secret: Secret)]
     package let connect: @Sendable (inout Services, WebhookTarget) -> Void
     package let event: @Sendable (JSONValue) -> ShownEvent?
+    package let subscribers: @Sendable (Services, Instant) -> [ShownSubscriber]
     package let proof: @Sendable (HTTPMessage.Request, WebhookTarget, Instant) -> SenderProof
 
     /// The hosts by which files that name them mean the service.
@@ -61,6 +62,7 @@ package final class ProviderEntry: Sendable {
         confided = { $0[keyPath: place].confided }
         connect = { $0[keyPath: place].connect($1) }
         event = { Kind.event(in: $0) }
+        subscribers = { $0[keyPath: place].subscribers(at: $1) }
         proof = { Kind.proof(of: $0, for: $1, at: $2) }
         respond = { $0[keyPath: place].respond(to: $1, at: $2, planned: $3) }
         failure = { $0[keyPath: place].failure($1, of: $2) }

@@ -71,6 +71,32 @@ package struct Services: Hashable, Codable, Sendable {
         table.entries.flatMap { $0.confided(self) }
     }
 
+    /// Sends an event again, at once; with other words where they are given, whether or not they are
+    /// still an event of the service.
+    ///
+    /// - Returns: How many deliveries that makes; none when nobody knows the event.
+    package mutating func resend(
+        _ eventID: String,
+        to configuration: String?,
+        saying body: JSONValue?,
+        at now: Instant
+    ) -> Int {
+        let table = table
+        return queue.resend(
+            eventID,
+            to: configuration,
+            changed: { party in
+                body.map { body in
+                    var shown = table[party]?.event(body) ?? ShownEvent(body: body)
+                    // Exactly what was written, not what it would be inside an envelope.
+                    shown.body = body
+                    return shown
+                }
+            },
+            at: now
+        )
+    }
+
     // MARK: Calls from outside
 
     /// Answers one request as that provider would, or as the plan says.

@@ -28,6 +28,8 @@ package final class ControlAPI: Sendable {
     let routes: [ControlRoute]
     /// What is secret beside the tables and what the fakes were told.
     let profiled: SecretDeclaration
+    /// What a caller has to show; nil: everybody on this machine may call.
+    private let token: Secret?
 
     package init(
         world: FakeWorld,
@@ -35,6 +37,7 @@ package final class ControlAPI: Sendable {
         version: String,
         servers: [FakeServer],
         allowedHosts: Set<String> = [],
+        token: Secret? = nil,
         declared: SecretDeclaration = SecretDeclaration()
     ) {
         self.world = world
@@ -44,6 +47,7 @@ package final class ControlAPI: Sendable {
         self.allowedHosts = allowedHosts
         routes = ControlRoute.all(world.providers)
         profiled = declared
+        self.token = token
     }
 
     /// What the profile declares, and what the fakes were told since.
@@ -65,12 +69,35 @@ package final class ControlAPI: Sendable {
     package func respond(to request: HTTPMessage.Request) async -> Answer {
         do throws(Refusal) {
             try checkOrigin(request)
+            if let page = LivePage.response(to: request) { return .whole(page) }
+            try checkToken(request)
             return try await answer(request)
         } catch {
             let redaction = JournalLine.redaction(declared)
             var body: JSONObject = ["error": .string(redaction.text(error.text))]
             if let hint = error.hint { body["hint"] = .string(redaction.text(hint)) }
-            return .whole(HTTPMessage.Response(error.status, json: .object(body)))
+            var response = HTTPMessage.Response(error.status, json: .object(body))
+            if error.status == 401 {
+                response.fields.append(HTTPMessage.Field("www-authenticate", "Bearer"))
+            }
+            return .whole(response)
+        }
+    }
+
+    /// Digests are compared, which take the same time whatever they are.
+    private func checkToken(_ request: HTTPMessage.Request) throws(Refusal) {
+        guard let token else { return }
+        let shown = request.authorization.flatMap { $0.scheme == "bearer" ? $0.credential : nil }
+        guard let shown,
+            Digest.sha256(Array(shown.utf8)) == Digest.sha256(Array(token.exposed.utf8))
+        else {
+            throw Refusal(
+                401,
+                shown == nil
+                    ? "the control API demands its token" : "that is not the control API's token",
+                hint:
+                    "send 'Authorization: Bearer' with what ASSAY_CONTROL_TOKEN was when it started"
+            )
         }
     }
 
@@ -96,7 +123,11 @@ package final class ControlAPI: Sendable {
             }
         }
         if request[field: "sec-fetch-site"] == "cross-site" {
-            throw Refusal(403, "a page of another site may not call the control API")
+            throw Refusal(
+                403,
+                "a page of another site may not call the control API",
+                hint: "to look at it, type its address into the browser"
+            )
         }
     }
 

@@ -29,8 +29,15 @@ extension ControlRoute {
             "resend",
             "POST",
             "/deliveries/{event}/resend",
-            "Sends an event again, at once.",
-            members: [ControlMember("configuration", .text, "Only to this webhook.")],
+            "Sends an event again, at once, as it was or with another body.",
+            members: [
+                ControlMember("configuration", .text, "Only to this webhook."),
+                ControlMember(
+                    "body",
+                    .object,
+                    "What is sent this time, signed anew; the subscriber stays as it is."
+                ),
+            ],
             work: .answer { (api, call) async throws(ControlRefusal) in
                 try await api.resend(call)
             }
@@ -95,7 +102,13 @@ extension ControlAPI {
     fileprivate func resend(_ call: Call) async throws(Refusal) -> JSONValue {
         let first = nextDelivery(call.namespace)
         let count = world.edit(call.namespace) { services, now in
-            services.queue.resend(call.value, to: call.body["configuration"]?.string, at: now)
+            let body = call.gives("body") ? call.body["body"] : nil
+            return services.resend(
+                call.value,
+                to: call.body["configuration"]?.string,
+                saying: body,
+                at: now
+            )
         }
         guard count ?? 0 > 0 else {
             throw Refusal(

@@ -73,9 +73,18 @@ extension ControlRoute {
         shownPath.split(separator: "/").filter { $0.hasPrefix("{") }.map { part in
             [
                 "name": .string(String(part.dropFirst().dropLast())), "in": "path",
-                "required": true, "schema": ["type": "string"],
+                "required": true, "schema": pathSchema,
             ]
         }
+    }
+
+    /// Any text, or one of the words with what each does.
+    private var pathSchema: JSONValue {
+        guard !words.isEmpty else { return ["type": "string"] }
+        let all = words.map { word -> JSONValue in
+            ["const": .string(word.name), "description": .string(word.summary)]
+        }
+        return ["type": "string", "oneOf": .array(all)]
     }
 
     private var queryParameters: [JSONValue] {

@@ -3,50 +3,59 @@ internal import Providers
 
 /// What happens to the next calls of a provider.
 extension ControlRoute {
-    static let faultRoutes = [
-        ControlRoute(
-            "faults",
-            "GET",
-            "/faults",
-            "What happens to the next calls.",
-            work: .answer { api, call in api.shownFaults(call.namespace) }
-        ),
-        ControlRoute(
-            "putFault",
-            "PUT",
-            "/faults/{provider}",
-            "Schedules the answers to a provider's next calls.",
-            members: [
-                ControlMember(
-                    "answers",
-                    .list,
-                    "For each next call: " + FaultSpelling.choices + "."
-                ),
-                ControlMember("permanent", .flag, "The last answer stays in force."),
-                ControlMember("refused", .flag, "Connections are refused, for every namespace."),
-                ControlMember(
-                    "reads",
-                    .flag,
-                    "Reads count too (default false: only calls that change)."
-                ),
-            ],
-            work: .answer { (api, call) async throws(ControlRefusal) in
-                try await api.putFault(call)
-                return api.shownFaults(call.namespace)
-            }
-        ),
-        ControlRoute(
-            "deleteFaults",
-            "DELETE",
-            "/faults",
-            "Calls are answered as usual again.",
-            work: .answer { (api, call) async throws(ControlRefusal) in
-                api.world.heal(namespace: call.namespace)
-                try await api.refuse(false, api.servers)
-                return api.shownFaults(call.namespace)
-            }
-        ),
-    ]
+    static func faultRoutes(_ providers: ProviderTable) -> [ControlRoute] {
+        [
+            ControlRoute(
+                "faults",
+                "GET",
+                "/faults",
+                "What happens to the next calls.",
+                work: .answer { api, call in api.shownFaults(call.namespace) }
+            ),
+            ControlRoute(
+                "putFault",
+                "PUT",
+                "/faults/{provider}",
+                "Schedules the answers to a provider's next calls.",
+                members: [
+                    ControlMember(
+                        "answers",
+                        .list,
+                        "For each next call: " + FaultSpelling.choices + "."
+                    ),
+                    ControlMember("permanent", .flag, "The last answer stays in force."),
+                    ControlMember(
+                        "refused",
+                        .flag,
+                        "Connections are refused, for every namespace."
+                    ),
+                    ControlMember(
+                        "reads",
+                        .flag,
+                        "Reads count too (default false: only calls that change)."
+                    ),
+                ],
+                words: providers.listed.map {
+                    ControlWord($0.party.description, $0.title)
+                },
+                work: .answer { (api, call) async throws(ControlRefusal) in
+                    try await api.putFault(call)
+                    return api.shownFaults(call.namespace)
+                }
+            ),
+            ControlRoute(
+                "deleteFaults",
+                "DELETE",
+                "/faults",
+                "Calls are answered as usual again.",
+                work: .answer { (api, call) async throws(ControlRefusal) in
+                    api.world.heal(namespace: call.namespace)
+                    try await api.refuse(false, api.servers)
+                    return api.shownFaults(call.namespace)
+                }
+            ),
+        ]
+    }
 }
 
 extension ControlAPI {

@@ -66,16 +66,22 @@ extension ControlAPI {
             }
         }
         let after = try number(call, "after") ?? -1
-        let limit = try number(call, "limit")
-        guard limit.map((1...1000).contains) ?? true else {
-            throw Refusal(400, "'limit' takes 1 to 1000")
-        }
+        let limit = try limit(call)
         let filter = JournalFilter(
             namespace: try flag(call, "all") ? nil : call.namespace,
             party: party,
             hasEffects: try flag(call, "effects")
         )
         return (filter, after, limit)
+    }
+
+    /// How many are asked for; nil when nobody says so.
+    func limit(_ call: Call) throws(Refusal) -> Int? {
+        let limit = try number(call, "limit")
+        guard limit.map((1...1000).contains) ?? true else {
+            throw Refusal(400, "'limit' takes 1 to 1000")
+        }
+        return limit
     }
 
     private func flag(_ call: Call, _ name: String) throws(Refusal) -> Bool {

@@ -26,6 +26,8 @@ struct ControlRoute: Sendable {
     let parameters: [ControlParameter]
     /// The body's members; none: the operation takes no body.
     let members: [ControlMember]
+    /// What may stand in the place of the path's brace; empty: any text.
+    let words: [ControlWord]
     /// Whether it is about one namespace, which then has to be there.
     let takesNamespace: Bool
     let work: Work
@@ -37,6 +39,7 @@ struct ControlRoute: Sendable {
         _ summary: String,
         parameters: [ControlParameter] = [],
         members: [ControlMember] = [],
+        words: [ControlWord] = [],
         takesNamespace: Bool = true,
         work: Work
     ) {
@@ -46,6 +49,7 @@ struct ControlRoute: Sendable {
         self.summary = summary
         self.parameters = parameters
         self.members = members
+        self.words = words
         self.takesNamespace = takesNamespace
         self.work = work
     }
@@ -59,6 +63,7 @@ struct ControlRoute: Sendable {
             control.summary,
             parameters: control.parameters,
             members: control.members,
+            words: control.words,
             work: .answer { (api, call) async throws(ControlRefusal) in
                 try await api.carryOut(control, call)
             }
@@ -67,8 +72,9 @@ struct ControlRoute: Sendable {
 
     /// Every operation: those of the fakes together, and those of each provider.
     static func all(_ providers: ProviderTable) -> [ControlRoute] {
-        [.root, .health, .openapi] + namespaceRoutes + journalRoutes + clockRoutes + faultRoutes
-            + switchRoutes(providers) + deliveryRoutes
+        [.root, .health, .openapi] + namespaceRoutes + journalRoutes + clockRoutes
+            + faultRoutes(providers)
+            + switchRoutes(providers) + deliveryRoutes + subscriberRoutes
             + providers.listed.flatMap(\.controls).map(ControlRoute.init)
             + snapshotRoutes + stateRoutes
     }

@@ -7,6 +7,8 @@ package struct ControlMember: Hashable, Sendable {
         case text
         /// One of these texts.
         case choice([String])
+        /// A text that the operation reads itself; these are the usual ones.
+        case open([String])
         case flag
         case integer
         /// With a fraction, perhaps.
@@ -23,12 +25,20 @@ package struct ControlMember: Hashable, Sendable {
 
     package let name: String
     package let kind: Kind
-    package let summary: String
+    /// Which words in the path's brace it says something about; empty: all of them.
+    package let words: [String]
+    private let text: String
 
-    package init(_ name: String, _ kind: Kind, _ summary: String) {
+    package init(_ name: String, _ kind: Kind, _ summary: String, of words: [String] = []) {
         self.name = name
         self.kind = kind
-        self.summary = summary
+        self.words = words
+        text = summary
+    }
+
+    /// What it means; with the words it is for, where those are few enough to be read.
+    package var summary: String {
+        words.isEmpty || words.count > 5 ? text : words.joined(separator: ", ") + ": " + text
     }
 
     /// Who waits until it is delivered sees in the answer what became of it.
@@ -55,7 +65,7 @@ extension ControlMember {
             ("'\(name)' takes \(wanted), not \(value.kind)", nil)
         }
         switch kind {
-        case .text: return value.string == nil ? wrong("a text") : nil
+        case .text, .open: return value.string == nil ? wrong("a text") : nil
         case .choice(let words):
             guard let text = value.string else { return wrong("a text") }
             if words.contains(text) { return nil }
@@ -101,6 +111,7 @@ extension ControlMember {
             switch kind {
             case .text: ["type": "string"]
             case .choice(let words): ["type": "string", "enum": .strings(words)]
+            case .open(let words): ["type": "string", "examples": .strings(words)]
             case .flag: ["type": "boolean"]
             case .integer: ["type": "integer"]
             case .number: ["type": "number"]
@@ -112,6 +123,7 @@ extension ControlMember {
             }
         var schema = type
         schema["description"] = .string(summary)
+        if !words.isEmpty { schema["x-of"] = .strings(words) }
         return .object(schema)
     }
 }

@@ -41,6 +41,8 @@ package struct ProviderControl: Sendable {
     package let summary: String
     package let parameters: [ControlParameter]
     package let members: [ControlMember]
+    /// What may stand in the place of the path's brace; empty: any text.
+    package let words: [ControlWord]
     /// Whether events may follow, which the answer then shows; such an operation takes `settle`.
     package let tells: Bool
     package let work: Work
@@ -52,6 +54,7 @@ package struct ProviderControl: Sendable {
         _ summary: String,
         parameters: [ControlParameter] = [],
         members: [ControlMember] = [],
+        words: [ControlWord] = [],
         tells: Bool = false,
         work: @escaping Work
     ) {
@@ -60,6 +63,7 @@ package struct ProviderControl: Sendable {
         self.path = path
         self.summary = summary
         self.parameters = parameters
+        self.words = words
         self.members = tells ? members + [.settle] : members
         self.tells = tells
         self.work = work
@@ -74,5 +78,33 @@ package struct ControlParameter: Hashable, Sendable {
     package init(_ name: String, _ summary: String) {
         self.name = name
         self.summary = summary
+    }
+}
+
+/// A word that may stand in the place of a path's brace, and what it does.
+package struct ControlWord: Hashable, Sendable {
+    package let name: String
+    package let summary: String
+
+    package init(_ name: String, _ summary: String) {
+        self.name = name
+        self.summary = summary
+    }
+}
+
+extension ControlRefusal {
+    /// A word that stands where none of these does.
+    package static func unknown(
+        _ word: String,
+        _ owner: String,
+        among words: [ControlWord]
+    ) -> ControlRefusal {
+        let names = words.map(\.name)
+        let near = Suggestion.nearest(to: word, among: names).map { "did you mean '\($0)'? " }
+        return ControlRefusal(
+            404,
+            "\(owner) knows no '\(word)'",
+            hint: (near ?? "") + "there are " + names.joined(separator: ", ")
+        )
     }
 }

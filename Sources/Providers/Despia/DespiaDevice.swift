@@ -98,12 +98,56 @@ package struct DespiaDevice: Hashable, Codable, Sendable {
         package var presented: Instant
         /// `paywall` for a sheet, `purchase` for a direct purchase.
         package var source: String
+
+        /// How a sheet ends.
+        package enum Ending: String, Hashable, Sendable {
+            case complete, cancel, fail
+        }
     }
 
-    package enum Biometrics: String, Hashable, Codable, Sendable {
+    /// What happens to a device, as the path of the control API names it.
+    package enum Action: String, Hashable, Sendable, CaseIterable {
+        case reset
+        case newInstall = "new-install"
+        case reinstall
+        case secondDevice = "second-device"
+        case vault
+        case cloudPush = "cloud/push"
+        case cloudPull = "cloud/pull"
+        case cloudHold = "cloud/hold"
+        case cloudRelease = "cloud/release"
+        case biometrics
+        case restore = "center/restore"
+        case completePaywall = "paywall/complete"
+        case cancelPaywall = "paywall/cancel"
+        case failPaywall = "paywall/fail"
+
+        /// One line for a person who asks what it does.
+        package var summary: String {
+            switch self {
+            case .reset: "forgets the device and its accounts"
+            case .newInstall, .reinstall: "the app is installed anew; the accounts stay"
+            case .secondDevice: "another device of the same person, `name` names it"
+            case .vault: "puts items into the vault, or takes them away"
+            case .cloudPush: "the vault reaches the cloud"
+            case .cloudPull: "the cloud reaches the vault"
+            case .cloudHold: "the vault no longer follows the cloud"
+            case .cloudRelease: "the vault follows the cloud again"
+            case .biometrics: "how the next prompt ends, `outcome` says it"
+            case .restore: "the Customer Center shows the store account's receipt"
+            case .completePaywall: "the open sheet ends with a purchase"
+            case .cancelPaywall: "the open sheet is closed"
+            case .failPaywall: "the open sheet's purchase fails"
+            }
+        }
+
+        package static let words = allCases.map { ControlWord($0.rawValue, $0.summary) }
+    }
+
+    package enum Biometrics: String, Hashable, Codable, Sendable, CaseIterable {
         case success, failure, unavailable
     }
-    package enum Permission: String, Hashable, Codable, Sendable {
+    package enum Permission: String, Hashable, Codable, Sendable, CaseIterable {
         case granted, denied, undetermined
     }
 

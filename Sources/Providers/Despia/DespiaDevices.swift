@@ -95,7 +95,8 @@ extension DespiaState {
         return shown(device)
     }
 
-    private static let presets = [
+    static let platforms = ["ios", "android"]
+    static let presets = [
         "iphone", "ipad", "ipad-no-token", "ipad-desktop", "android", "unknown", "browser",
     ]
 
@@ -106,7 +107,7 @@ extension DespiaState {
     ) throws(Refusal) {
         switch field {
         case "platform":
-            guard let text, ["ios", "android"].contains(text) else {
+            guard let text, platforms.contains(text) else {
                 throw Refusal(400, "'platform' is ios or android")
             }
             device.platform = text
@@ -139,36 +140,45 @@ extension DespiaState {
 
     /// Moves a device as a person, a store or a test does.
     mutating func operate(
-        _ path: [String],
+        _ action: DespiaDevice.Action,
         _ body: JSONObject,
         _ name: String,
         at now: Instant
     ) throws(Refusal) -> JSONObject {
         var device = device(name)
         var callbacks: [JSONValue] = []
-        switch path {
-        case ["reset"]: return forget(device)
-        case ["new-install"], ["reinstall"]: install(&device)
-        case ["second-device"]: return try copy(device, body)
-        case ["cloud", "push"]:
+        switch action {
+        case .reset: return forget(device)
+        case .newInstall, .reinstall: install(&device)
+        case .secondDevice: return try copy(device, body)
+        case .vault: fillVault(of: &device, body)
+        case .cloudPush:
             cloud[device.vaultAccount, default: [:]].merge(device.vaultLocal) { $1 }
-        case ["cloud", "pull"]: device.vaultLocal.merge(cloud[device.vaultAccount] ?? [:]) { $1 }
-        case ["vault"]: fillVault(of: &device, body)
-        case ["cloud", "hold"]: device.syncsVault = false
-        case ["cloud", "release"]: device.syncsVault = true
-        case ["biometrics"]:
+        case .cloudPull: device.vaultLocal.merge(cloud[device.vaultAccount] ?? [:]) { $1 }
+        case .cloudHold: device.syncsVault = false
+        case .cloudRelease: device.syncsVault = true
+        case .biometrics:
             guard let value = body["outcome"]?.string.flatMap(DespiaDevice.Biometrics.init) else {
                 throw Refusal(400, "'outcome' is success, failure or unavailable")
             }
             device.biometricQueue.append(value)
-        case ["center", "restore"]: callbacks = restore(device)
-        case let path where path.count == 2 && path[0] == "paywall":
-            guard let paywall = device.paywall else { throw Refusal(409, "no paywall is open") }
-            callbacks = try close(paywall, path[1], &device, body, at: now)
-        default: throw Refusal(404, "a device knows no '\(path.joined(separator: "/"))'")
+        case .restore: callbacks = restore(device)
+        case .completePaywall: callbacks = try end(.complete, &device, body, at: now)
+        case .cancelPaywall: callbacks = try end(.cancel, &device, body, at: now)
+        case .failPaywall: callbacks = try end(.fail, &device, body, at: now)
         }
         devices[name] = device
         return told(callbacks, to: device, at: now)
+    }
+
+    private mutating func end(
+        _ ending: DespiaDevice.Paywall.Ending,
+        _ device: inout DespiaDevice,
+        _ body: JSONObject,
+        at now: Instant
+    ) throws(Refusal) -> [JSONValue] {
+        guard let paywall = device.paywall else { throw Refusal(409, "no paywall is open") }
+        return close(paywall, ending, &device, body, at: now)
     }
 
     /// The device, with what is called on its page; the page may have gone, then it is lost.

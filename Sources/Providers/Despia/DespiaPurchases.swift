@@ -4,28 +4,23 @@ internal import Conformance
 extension DespiaState {
     mutating func close(
         _ paywall: DespiaDevice.Paywall,
-        _ outcome: String,
+        _ ending: DespiaDevice.Paywall.Ending,
         _ device: inout DespiaDevice,
         _ body: JSONObject,
         at now: Instant
-    ) throws(Refusal) -> [JSONValue] {
+    ) -> [JSONValue] {
         let product = body["product"]?.string ?? paywall.product ?? "premium_monthly"
         var transaction = ""
-        switch outcome {
-        case "complete":
-            transaction = buy(product, paywall, device, body, at: now)
-        case "cancel", "fail": break
-        default: throw Refusal(404, "a paywall can complete, cancel or fail")
-        }
+        if ending == .complete { transaction = buy(product, paywall, device, body, at: now) }
         device.paywall = nil
         var callbacks: [JSONValue] = []
-        if outcome == "complete" {
+        if ending == .complete {
             callbacks.append(Self.call("onRevenueCatPurchase", [], settings.latencyMilliseconds))
         }
         guard settings.hasResultChannel else { return callbacks }
         let hidesDetails = device.platform == "android" && paywall.source == "paywall"
         let result = Self.result(
-            outcome,
+            ending,
             source: paywall.source,
             details: hidesDetails ? nil : (product, transaction),
             device
@@ -36,23 +31,23 @@ extension DespiaState {
 
     /// The envelope of a purchase's end; on Android a paywall names neither product nor transaction.
     private static func result(
-        _ outcome: String,
+        _ ending: DespiaDevice.Paywall.Ending,
         source: String,
         details: (product: String, transaction: String)?,
         _ device: DespiaDevice
     ) -> JSONValue {
-        let isDone = outcome == "complete"
+        let isDone = ending == .complete
         let shown = isDone ? details : nil
         return [
-            "ok": .bool(isDone), "cancelled": .bool(outcome == "cancel"), "restored": false,
+            "ok": .bool(isDone), "cancelled": .bool(ending == .cancel), "restored": false,
             "source": .string(source),
             "product": shown.map { .string($0.product) } ?? .null,
             "transaction": shown.map { .string($0.transaction) } ?? .null,
             "entitlements": isDone ? ["premium"] : [], "user": .string(device.revenueCatID),
             "platform": .string(device.platform), "runtime": 3, "bridge": 2,
-            "error": outcome == "fail" ? "The purchase failed." : .null,
-            "code": outcome == "cancel"
-                ? "purchaseCancelledError" : outcome == "fail" ? "storeProblemError" : .null,
+            "error": ending == .fail ? "The purchase failed." : .null,
+            "code": ending == .cancel
+                ? "purchaseCancelledError" : ending == .fail ? "storeProblemError" : .null,
         ]
     }
 

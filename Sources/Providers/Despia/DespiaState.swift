@@ -58,8 +58,8 @@ package struct DespiaState: Hashable, Codable, Sendable {
         case setHistory([JSONObject])
         case setPlatform(String, userAgent: String)
         case setInstallID(String?)
-        /// The sheet that is open ends: `complete`, `cancel` or `fail`.
-        case closeSheet(String, product: String?, environment: String?)
+        /// The sheet that is open ends.
+        case closeSheet(DespiaDevice.Paywall.Ending, product: String?, environment: String?)
     }
 
     /// Carries out what `POST /device/…` and its likes do.
@@ -74,28 +74,33 @@ package struct DespiaState: Hashable, Codable, Sendable {
     ) -> [JSONValue] {
         do throws(Refusal) {
             switch operation {
-            case .reinstall: _ = try operate(["reinstall"], [:], name, at: now)
+            case .reinstall: _ = try operate(.reinstall, [:], name, at: now)
             case .addDevice(let second):
-                _ = try operate(["second-device"], ["name": .string(second)], name, at: now)
+                _ = try operate(.secondDevice, ["name": .string(second)], name, at: now)
             case .fillVault(let items):
                 let members = items.sorted { $0.key < $1.key }.map { key, value in
                     JSONObject.Member(key: key, value: value.map(JSONValue.string) ?? .null)
                 }
                 let body: JSONObject = ["items": .object(JSONObject(members: members))]
-                _ = try operate(["vault"], body, name, at: now)
+                _ = try operate(.vault, body, name, at: now)
             case .setHistory(let list): history[device(name).storeAccount] = list
             case .setPlatform(let platform, let userAgent):
                 _ = try patch(["platform": .string(platform)], name)
                 _ = try patch(["uaPreset": .string(userAgent)], name)
             case .setInstallID(let id):
                 _ = try patch(["installUuid": id.map(JSONValue.string) ?? .null], name)
-            case .closeSheet(let outcome, let product, let environment):
+            case .closeSheet(let ending, let product, let environment):
                 let body: JSONObject = .present([
                     ("product", product.map(JSONValue.string)),
                     ("environment", environment.map(JSONValue.string)),
                 ])
-                return try operate(["paywall", outcome], body, name, at: now)["replies"]?.array
-                    ?? []
+                let action: DespiaDevice.Action =
+                    switch ending {
+                    case .complete: .completePaywall
+                    case .cancel: .cancelPaywall
+                    case .fail: .failPaywall
+                    }
+                return try operate(action, body, name, at: now)["replies"]?.array ?? []
             }
         } catch {
             return []
@@ -252,14 +257,15 @@ package struct DespiaState: Hashable, Codable, Sendable {
             record(.http, name, now, body, text: body["text"]?.string ?? "")
             return ["ok": true]
         case ("POST", let path) where path.count >= 2 && path[0] == "device":
-            return .object(try operate(Array(path.dropFirst()), body, name, at: now))
+            let word = path.dropFirst().joined(separator: "/")
+            guard let action = DespiaDevice.Action(rawValue: word) else { fallthrough }
+            return .object(try operate(action, body, name, at: now))
         default:
+            let actions = DespiaDevice.Action.allCases.map(\.rawValue)
             throw Refusal(
                 404,
                 "there is POST /bridge, GET /device, PATCH /device, PUT /device/history, "
-                    + "GET /log, and POST /device/{reset, new-install, reinstall, second-device, "
-                    + "vault, center/restore, cloud/push, cloud/pull, cloud/hold, paywall/complete, paywall/cancel, "
-                    + "paywall/fail, biometrics}"
+                    + "GET /log, and POST /device/{\(actions.joined(separator: ", "))}"
             )
         }
     }

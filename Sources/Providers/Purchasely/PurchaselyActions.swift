@@ -13,6 +13,26 @@ extension PurchaselyState {
         case changePlan = "change-plan"
         case logIn = "log-in"
         case transfer
+
+        /// One line for a person who asks what it does.
+        package var summary: String {
+            switch self {
+            case .purchase: "buys a plan"
+            case .renew: "charges the next period now"
+            case .expire: "ends the subscription now"
+            case .refund: "takes the money back"
+            case .pause: "Play: pauses"
+            case .unpause: "Play: ends the pause"
+            case .disableRenewal: "turns renewal off"
+            case .enableRenewal: "turns renewal on again"
+            case .startGrace: "the renewal's charge fails; access stays for the grace period"
+            case .enterBillingRetry: "the renewal's charge fails; access ends"
+            case .recover: "the failed charge succeeds"
+            case .changePlan: "another plan, `way` says which way"
+            case .logIn: "the installation `from` logs in as `user`"
+            case .transfer: "moves what `from` holds to `user`"
+            }
+        }
     }
 
     /// Carries out an action.

@@ -12,6 +12,9 @@ package struct PurchaselyBook: Hashable, Sendable {
 
     package init() {}
 
+    /// All of them, in no order.
+    var all: [Subscription] { Array(subscriptions.values) }
+
     package var count: Int { subscriptions.count }
 
     package subscript(id: String) -> Subscription? {

@@ -9,6 +9,7 @@ extension PurchaselyState {
             "/purchasely/{action}",
             "A person or a store does something at Purchasely.",
             members: members,
+            words: Action.allCases.map { ControlWord($0.rawValue, $0.summary) },
             tells: true,
             work: act
         ),
@@ -50,11 +51,8 @@ extension PurchaselyState {
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
         guard let action = Action(rawValue: call.value) else {
-            throw ControlRefusal(
-                404,
-                "Purchasely knows no '\(call.value)'",
-                hint: "there are " + Action.allCases.map(\.rawValue).joined(separator: ", ")
-            )
+            let words = Action.allCases.map { ControlWord($0.rawValue, $0.summary) }
+            throw .unknown(call.value, "Purchasely", among: words)
         }
         var body = call.body
         body["settle"] = nil

@@ -108,7 +108,12 @@ extension PurchaselyState: Provider {
         let time =
             value["event_created_at_ms"]?.int64.map(Instant.init(milliseconds:))
             ?? written?.string.flatMap { Instant(iso8601: $0) }
-        return ShownEvent(body: value, time: time)
+        return ShownEvent(
+            body: value,
+            id: value["event_id"]?.string,
+            type: (value["event_name"] ?? value["name"])?.string,
+            time: time
+        )
     }
 
     package static func proof(

@@ -156,6 +156,8 @@ extension RevenueCatState: Provider {
         else { return nil }
         return ShownEvent(
             body: value["event"] == nil ? ["api_version": "1.0", "event": value] : value,
+            id: (event["id"] ?? event["event_id"])?.string,
+            type: event["type"]?.string,
             time: event["event_timestamp_ms"]?.int64.map(Instant.init(milliseconds:))
         )
     }

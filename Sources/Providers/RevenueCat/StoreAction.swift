@@ -99,6 +99,10 @@ package struct StoreAction: Hashable, Codable, Sendable {
         self.user = user
     }
 
+    static let environments = ["PRODUCTION", "SANDBOX"]
+    static let periods = ["NORMAL", "TRIAL", "INTRO", "PREPAID"]
+    /// When a product changes.
+    static let moments = ["now", "period-end"]
     private static let fields = Set(members.map(\.name) + ["namespace", "settle"])
 
     /// Reads what the control API takes.
@@ -118,8 +122,8 @@ package struct StoreAction: Hashable, Codable, Sendable {
         product = try fields.text("product") ?? product
         newProduct = try fields.text("newProduct")
         store = try fields.choice("store", EventSpec.stores, "APP_STORE")
-        environment = try fields.choice("environment", ["PRODUCTION", "SANDBOX"], "PRODUCTION")
-        period = try fields.choice("period", ["NORMAL", "TRIAL", "INTRO", "PREPAID"], "NORMAL")
+        environment = try fields.choice("environment", Self.environments, "PRODUCTION")
+        period = try fields.choice("period", Self.periods, "NORMAL")
         reason = try fields.text("reason")
         offering = try fields.text("offering")
         offerCode = try fields.text("offerCode")
@@ -128,7 +132,7 @@ package struct StoreAction: Hashable, Codable, Sendable {
         grace = try fields.span("grace")
         by = try fields.span("by")
         if let when = try fields.text("when") {
-            guard ["now", "period-end"].contains(when) else {
+            guard Self.moments.contains(when) else {
                 throw Refusal("'when' is '\(when)', which is neither now nor period-end")
             }
             isAtPeriodEnd = when == "period-end"

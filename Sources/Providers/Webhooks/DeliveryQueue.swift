@@ -95,21 +95,30 @@ package struct DeliveryQueue: Hashable, Sendable {
 
     /// Sends an event again, at once, by its id; nil for the configuration means all that had it.
     ///
+    /// - Parameters:
+    ///   - eventID: The event's id.
+    ///   - configuration: The only webhook that gets it; nil: all that had it.
+    ///   - change: What is said this time instead, by whose event it is; nil leaves it as it was.
+    ///   - now: The moment.
     /// - Returns: How many deliveries that makes; none when nobody knows the event.
-    package mutating func resend(_ eventID: String, to configuration: String?, at now: Instant)
-        -> Int
-    {
+    package mutating func resend(
+        _ eventID: String,
+        to configuration: String?,
+        changed change: (Exchange.Party) -> ShownEvent? = { _ in nil },
+        at now: Instant
+    ) -> Int {
         let found = events.ids(under: eventID).compactMap { deliveries[$0] }
             .filter { configuration == nil || $0.configuration == configuration }
         var seen: Set<String> = []
         var count = 0
         for old in found where seen.insert(old.configuration).inserted {
+            let new = change(old.provider)
             add(
                 old.provider,
                 to: old.configuration,
-                event: (try? JSONValue(parsing: old.body)) ?? .null,
-                id: old.eventID,
-                type: old.type,
+                event: new?.body ?? (try? JSONValue(parsing: old.body)) ?? .null,
+                id: new?.id ?? old.eventID,
+                type: new?.type ?? old.type,
                 group: old.group,
                 due: now
             )

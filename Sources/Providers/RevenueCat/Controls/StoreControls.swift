@@ -7,8 +7,8 @@ extension RevenueCatState {
             _,
             _,
             _ in
-            let actions = StoreAction.Kind.allCases.map {
-                JSONObject.Member(key: $0.rawValue, value: .string($0.summary))
+            let actions = StoreAction.words.map {
+                JSONObject.Member(key: $0.name, value: .string($0.summary))
             }
             return ["actions": .object(JSONObject(members: actions))]
         },
@@ -18,6 +18,7 @@ extension RevenueCatState {
             "/store/{action}",
             "A customer, a store or a developer does something.",
             members: StoreAction.members,
+            words: StoreAction.words,
             tells: true,
             work: act
         ),
@@ -50,15 +51,8 @@ extension RevenueCatState {
         _ call: ProviderControl.Call,
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
-        let all = StoreAction.Kind.allCases.map(\.rawValue)
         guard let kind = StoreAction.Kind(rawValue: call.value) else {
-            let near = Suggestion.nearest(to: call.value, among: all)
-            throw ControlRefusal(
-                404,
-                "the store knows no '\(call.value)'",
-                hint: (near.map { "did you mean '\($0)'? " } ?? "")
-                    + "there are " + all.joined(separator: ", ")
-            )
+            throw .unknown(call.value, "the store", among: StoreAction.words)
         }
         let action: StoreAction
         do throws(StoreAction.Refusal) {
@@ -116,33 +110,65 @@ extension RevenueCatState {
 }
 
 extension StoreAction {
+    /// What there is to be done.
+    package static let words = Kind.allCases.map { ControlWord($0.rawValue, $0.summary) }
+
+    private static func member(
+        _ name: String,
+        _ kind: ControlMember.Kind,
+        _ summary: String,
+        of kinds: [Kind]
+    ) -> ControlMember {
+        ControlMember(name, kind, summary, of: kinds.map(\.rawValue))
+    }
+
     /// What an action takes.
     package static let members = [
         ControlMember("user", .text, "The customer's id."),
-        ControlMember(
+        member(
             "from",
             .text,
-            "The other customer of a transfer, restore, share, redemption."
+            "the other customer.",
+            of: [.transfer, .restore, .familyShare, .redeem, .logIn]
         ),
-        ControlMember("product", .text, "The product."),
-        ControlMember("newProduct", .text, "change-product: the product to come."),
-        ControlMember("store", .text, "APP_STORE and so on."),
-        ControlMember("environment", .text, "PRODUCTION or SANDBOX."),
-        ControlMember("period", .text, "NORMAL, TRIAL, INTRO or PREPAID."),
-        ControlMember("reason", .text, "Why it is cancelled, refunded or ended."),
-        ControlMember("offering", .text, "The offering that was shown."),
-        ControlMember("offerCode", .text, "The offer code that was redeemed."),
-        ControlMember("entitlement", .text, "grant, revoke: the entitlement."),
-        ControlMember("duration", .text, "grant: how long, for example weekly."),
-        ControlMember("grace", .text, "billing-issue: the grace period, for example 16d."),
-        ControlMember("by", .text, "extend, pause: by how much, for example 3d."),
-        ControlMember("when", .text, "change-product: now or period-end."),
-        ControlMember("approved", .flag, "price-consent: whether it is given."),
-        ControlMember("amount", .integer, "currency: how much of it."),
-        ControlMember("variant", .text, "enroll: the arm of the experiment."),
-        ControlMember("type", .text, "paywall: the event's type."),
-        ControlMember("attributes", .object, "set-attributes: texts by name."),
-        ControlMember("price", .number, "What is paid."),
-        ControlMember("currency", .text, "What it is paid in."),
+        member("product", .text, "The product.", of: making + changing + [.familyShare]),
+        member("newProduct", .text, "the product to come.", of: [.changeProduct]),
+        member("store", .open(EventSpec.stores), "who sells.", of: making),
+        member("environment", .open(environments), "where.", of: making),
+        member(
+            "period",
+            .open(periods),
+            "the first period.",
+            of: making
+        ),
+        member("reason", .text, "why it ends.", of: [.cancel, .expire]),
+        member("offering", .text, "the offering that was shown.", of: making),
+        member("offerCode", .text, "the offer code that was redeemed.", of: making),
+        member("entitlement", .text, "the entitlement.", of: [.grant, .revoke]),
+        member("duration", .text, "how long, for example weekly.", of: [.grant]),
+        member("grace", .text, "the grace period, for example 16d.", of: [.billingIssue]),
+        member(
+            "by",
+            .text,
+            "by how much, for example 3d.",
+            of: [.extend, .pause, .temporaryGrant]
+        ),
+        member("when", .open(moments), "when.", of: [.changeProduct]),
+        member("approved", .flag, "whether it is given.", of: [.priceConsent]),
+        member("amount", .integer, "how much of it.", of: [.currency]),
+        member("variant", .text, "the arm of the experiment.", of: [.enroll]),
+        member("type", .text, "the event's type.", of: [.paywall]),
+        member("attributes", .object, "texts by name.", of: [.setAttributes]),
+        member("price", .number, "what is paid.", of: making),
+        member("currency", .text, "what it is paid in.", of: making),
+    ]
+
+    /// What makes a purchase.
+    private static let making: [Kind] = [.purchase, .invoice, .temporaryGrant]
+
+    /// What happens to a purchase that is there.
+    private static let changing: [Kind] = [
+        .renew, .cancel, .uncancel, .pause, .resume, .extend, .expire, .billingIssue, .recover,
+        .changeProduct, .refund, .reverseRefund, .stopFamilyShare, .priceConsent, .currency,
     ]
 }

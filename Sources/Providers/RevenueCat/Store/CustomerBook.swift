@@ -46,6 +46,9 @@ struct CustomerBook: Hashable, Sendable {
         return [renewals.first, end].compactMap { $0 }.min()
     }
 
+    /// All of them, in no order.
+    var all: [Customer] { Array(customers.values) }
+
     /// The customers who have a purchase with that mark, oldest first.
     func owners(of mark: Mark) -> [(number: Int, customer: Customer)] {
         marks.ids(under: mark).compactMap { number in customers[number].map { (number, $0) } }

@@ -1,0 +1,773 @@
+// The live page: everything it shows comes over the control API, and every text that came from
+// elsewhere is put in as text; the page's policy lets nothing become markup.
+
+const API = '/assay/v1';
+/** So many exchanges are kept, and so many drawn; the rest is in the journal. */
+const KEPT_MAX = 5000;
+const DRAWN_MAX = 500;
+const $ = id => document.getElementById(id);
+
+// MARK: Elements
+
+/** An element with properties, and with children that are elements or texts. */
+function el(name, properties = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (key in element && key !== 'list') element[key] = value;
+    else element.setAttribute(key, value);
+  }
+  element.append(...children.filter(child => child !== null && child !== undefined));
+  return element;
+}
+
+function drawn(name, attributes, text) {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  if (text !== undefined) element.textContent = text;
+  return element;
+}
+
+const button = (text, act, properties = {}) =>
+  el('button', { type: 'button', onclick: act, ...properties }, text);
+
+const pretty = value => typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+
+// MARK: The API
+
+let token = sessionStorage.getItem('assay-token') ?? '';
+if (location.hash.startsWith('#token=')) {
+  token = decodeURIComponent(location.hash.slice(7));
+  sessionStorage.setItem('assay-token', token);
+  history.replaceState(null, '', location.pathname);
+}
+
+const namespace = () => $('namespace').value;
+const isEvery = () => namespace() === '*';
+/** The namespace that actions go to: who looks at all acts in the default one. */
+const place = () => isEvery() ? '' : namespace();
+
+class Refused extends Error {}
+
+async function call(method, path, body, { signal, query = {}, everywhere = false } = {}) {
+  const parameters = new URLSearchParams(query);
+  if (!everywhere && place()) parameters.set('namespace', place());
+  const text = parameters.toString();
+  const headers = {};
+  if (token) headers.authorization = 'Bearer ' + token;
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  const answer = await fetch(API + path + (text ? '?' + text : ''), {
+    method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  if (answer.status === 401) $('ask').hidden = false;
+  if (!answer.ok) {
+    const value = await answer.json().catch(() => ({}));
+    throw new Refused([value.error ?? 'status ' + answer.status, value.hint].filter(Boolean).join('; '));
+  }
+  return answer;
+}
+
+const ask = async (...parameters) => (await call(...parameters)).json();
+
+/** Says what became of an action, and shows its answer to who wants to see it. */
+function say(text, value, isBad = false) {
+  const line = el('span', { className: isBad ? 'bad' : 'good' }, text);
+  const close = button('close', () => $('said').replaceChildren(), { className: 'close' });
+  const parts = [close, line];
+  if (value !== undefined) {
+    parts.push(el('details', {}, el('summary', {}, 'the answer'), el('pre', {}, pretty(value))));
+  }
+  $('said').replaceChildren(...parts);
+}
+
+async function act(text, work) {
+  try {
+    const value = await work();
+    say(text + ': done', value);
+    return value;
+  } catch (error) {
+    say(text + ': ' + error.message, undefined, true);
+  } finally {
+    refresh();
+  }
+}
+
+// MARK: Traffic
+
+const entries = new Map();
+let last = -1;
+let first = 0;
+let cursor = null;
+let open = null;
+const parties = ['app', 'backend'];
+let isDirty = false;
+
+const failed = entry => entry.failure !== undefined;
+const bad = entry => failed(entry) || (entry.answer?.status ?? 0) >= 400;
+const came = entry => failed(entry) ? entry.failure
+  : entry.answer ? String(entry.answer.status) : 'no answer yet';
+const effects = entry => (entry.effects ?? []).map(effect => effect.kind).join(', ');
+const what = entry => entry.purpose.startsWith('delivery ')
+  ? entry.purpose.slice(9) : entry.request.method + ' ' + entry.request.target;
+
+function meet(name) {
+  if (parties.includes(name)) return;
+  parties.push(name);
+  const chosen = $('party').value;
+  $('party').replaceChildren(el('option', { value: '' }, 'all'),
+    ...parties.map(party => el('option', {}, party)));
+  $('party').value = chosen;
+}
+
+function take(entry) {
+  meet(entry.from);
+  meet(entry.to);
+  entries.set(entry.sequence, entry);
+  last = Math.max(last, entry.sequence);
+  if (entries.size > KEPT_MAX) {
+    const oldest = Math.min(...entries.keys());
+    entries.delete(oldest);
+  }
+  later();
+}
+
+function passes(entry) {
+  if (entry.sequence < first) return false;
+  if (!isEvery() && entry.namespace !== namespace()) return false;
+  const party = $('party').value;
+  if (party && entry.from !== party && entry.to !== party) return false;
+  if ($('only-effects').checked && !entry.effects?.length) return false;
+  if ($('only-failed').checked && !bad(entry)) return false;
+  const words = $('filter').value.toLowerCase().split(/\s+/).filter(Boolean);
+  if (!words.length) return true;
+  entry.text ??= JSON.stringify(entry).toLowerCase();
+  return words.every(word => entry.text.includes(word));
+}
+
+/** As the clock of the namespace had it; the day only where it is another one. */
+function time(at) {
+  const today = ($('now').dateTime || at).slice(0, 10);
+  return at.slice(0, 10) === today ? at.slice(11, 23) : at.slice(5, 16).replace('T', ' ');
+}
+
+function lane(entry) {
+  const box = el('span', { className: 'lane' });
+  const middle = name => (parties.indexOf(name) + .5) / parties.length * 100;
+  for (const party of parties) {
+    const line = el('span', { className: 'life' });
+    line.style.left = middle(party) + '%';
+    box.append(line);
+  }
+  const [from, to] = [middle(entry.from), middle(entry.to)];
+  const kind = ['arrow', to >= from ? 'right' : 'left'];
+  if (failed(entry)) kind.push('failed');
+  else if (bad(entry)) kind.push('bad');
+  const arrow = el('span', { className: kind.join(' ') });
+  arrow.style.left = Math.min(from, to) + '%';
+  arrow.style.width = Math.max(Math.abs(to - from), 2) + '%';
+  box.append(arrow);
+  return box;
+}
+
+function row(entry) {
+  const isOpen = open === entry.sequence;
+  const text = effects(entry);
+  const head = el('button', {
+    type: 'button', className: 'row', tabIndex: cursor === entry.sequence ? 0 : -1,
+    'aria-expanded': String(isOpen), 'data-sequence': entry.sequence,
+    onclick: () => { cursor = entry.sequence; open = isOpen ? null : entry.sequence; draw(); focusCursor(); },
+  },
+  el('time', { dateTime: entry.at }, time(entry.at)),
+  el('span', { className: 'what' },
+    el('span', { className: 'dim' }, `${entry.from} \u2192 ${entry.to} `), what(entry)),
+  lane(entry),
+  el('span', { className: 'came' + (bad(entry) ? ' bad' : '') }, came(entry),
+    text ? el('span', { className: 'dim' }, ' ' + text) : null));
+  const item = el('li', {}, head);
+  if (isOpen) item.append(detail(entry));
+  return item;
+}
+
+function message(title, message) {
+  const headers = Object.entries(message.headers ?? {}).map(([name, value]) => `${name}: ${value}`);
+  return el('div', {}, el('h3', {}, title),
+    headers.length ? el('details', {}, el('summary', {}, `${headers.length} headers`),
+      el('pre', {}, headers.join('\n'))) : null,
+    message.body === null || message.body === undefined
+      ? el('p', { className: 'dim' }, 'no body') : el('pre', { tabIndex: 0 }, pretty(message.body)));
+}
+
+function detail(entry) {
+  const two = el('div', { className: 'two' },
+    message(`${entry.request.method} ${entry.request.target}`, entry.request),
+    entry.answer ? message('answer ' + entry.answer.status, entry.answer)
+      : el('p', { className: 'bad' }, came(entry)));
+  const box = el('div', { className: 'detail' },
+    el('p', { className: 'dim' }, [`#${entry.sequence}`, `${entry.from} \u2192 ${entry.to}`, entry.at,
+      entry.purpose, entry.namespace && 'namespace ' + entry.namespace].filter(Boolean).join(', ')));
+  const delivery = deliveryOf(entry);
+  if (delivery) box.append(deliveryButtons(delivery));
+  box.append(two);
+  if (entry.effects?.length) {
+    box.append(el('h3', {}, 'effects'), el('pre', {}, pretty(entry.effects)));
+  }
+  return box;
+}
+
+function draw() {
+  isDirty = false;
+  const passing = [...entries.keys()].sort((a, b) => a - b).map(key => entries.get(key)).filter(passes);
+  const shown = passing.slice(-DRAWN_MAX);
+  if (!shown.some(entry => entry.sequence === cursor)) cursor = shown.at(-1)?.sequence ?? null;
+  $('traffic').classList.toggle('drawn', $('diagram').checked);
+  $('lanes').replaceChildren(...parties.map(party => el('span', {}, party)));
+  const focused = document.activeElement?.dataset?.sequence;
+  $('rows').replaceChildren(...shown.map(row));
+  if (focused !== undefined) focusCursor();
+  const hidden = passing.length - shown.length;
+  $('count').textContent = `${passing.length} of ${entries.size}` + (hidden ? `, the last ${shown.length} shown` : '');
+  $('no-rows').hidden = shown.length > 0;
+  if (shown.length === 0 && entries.size > 0) $('no-rows').textContent = 'Nothing passes the filters.';
+  if ($('follow').checked && open === null && focused === undefined && !$('traffic').hidden) {
+    $('rows').lastElementChild?.scrollIntoView({ block: 'nearest' });
+  }
+}
+
+/** Many lines that come together are drawn once. */
+function later() {
+  if (isDirty) return;
+  isDirty = true;
+  requestAnimationFrame(draw);
+  refreshSoon();
+}
+
+function focusCursor() {
+  document.querySelector(`.row[data-sequence="${cursor}"]`)?.focus();
+}
+
+$('rows').addEventListener('keydown', event => {
+  const rows = [...document.querySelectorAll('.row')];
+  const index = rows.findIndex(row => Number(row.dataset.sequence) === cursor);
+  const next = { ArrowUp: index - 1, ArrowDown: index + 1, Home: 0, End: rows.length - 1 }[event.key];
+  if (next === undefined || !rows[next] || !event.target.classList.contains('row')) return;
+  event.preventDefault();
+  rows[index]?.setAttribute('tabindex', '-1');
+  cursor = Number(rows[next].dataset.sequence);
+  rows[next].setAttribute('tabindex', '0');
+  rows[next].focus();
+});
+
+for (const id of ['filter', 'party', 'only-effects', 'only-failed', 'diagram']) {
+  $(id).addEventListener('input', draw);
+}
+$('clear').addEventListener('click', () => { first = last + 1; open = null; draw(); });
+
+/** Whether the process that answers is the one whose exchanges are here. */
+async function isSame() {
+  const page = await ask('GET', '/journal', undefined, { query: { all: 'true', limit: '1' }, everywhere: true });
+  const entry = page.entries[0];
+  if (!entry) return entries.size === 0;
+  const known = entries.get(entry.sequence);
+  return known ? known.at === entry.at && known.invoked_us === entry.invoked_us
+    : entries.size === 0 || entry.sequence < Math.min(...entries.keys());
+}
+
+function state(text, kind) {
+  $('link').textContent = text;
+  $('link').className = kind;
+}
+
+/** Reads the stream for as long as the page is open. */
+async function follow() {
+  let pause = 500;
+  for (;;) {
+    try {
+      if (!await isSame()) {
+        entries.clear();
+        [last, first, cursor, open] = [-1, 0, null, null];
+      }
+      const answer = await call('GET', '/journal/stream', undefined,
+        { query: { all: 'true', after: String(last) }, everywhere: true });
+      $('ask').hidden = true;
+      state('live', 'live');
+      later();
+      pause = 500;
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = '';
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) break;
+        const lines = (rest + value).split('\n');
+        rest = lines.pop();
+        for (const line of lines) if (line) take(JSON.parse(line));
+      }
+      state('the stream ended', 'lost');
+    } catch (error) {
+      state(error instanceof Refused ? error.message : 'nobody answers; trying again', 'lost');
+    }
+    await new Promise(resolve => { setTimeout(resolve, pause); });
+    pause = Math.min(pause * 2, 8000);
+  }
+}
+
+// MARK: Subscribers
+
+const DAY = 86_400_000;
+const MS = text => Date.parse(text);
+
+/** A life on the virtual clock: what is held as bars, events as ticks, the present as a line. */
+function timeline(subscriber, now) {
+  const told = deliveries.filter(delivery => concerns(delivery, subscriber.ids));
+  const times = [now, ...told.map(toldAt)];
+  for (const holding of subscriber.holdings) {
+    times.push(MS(holding.began));
+    times.push(holding.ends ? Math.min(MS(holding.ends), now + 400 * DAY) : now + 7 * DAY);
+  }
+  const begin = Math.min(...times) - DAY / 4;
+  const end = Math.max(...times) + DAY / 4;
+  const width = 800;
+  const x = moment => 4 + (moment - begin) / (end - begin) * (width - 8);
+  const height = 30 + subscriber.holdings.length * 22;
+  const svg = drawn('svg', { viewBox: `0 0 ${width} ${height}`, class: 'life-time', role: 'img' });
+  svg.append(drawn('title', {}, `${subscriber.ids[0]}: ` + subscriber.holdings
+    .map(holding => `${holding.product} ${holding.state}, ${day(holding.began)} to ${holding.ends ? day(holding.ends) : 'for ever'}`)
+    .concat(told.map(delivery => `${delivery.type} ${day(new Date(toldAt(delivery)).toISOString())}`)).join('; ')));
+  subscriber.holdings.forEach((holding, index) => {
+    const from = x(MS(holding.began));
+    const to = x(holding.ends ? Math.min(MS(holding.ends), end) : end);
+    svg.append(drawn('rect', {
+      x: from, y: 18 + index * 22, width: Math.max(to - from, 2), height: 8, rx: 2,
+      class: 'period ' + holding.state,
+    }), drawn('text', { x: Math.min(from, width - 160), y: 37 + index * 22 }, `${holding.product} (${holding.state})`));
+  });
+  for (const delivery of told) {
+    const at = x(toldAt(delivery));
+    const tick = drawn('line', {
+      x1: at, x2: at, y1: 4, y2: 14, class: 'tick' + (delivery.state === 'delivered' ? '' : ' bad'),
+    });
+    tick.append(drawn('title', {}, `${delivery.type}, ${delivery.state}`));
+    svg.append(tick);
+  }
+  svg.append(drawn('line', { x1: x(now), x2: x(now), y1: 0, y2: height - 10, class: 'now' }),
+    drawn('text', { x: 4, y: height - 1 }, day(new Date(begin).toISOString())),
+    drawn('text', { x: width - 4, y: height - 1, 'text-anchor': 'end' }, day(new Date(end).toISOString())));
+  return svg;
+}
+
+const day = text => text.slice(0, 10);
+
+/** Whether an event names the person: any text in it that is one of the ids. */
+function concerns(delivery, ids) {
+  const names = new Set(ids);
+  const search = value => typeof value === 'string' ? names.has(value)
+    : value !== null && typeof value === 'object' && Object.values(value).some(search);
+  return search(delivery.body);
+}
+
+function toldAt(delivery) {
+  const attempt = delivery.attempts[0]?.at ?? delivery.due;
+  return attempt ? MS(attempt) : Date.now();
+}
+
+function card(subscriber, now) {
+  const state = kind => ({ active: 'good', ended: 'dim', refunded: 'bad' }[kind] ?? '');
+  const holdings = subscriber.holdings.map(holding => el('li', {},
+    el('code', {}, holding.product), ` ${holding.store} ${holding.environment}`,
+    el('span', { className: 'tag ' + state(holding.state) }, holding.state),
+    ` ${day(holding.began)} to ${holding.ends ? holding.ends.slice(0, 16).replace('T', ' ') : 'for ever'} `));
+  return el('article', { className: 'card' },
+    el('h3', {}, subscriber.ids[0],
+      el('span', { className: 'tag dim' }, subscriber.provider),
+      ...subscriber.access.map(name => el('span', { className: 'tag good' }, name))),
+    subscriber.ids.length > 1 ? el('p', { className: 'dim' }, 'also ' + subscriber.ids.slice(1).join(', ')) : null,
+    timeline(subscriber, now), el('ul', {}, ...holdings),
+    shortcuts(subscriber));
+}
+
+/** The actions that name a person, filled in for this one. */
+function shortcuts(subscriber) {
+  const box = el('div', { className: 'buttons' });
+  for (const form of forms.filter(form => form.words.length && form.serves(subscriber.provider))) {
+    for (const word of form.words) {
+      box.append(button(word.const, () => form.fill(word.const, {
+        user: subscriber.ids[0], product: subscriber.holdings[0]?.product,
+        plan: subscriber.holdings[0]?.product,
+      }), { title: word.description }));
+    }
+  }
+  return el('details', {}, el('summary', {}, 'act for them'), box);
+}
+
+function deviceCard(device) {
+  const box = el('div', { className: 'buttons' });
+  for (const form of forms.filter(form => form.path.startsWith('/device/'))) {
+    for (const word of form.words) {
+      box.append(button(word.const, () => form.fill(word.const, { device: device.device }), { title: word.description }));
+    }
+  }
+  return el('article', { className: 'card' },
+    el('h3', {}, device.device, el('span', { className: 'tag dim' }, device.platform),
+      device.paywall?.open ? el('span', { className: 'tag good' }, 'a paywall is open') : null),
+    el('ul', {}, ...['installUuid', 'externalId', 'pushPermission', 'playerId', 'storeAccount', 'vaultAccount']
+      .map(key => el('li', {}, key + ' ', el('code', {}, String(device[key]))))),
+    box, el('details', {}, el('summary', {}, 'all of it'), el('pre', {}, pretty(device))));
+}
+
+// MARK: Events
+
+let deliveries = [];
+
+function deliveryOf(entry) {
+  if (!entry.purpose.startsWith('delivery ')) return undefined;
+  const body = entry.request.body ?? {};
+  const id = body.event?.id ?? body.event?.event_id ?? body.event_id;
+  return deliveries.findLast(delivery => delivery.event === id);
+}
+
+function deliveryButtons(delivery) {
+  return el('div', { className: 'buttons' },
+    button('resend', () => resend(delivery)),
+    button('edit and resend', () => edit(delivery)));
+}
+
+const resend = (delivery, body) => act(`${delivery.type} again`, () =>
+  ask('POST', `/deliveries/${encodeURIComponent(delivery.event)}/resend`,
+    { configuration: delivery.webhook, ...(body === undefined ? {} : { body }) }));
+
+function edit(delivery) {
+  $('edit-body').value = pretty(delivery.body ?? {});
+  $('edit-problem').textContent = '';
+  $('edit-send').onclick = async () => {
+    let body;
+    try {
+      body = JSON.parse($('edit-body').value);
+    } catch (error) {
+      $('edit-problem').textContent = error.message;
+      return;
+    }
+    $('edit').close();
+    await resend(delivery, body);
+  };
+  $('edit').showModal();
+}
+
+function eventCard(delivery) {
+  const attempts = delivery.attempts.map(attempt => el('li', {}, el('time', {}, attempt.at), ' ',
+    el('span', { className: attempt.status >= 200 && attempt.status < 300 ? 'good' : 'bad' },
+      String(attempt.status ?? attempt.failure ?? 'no answer'))));
+  const kind = { delivered: 'good', failed: 'bad' }[delivery.state] ?? '';
+  return el('article', { className: 'card' },
+    el('h3', {}, delivery.type, el('span', { className: 'tag ' + kind }, delivery.state),
+      el('span', { className: 'tag dim' }, delivery.webhook)),
+    el('p', { className: 'dim' }, delivery.event, delivery.due ? ', next at ' + delivery.due : ''),
+    attempts.length ? el('ul', {}, ...attempts) : null, deliveryButtons(delivery),
+    el('details', {}, el('summary', {}, 'body'), el('pre', {}, pretty(delivery.body))));
+}
+
+$('flush').addEventListener('click', () => act('delivering what is due', () => ask('POST', '/deliveries/flush')));
+$('state').addEventListener('input', refresh);
+
+// MARK: Actions
+
+/** The forms that the description of the API gave, one for each operation that is no stream. */
+const forms = [];
+
+class Field {
+  constructor(name, schema, isPath) {
+    Object.assign(this, { name, schema, isPath });
+    const words = schema.enum ?? schema.oneOf?.map(word => word.const);
+    const kind = Array.isArray(schema.type) ? schema.type[0] : schema.type;
+    this.kind = kind;
+    if (words) {
+      this.input = el('select', {}, ...(isPath ? [] : [el('option', { value: '' }, '')]),
+        ...words.map(word => el('option', {}, word)));
+    } else if (kind === 'boolean') {
+      this.input = el('select', {}, ...['', 'true', 'false'].map(word => el('option', {}, word)));
+    } else if (kind === 'object' || kind === 'array') {
+      this.input = el('textarea', { rows: 2, spellcheck: false });
+    } else {
+      this.input = el('input', { type: kind === 'integer' || kind === 'number' ? 'number' : 'text',
+        step: 'any', autocomplete: 'off' });
+      if (schema.examples) {
+        const id = `words-${Field.count = (Field.count ?? 0) + 1}`;
+        this.words = el('datalist', { id }, ...schema.examples.map(word => el('option', { value: word })));
+        this.input.setAttribute('list', id);
+      }
+    }
+    this.label = el('label', {}, el('span', {}, name), this.input, this.words,
+      schema.description ? el('small', {}, schema.description) : null);
+  }
+
+  isFor(word) { return !this.schema['x-of'] || this.schema['x-of'].includes(word); }
+
+  /** What was typed; nothing when nothing was. */
+  get value() {
+    const text = this.input.value;
+    if (text === '') return undefined;
+    switch (this.kind) {
+      case 'boolean': return text === 'true';
+      case 'integer': case 'number': return Number(text);
+      case 'object': return JSON.parse(text);
+      // A list of texts may be written as people write lists.
+      case 'array': return text.trim().startsWith('[') ? JSON.parse(text)
+        : text.split(',').map(part => this.item(part.trim())).filter(part => part !== '');
+      default: return text;
+    }
+  }
+
+  /** Where a list takes anything, what looks like a number is one. */
+  item(text) { return this.schema.items || !/^\d+$/.test(text) ? text : Number(text); }
+}
+
+class Form {
+  constructor(path, method, operation) {
+    this.path = path.slice(API.length);
+    this.method = method.toUpperCase();
+    this.fields = [];
+    for (const parameter of operation.parameters ?? []) {
+      if (parameter.name === 'namespace') continue;
+      const field = new Field(parameter.name, { description: parameter.description, ...parameter.schema }, parameter.in === 'path');
+      field.isQuery = parameter.in === 'query';
+      this.fields.push(field);
+    }
+    const body = operation.requestBody?.content['application/json'].schema.properties;
+    for (const [name, schema] of Object.entries(body ?? {})) this.fields.push(new Field(name, schema, false));
+    // A query that the body can say as well is one field too many.
+    this.fields = this.fields.filter(field => !(field.isQuery && body && field.name in body));
+    this.body = body;
+    this.word = this.fields.find(field => field.isPath && field.schema.oneOf);
+    this.words = this.word?.schema.oneOf ?? [];
+    this.note = el('small', { className: 'dim' });
+    this.title = operation.summary;
+    const verb = { GET: 'show', DELETE: 'remove' }[this.method] ?? 'do it';
+    this.element = el('form', { onsubmit: event => { event.preventDefault(); this.send(); } },
+      el('h3', {}, operation.summary), this.note, ...this.fields.map(field => field.label), el('button', {}, verb));
+    this.word?.input.addEventListener('input', () => this.fit());
+    this.fit();
+  }
+
+  /** Only the fields that say something about the chosen word. */
+  fit() {
+    if (!this.word) return;
+    const word = this.word.input.value;
+    this.note.textContent = this.words.find(known => known.const === word)?.description ?? '';
+    for (const field of this.fields) field.label.hidden = !field.isFor(word);
+  }
+
+  /** Whether it acts on a person of that provider. */
+  serves(provider) {
+    const takesUser = this.fields.some(field => field.name === 'user');
+    return takesUser && (this.path.startsWith('/' + provider) || (this.path.startsWith('/store') && this.first === provider));
+  }
+
+  fill(word, values) {
+    if (this.word) this.word.input.value = word;
+    this.fit();
+    for (const field of this.fields) {
+      if (values[field.name] !== undefined && !field.isPath) field.input.value = values[field.name];
+    }
+    for (let box = this.element.parentElement; box; box = box.parentElement) {
+      if (box instanceof HTMLDetailsElement) box.open = true;
+    }
+    this.element.scrollIntoView({ block: 'center' });
+    this.element.querySelector('button').focus();
+  }
+
+  async send() {
+    const word = this.word?.input.value;
+    let path = this.path;
+    const body = {};
+    const query = {};
+    try {
+      for (const field of this.fields) {
+        const value = field.isFor(word) ? field.value : undefined;
+        if (field.isPath) {
+          if (value === undefined) throw new Error(`'${field.name}' is empty`);
+          path = path.replace(`{${field.name}}`, value.split('/').map(encodeURIComponent).join('/'));
+        } else if (value !== undefined) {
+          if (field.isQuery) query[field.name] = value; else body[field.name] = value;
+        }
+      }
+    } catch (error) {
+      say(`${this.title} ${error.message}`, undefined, true);
+      return;
+    }
+    const hasBody = this.method !== 'GET' && this.body !== undefined;
+    await act(word ?? this.title, () => ask(this.method, path, hasBody ? body : undefined, { query }));
+  }
+}
+
+async function describe() {
+  const [document_, root] = await Promise.all([
+    ask('GET', '/openapi.json', undefined, { everywhere: true }), ask('GET', '', undefined, { everywhere: true }),
+  ]);
+  const providers = Object.keys(root.fakes);
+  for (const party of providers) meet(party);
+  const groups = new Map();
+  for (const [path, operations] of Object.entries(document_.paths)) {
+    for (const [method, operation] of Object.entries(operations)) {
+      if (!operation.responses['200'].content['application/json']) continue;
+      const form = new Form(path, method, operation);
+      // The store's own words belong to the first service.
+      form.first = providers[0];
+      forms.push(form);
+      const name = form.path.split('/')[1] || 'assay';
+      if (!groups.has(name)) groups.set(name, []);
+      groups.get(name).push(form);
+    }
+  }
+  const order = ['store', ...providers, 'device', 'clock', 'faults', 'deliveries', 'events', 'snapshots'];
+  const rank = name => (order.indexOf(name) + order.length + 1) % (order.length + 1);
+  const named = [...groups].sort(([a], [b]) => rank(a) - rank(b));
+  $('groups').replaceChildren(...named.map(([name, list]) => el('details', { className: 'group' },
+    el('summary', {}, name), ...list.sort((a, b) => (a.method === 'GET') - (b.method === 'GET'))
+      .map(form => form.element))));
+}
+
+// MARK: What is shown beside the traffic
+
+let refreshing = null;
+let isWanted = false;
+
+function refreshSoon() {
+  isWanted = true;
+  refreshing ??= setTimeout(() => { refreshing = null; if (isWanted) refresh(); }, 400);
+}
+
+async function refresh() {
+  isWanted = false;
+  try {
+    const { namespaces } = await ask('GET', '/namespaces', undefined, { everywhere: true });
+    showNamespaces(namespaces.map(space => space.namespace));
+    const [clock, told] = await Promise.all([ask('GET', '/clock'), ask('GET', '/deliveries')]);
+    $('now').dateTime = clock.now;
+    $('now').textContent = clock.now.replace('T', ' ').slice(0, 19) + (clock.frozen ? ' (still)' : '');
+    $('freeze').setAttribute('aria-pressed', String(clock.frozen));
+    $('freeze').textContent = clock.frozen ? 'let it run' : 'freeze';
+    deliveries = told.deliveries;
+    if (!$('events').hidden) showEvents();
+    if (!$('people').hidden) await showPeople(clock.now_ms);
+  } catch (error) {
+    // Who answers nothing is told by the stream; a refusal belongs to the reader.
+    if (error instanceof Refused && $('ask').hidden) say(error.message, undefined, true);
+  }
+}
+
+function showNamespaces(names) {
+  const all = ['', ...names.filter(Boolean)];
+  const values = [...$('namespace').options].map(option => option.value);
+  const wanted = ['*', ...all];
+  if (wanted.join('\n') === values.join('\n')) return;
+  const chosen = values.length ? namespace() : '';
+  $('namespace').replaceChildren(...wanted.map(name => el('option', { value: name },
+    { '*': 'all (acts on the default)', '': 'the default' }[name] ?? name)));
+  $('namespace').value = wanted.includes(chosen) ? chosen : '';
+}
+
+/** Puts a list in place without taking away what somebody has opened or is on. */
+function put(box, key, elements) {
+  const text = JSON.stringify(key);
+  if (box.dataset.key === text) return;
+  box.dataset.key = text;
+  const opened = new Set([...box.querySelectorAll('details[open]')].map(details => details.dataset.name));
+  for (const [index, element] of elements.entries()) {
+    for (const [number, details] of element.querySelectorAll('details').entries()) {
+      details.dataset.name = `${element.querySelector('h3')?.textContent ?? index}/${number}`;
+      details.open = opened.has(details.dataset.name);
+    }
+  }
+  box.replaceChildren(...elements);
+}
+
+function showEvents() {
+  const wanted = $('state').value;
+  const shown = deliveries.filter(delivery => !wanted || delivery.state === wanted).slice(-200).reverse();
+  $('event-count').textContent = `${deliveries.length} events`;
+  put($('event-list'), shown, shown.length ? shown.map(eventCard)
+    : [el('p', { className: 'dim' }, 'No event. A store action sends one where a webhook is configured.')]);
+}
+
+async function showPeople(now) {
+  const id = $('person').value;
+  const [people, { devices }] = await Promise.all([
+    ask('GET', '/subscribers', undefined, { query: id ? { id } : {} }), ask('GET', '/devices'),
+  ]);
+  const { subscribers, count } = people;
+  $('people-count').textContent = count > subscribers.length
+    ? `${count}, the last ${subscribers.length} shown` : `${count} subscribers`;
+  // The present moves all the time; a life is drawn anew when its minute has passed.
+  put($('people-list'), [subscribers, Math.floor(now / 60_000), deliveries.length],
+    subscribers.length ? subscribers.map(subscriber => card(subscriber, now))
+      : [el('p', { className: 'dim' }, 'Nobody. A purchase makes a subscriber.')]);
+  put($('device-list'), devices, devices.length ? devices.map(deviceCard)
+    : [el('p', { className: 'dim' }, 'No device. An app on the bridge, or an action, makes one.')]);
+}
+
+$('person').addEventListener('input', refresh);
+$('namespace').addEventListener('input', () => { draw(); refresh(); });
+
+// MARK: Clock, tabs, keys
+
+for (const each of document.querySelectorAll('#clock [data-by]')) {
+  each.addEventListener('click', () => act(`clock ${each.textContent}`, () =>
+    ask('POST', '/clock/advance', { by: each.dataset.by })));
+}
+$('settle').addEventListener('click', () => act('clock until nothing waits', () =>
+  ask('POST', '/clock/advance', { until: 'settled' })));
+$('freeze').addEventListener('click', () => act('clock', () =>
+  ask('PUT', '/clock', { frozen: $('freeze').getAttribute('aria-pressed') !== 'true' })));
+
+const tabs = [...document.querySelectorAll('[role=tab]')];
+
+function choose(tab) {
+  for (const each of tabs) {
+    const isChosen = each === tab;
+    each.setAttribute('aria-selected', String(isChosen));
+    each.tabIndex = isChosen ? 0 : -1;
+    $(each.getAttribute('aria-controls')).hidden = !isChosen;
+  }
+  refresh();
+}
+
+for (const [index, tab] of tabs.entries()) {
+  tab.addEventListener('click', () => choose(tab));
+  tab.addEventListener('keydown', event => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const next = tabs[(index + step + tabs.length) % tabs.length];
+    choose(next);
+    next.focus();
+  });
+}
+
+document.addEventListener('keydown', event => {
+  const isTyping = event.target.matches('input, textarea, select');
+  if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  choose($('tab-traffic'));
+  $('filter').focus();
+});
+
+$('ask').addEventListener('submit', event => {
+  event.preventDefault();
+  token = $('token').value;
+  sessionStorage.setItem('assay-token', token);
+  location.reload();
+});
+
+async function begin() {
+  choose($('tab-traffic'));
+  follow();
+  for (;;) {
+    try {
+      await describe();
+      break;
+    } catch {
+      await new Promise(resolve => { setTimeout(resolve, 2000); });
+    }
+  }
+  await refresh();
+  // The clock moves though nothing happens.
+  setInterval(() => { if (!document.hidden) refresh(); }, 5000);
+}
+
+begin();
