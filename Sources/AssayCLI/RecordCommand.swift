@@ -373,8 +373,8 @@ struct RecordCommand: AsyncParsableCommand {
             text += style.bold(server.baseURL) + "\n"
         }
         text += "control     " + style.bold(control.baseURL + "/assay/v1") + "\n"
-        text += "live page   " + style.bold(control.baseURL + "/") + "\n"
         text += "recording   \(path)\n"
+        text += "page        " + style.bold(control.baseURL + "/") + "  what happens, live\n"
         Terminal.output(text)
         Terminal.error("ready; send the app's requests to the proxy; Ctrl-C ends it\n")
     }

@@ -375,12 +375,12 @@ struct ServeCommand: AsyncParsableCommand {
                 + style.bold(server.baseURL) + "\n"
         }
         text += "control     " + style.bold(open.control.baseURL + "/assay/v1") + "\n"
-        text += "live page   " + style.bold(open.control.baseURL + "/") + "\n"
         if let interception {
             text += "intercept   " + style.bold(interception.proxy.baseURL)
             let script = ShellCommand([".", interceptFolder + "/env.sh"])
             text += "  in your backend's shell:  \(script)\n"
         }
+        text += "page        " + style.bold(open.control.baseURL + "/") + "  what happens, live\n"
         Terminal.output(text)
         Terminal.error("ready; Ctrl-C ends it\n")
     }

@@ -14,16 +14,17 @@ NAMES = ["control", "revenuecat", "onesignal", "firebase", "purchasely", "despia
 
 
 class Serving:
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, environment=()):
         names = NAMES + (["intercept"] if "--intercept" in arguments else [])
         listen = [part for name in names for part in ("--listen", f"{name}=127.0.0.1:0")]
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("ASSAY_")}
+        variables = {k: v for k, v in os.environ.items() if not k.startswith("ASSAY_")}
+        variables.update(environment)
         self.process = subprocess.Popen(
             [BINARY, "serve", "--quiet", *listen, *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=environment,
+            env=variables,
         )
         # A program that never gets ready must not hang the suite.
         guard = threading.Timer(60, self.process.kill)

@@ -324,7 +324,7 @@ function timeline(subscriber, now) {
   }
   const begin = Math.min(...times) - DAY / 4;
   const end = Math.max(...times) + DAY / 4;
-  const width = 800;
+  const width = Math.max(300, Math.min(800, $('people-list').clientWidth - 40));
   const x = moment => 4 + (moment - begin) / (end - begin) * (width - 8);
   const height = 30 + subscriber.holdings.length * 22;
   const svg = drawn('svg', { viewBox: `0 0 ${width} ${height}`, class: 'life-time', role: 'img' });
@@ -478,10 +478,11 @@ class Field {
     const kind = Array.isArray(schema.type) ? schema.type[0] : schema.type;
     this.kind = kind;
     if (words) {
-      this.input = el('select', {}, ...(isPath ? [] : [el('option', { value: '' }, '')]),
+      this.input = el('select', {}, ...(isPath ? [] : [el('option', { value: '' }, 'not set')]),
         ...words.map(word => el('option', {}, word)));
     } else if (kind === 'boolean') {
-      this.input = el('select', {}, ...['', 'true', 'false'].map(word => el('option', {}, word)));
+      this.input = el('select', {}, el('option', { value: '' }, 'not set'),
+        ...['true', 'false'].map(word => el('option', {}, word)));
     } else if (kind === 'object' || kind === 'array') {
       this.input = el('textarea', { rows: 2, spellcheck: false });
     } else {
@@ -494,7 +495,14 @@ class Field {
       }
     }
     this.label = el('label', {}, el('span', {}, name), this.input, this.words,
-      schema.description ? el('small', {}, schema.description) : null);
+      el('small', {}, this.note));
+  }
+
+  /** What it means; the words it is for are left out, as it is shown for those alone. */
+  get note() {
+    const text = this.schema.description ?? '';
+    const words = (this.schema['x-of'] ?? []).join(', ') + ': ';
+    return text.startsWith(words) ? text.slice(words.length) : text;
   }
 
   isFor(word) { return !this.schema['x-of'] || this.schema['x-of'].includes(word); }
@@ -596,6 +604,9 @@ class Form {
   }
 }
 
+const SHOWN = ['', 'health', 'openapi.json', 'journal', 'subscribers', 'devices', 'deliveries', 'namespaces'];
+const GROUPS = { deliveries: 'events', reset: 'namespaces', export: 'state', import: 'state', snapshots: 'state' };
+
 async function describe() {
   const [document_, root] = await Promise.all([
     ask('GET', '/openapi.json', undefined, { everywhere: true }), ask('GET', '', undefined, { everywhere: true }),
@@ -610,16 +621,20 @@ async function describe() {
       // The store's own words belong to the first service.
       form.first = providers[0];
       forms.push(form);
-      const name = form.path.split('/')[1] || 'assay';
+      const segment = form.path.split('/')[1] ?? '';
+      // What the page shows all the time needs no form.
+      if (form.method === 'GET' && SHOWN.includes(segment)) continue;
+      const name = GROUPS[segment] ?? segment;
       if (!groups.has(name)) groups.set(name, []);
       groups.get(name).push(form);
     }
   }
-  const order = ['store', ...providers, 'device', 'clock', 'faults', 'deliveries', 'events', 'snapshots'];
+  const order = ['store', ...providers, 'device', 'clock', 'events', 'faults', 'state', 'namespaces'];
   const rank = name => (order.indexOf(name) + order.length + 1) % (order.length + 1);
+  const weight = form => form.words.length ? 0 : form.method === 'GET' ? 2 : 1;
   const named = [...groups].sort(([a], [b]) => rank(a) - rank(b));
   $('groups').replaceChildren(...named.map(([name, list]) => el('details', { className: 'group' },
-    el('summary', {}, name), ...list.sort((a, b) => (a.method === 'GET') - (b.method === 'GET'))
+    el('summary', {}, name), ...list.sort((a, b) => weight(a) - weight(b))
       .map(form => form.element))));
 }
 
