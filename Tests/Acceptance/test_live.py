@@ -277,7 +277,7 @@ class Page(Live):
         self.browser.wait("document.querySelector('#link').textContent === 'live'"
                           " && document.querySelectorAll('.row').length === 2")
         self.browser.value("document.querySelector('.row').click()")
-        self.browser.wait("document.querySelector('#rows pre').textContent.includes('bob')")
+        self.browser.wait("document.querySelector('#rows').textContent.includes('bob')")
 
 
 class Other:

@@ -27,7 +27,8 @@ struct ControlStage {
         providers: ProviderTable = .all,
         keys: [Exchange.Party: Secret] = [:],
         servers: [FakeServer] = [],
-        allowedHosts: Set<String> = []
+        allowedHosts: Set<String> = [],
+        token: Secret? = nil
     ) {
         let world = FakeWorld(
             journalBytesMax: 1 << 22,
@@ -47,7 +48,8 @@ struct ControlStage {
             courier: courier,
             version: "test",
             servers: servers,
-            allowedHosts: allowedHosts
+            allowedHosts: allowedHosts,
+            token: token
         )
     }
 
@@ -73,6 +75,16 @@ struct ControlStage {
             let body = (try? JSONValue(parsing: response.body)) ?? .null
             return Answer(status: response.status, body: body)
         case .lines: return Answer(status: 200, body: "a stream")
+        }
+    }
+
+    /// What a browser gets.
+    func page(_ target: String, fields: [HTTPMessage.Field]) async -> HTTPMessage.Response {
+        let host = HTTPMessage.Field("host", "127.0.0.1:9300")
+        let own = fields.contains { $0.name == "host" } ? fields : fields + [host]
+        switch await control.respond(to: HTTPMessage.Request("GET", target, fields: own)) {
+        case .whole(let response): return response
+        case .lines: return HTTPMessage.Response(200)
         }
     }
 

@@ -210,7 +210,7 @@ struct OpenWordsTests {
                     #expect(!member.summary.isEmpty, "\(control.id) \(member.name)")
                 }
                 #expect(control.path.hasPrefix("/"), "\(control.id)")
-                #expect(["GET", "POST", "PUT", "DELETE"].contains(control.method))
+                #expect(["GET", "POST", "PUT", "PATCH", "DELETE"].contains(control.method))
                 #expect(names.contains("settle") == control.tells, "\(control.id)")
             }
         }

@@ -44,11 +44,11 @@ extension DespiaState {
                 named,
                 ControlMember("platform", .open(platforms), "ios or android."),
                 ControlMember("uaPreset", .open(presets), "Which device its user agent names."),
-                ControlMember("installUuid", .text, "The installation's id; null: none."),
+                ControlMember("installUuid", .text, "The installation's id."),
                 ControlMember("storeAccount", .text, "The store account it is signed in to."),
                 ControlMember("vaultAccount", .text, "The account that syncs its vault."),
                 ControlMember("playerId", .text, "Its push subscription."),
-                ControlMember("externalId", .text, "The user that it tells; null: nobody."),
+                ControlMember("externalId", .text, "The user that it tells."),
                 ControlMember(
                     "pushPermission",
                     .open(DespiaDevice.Permission.allCases.map(\.rawValue)),
@@ -113,7 +113,12 @@ extension DespiaState {
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
         do throws(Refusal) {
-            return try services.despia.patch(call.body, name(call))
+            let given = call.body.members.filter { !$0.value.isNull }
+            // The device that is asked for is made, but not for a call that is refused.
+            var changed = services.despia
+            let shown = try changed.patch(JSONObject(members: given), name(call))
+            services.despia = changed
+            return shown
         } catch {
             throw ControlRefusal(error.status, error.text)
         }

@@ -33,7 +33,7 @@ extension Purchase {
         if refunded != nil { return .refunded }
         if isPaused { return .paused }
         guard isActive(at: now) else { return .ended }
-        if let graceEnd, graceEnd > now, expires.map({ $0 <= now }) ?? false { return .grace }
+        if billingIssue != nil { return .grace }
         return unsubscribed == nil ? .active : .cancelled
     }
 }
