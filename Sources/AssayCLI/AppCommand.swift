@@ -147,7 +147,7 @@ struct AppCommand: AsyncParsableCommand {
         report.suite = SuiteRun.digest(of: library, selected)
         report.isInterrupted = interruption.isRaised
         try files.show(report, replay: ReplayCommand(replayWords(seed)))
-        if let saveFile { try VerifyCommand.save(report, profile, to: saveFile) }
+        if let saveFile { try Conclusion.save(report, profile, to: saveFile) }
         throw ExitCode(report.exitCode)
     }
 

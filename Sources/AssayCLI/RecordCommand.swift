@@ -127,70 +127,42 @@ struct RecordCommand: AsyncParsableCommand {
         let world = session.world
         world.journal.tap(writer)
         let paths = Self.webhooks(profile)
+        let control = try await SessionControl(
+            session,
+            profile,
+            at: listen.control,
+            allowed: Set(target.hosts)
+        )
+        let front = try Self.proxyTarget(session.backend.target)
         let proxy: CapturingProxy
-        let control: ControlServer
-        do {
+        do throws(CapturingProxy.StartError) {
             proxy = try await CapturingProxy(
                 host: listen.proxy.host,
                 port: listen.proxy.port,
                 context: CapturingProxy.Context(
-                    target: try Self.proxyTarget(session.backend.target),
+                    target: front,
                     journal: world.journal,
                     bodyMax: bodyMax,
                     now: { world.clock(of: "") },
                     party: { request in paths[request.path] ?? .app }
                 )
             )
-            control = try await ControlServer(
-                host: listen.control.host,
-                port: listen.control.port
-            )
-        } catch let error as CapturingProxy.StartError {
+        } catch {
+            await control.close()
             throw Failure(.unreachable, error.description + "; choose another with --listen")
-        } catch let error as StartError {
-            throw Failure(
-                .unreachable,
-                error.description + "; choose another with --listen control=127.0.0.1:0"
-            )
         }
         isListening = true
-        let allowed = Set(TargetOptions.hosts(target.allowHost, Setting.environment))
-        let messenger = WebhookMessenger()
-        let courier = Courier(world: world, messenger: messenger, allowedHosts: allowed)
-        control.open(
-            ControlAPI(
-                world: world,
-                courier: courier,
-                version: assayVersion,
-                servers: session.servers,
-                allowedHosts: allowed,
-                token: Setting.controlToken.secret,
-                declared: SecretDeclaration(profile)
-            )
-        )
-        connect(world, to: session.backend.target, profile)
-        announce(session, proxy, control, path)
+        control.connect(profile)
+        announce(session, proxy, control.server, path)
         let progress = Task { await Self.follow(writer) }
-        let process = session.backend.process
-        let death = Locked<String?>(nil)
-        // It ends with the session at the latest, when the backend is stopped.
-        Task {
-            guard let text = await process?.ended() else { return }
-            death.withLock { $0 = text }
-            courier.stop()
-        }
-        do {
-            try await interruption.run { await courier.run() }
-        } catch is CancellationError {}
+        let death = try await control.run(interruption)
         progress.cancel()
         await proxy.stop()
-        world.journal.endFollowing()
-        await control.stop()
-        await messenger.close()
+        await control.close()
         writer.close()
         try finish(writer)
-        guard !interruption.isRaised, let text = death.withLock({ $0 }) else { return }
-        let last = process?.output(since: 0, lineCountMax: 5) ?? ""
+        guard let text = death else { return }
+        let last = session.backend.process?.output(since: 0, lineCountMax: 5) ?? ""
         let lines = last.isEmpty ? "" : "; it wrote last:\n" + last
         throw Failure(.unreachable, "the backend ended by itself: \(text)\(lines)")
     }
@@ -246,13 +218,9 @@ struct RecordCommand: AsyncParsableCommand {
     /// Takes the addresses that are not a fake's out of `--listen`.
     private mutating func takeListen() throws -> (proxy: ListenAddress, control: ListenAddress) {
         let bare = target.listen.filter { !$0.contains("=") }
-        let control = target.listen.filter { $0.hasPrefix("control=") }
-        target.listen.removeAll { bare.contains($0) || control.contains($0) }
+        target.listen.removeAll { bare.contains($0) }
         return (
-            try ListenAddress(bare: bare.last ?? "127.0.0.1:8081"),
-            try ListenAddress(
-                bare: control.last.map { String($0.dropFirst(8)) } ?? "127.0.0.1:9300"
-            )
+            try ListenAddress(bare: bare.last ?? "127.0.0.1:8081"), try target.takeControl()
         )
     }
 
@@ -293,7 +261,7 @@ struct RecordCommand: AsyncParsableCommand {
                     guard exchange.to == .backend,
                         let provider = Services.providers.first(where: { $0.party == party })
                     else { return nil }
-                    let target = Self.webhook(of: provider.party, at: "", profile)
+                    let target = WebhookTarget(of: provider.party, at: "", profile)
                     return provider.proof(exchange.request, target, SuiteRun.now())
                 }
             )
@@ -329,36 +297,6 @@ struct RecordCommand: AsyncParsableCommand {
         )
     }
 
-    /// A provider's webhook, with the secrets that the profile has for it.
-    private static func webhook(
-        of party: Exchange.Party,
-        at url: String,
-        _ profile: Profile
-    ) -> WebhookTarget {
-        func secret(_ role: String) -> Secret? {
-            party.secret(role).flatMap { profile.secrets[$0] }
-        }
-        return WebhookTarget(
-            url: url,
-            authorization: secret("authorization"),
-            signing: secret("signing")
-        )
-    }
-
-    /// The fakes' webhooks go straight to the backend; the journal has them from the courier.
-    private func connect(_ world: FakeWorld, to base: String, _ profile: Profile) {
-        world.edit("") { services, _ in
-            for provider in services.table.entries {
-                let place = provider.webhookEndpoint.flatMap { profile.endpoints[$0] }
-                guard let place else { continue }
-                let target = Self.webhook(of: provider.party, at: base + place.path, profile)
-                provider.connect(&services, target)
-            }
-            // An app that has an API key only signs in to the project that the backend trusts.
-            services.firebase.settings.project = profile.firebaseProject
-        }
-    }
-
     private func announce(
         _ session: ReplaySession,
         _ proxy: CapturingProxy,
@@ -374,7 +312,7 @@ struct RecordCommand: AsyncParsableCommand {
         }
         text += "control     " + style.bold(control.baseURL + "/assay/v1") + "\n"
         text += "recording   \(path)\n"
-        text += "page        " + style.bold(control.baseURL + "/") + "  what happens, live\n"
+        text += SessionControl.line(control, style)
         Terminal.output(text)
         Terminal.error("ready; send the app's requests to the proxy; Ctrl-C ends it\n")
     }

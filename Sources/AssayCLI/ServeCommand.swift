@@ -380,7 +380,7 @@ struct ServeCommand: AsyncParsableCommand {
             let script = ShellCommand([".", interceptFolder + "/env.sh"])
             text += "  in your backend's shell:  \(script)\n"
         }
-        text += "page        " + style.bold(open.control.baseURL + "/") + "  what happens, live\n"
+        text += SessionControl.line(open.control, style)
         Terminal.output(text)
         Terminal.error("ready; Ctrl-C ends it\n")
     }

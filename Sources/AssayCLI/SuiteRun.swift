@@ -36,12 +36,14 @@ struct SuiteRun: Sendable {
     var looksFirst = true
     /// Whether a failure that rests on a moment is played again: for people, who look for its cause.
     var tellsRaces = true
+    /// What is done with the report while the first backend and the fakes still stand.
+    var whileOpen: (@Sendable (RunReport) async throws -> Void)?
 
     /// Opens everything, runs, closes, and returns the report; a cancelled run is interrupted.
     func run(
         progress: Progress,
         interruption: Interruption?,
-        opened: @Sendable (ReplaySession) -> Void = { _ in }
+        opened: @Sendable (ReplaySession) async throws -> Void = { _ in }
     ) async throws -> RunReport {
         let folder = NSTemporaryDirectory() + "assay-" + Self.nonce()
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -62,7 +64,12 @@ struct SuiteRun: Sendable {
             session.abandon()
             for side in sides.withLock({ $0 }) { side.abandon() }
         }
-        opened(session)
+        do {
+            try await opened(session)
+        } catch {
+            await session.close()
+            throw error
+        }
         var generator = SeededGenerator(seed: 0, text: seed)
         var options = SuiteRunner.Options(
             seed: generator.next(),
@@ -117,8 +124,9 @@ struct SuiteRun: Sendable {
             session.world.journal.read { $0.openTime(of: .backend) }
         }
         await withTaskGroup(of: Void.self) { group in
-            for session in sessions { group.addTask { await session.close() } }
+            for side in sessions.dropFirst() { group.addTask { await side.close() } }
         }
+        if whileOpen == nil { await session.close() }
         progress.clear()
         var report = RunReport(
             version: assayVersion,
@@ -142,6 +150,14 @@ struct SuiteRun: Sendable {
         report.isWhole = isWhole
         report.shard = shard?.description
         report.isOutOfTime = isOutOfTime && !report.isInterrupted
+        guard let whileOpen else { return report }
+        do {
+            try await whileOpen(report)
+        } catch {
+            await session.close()
+            throw error
+        }
+        await session.close()
         return report
     }
 

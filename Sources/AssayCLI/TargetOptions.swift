@@ -215,6 +215,19 @@ struct TargetOptions: ParsableArguments {
         return addresses
     }
 
+    /// Takes the control API's address out of `--listen`.
+    mutating func takeControl() throws -> ListenAddress {
+        let control = listen.filter { $0.hasPrefix("control=") }
+        listen.removeAll { control.contains($0) }
+        return try ListenAddress(
+            bare: control.last.map { String($0.dropFirst("control=".count)) }
+                ?? SessionControl.address
+        )
+    }
+
+    /// The hosts beyond loopback that were allowed.
+    var hosts: [String] { Self.hosts(allowHost, Setting.environment) }
+
     /// The hosts beyond loopback that a flag or the environment allows.
     static func hosts(_ flags: [String], _ environment: [String: String]) -> [String] {
         flags + Setting.targetHosts.texts([], environment).filter { !flags.contains($0) }

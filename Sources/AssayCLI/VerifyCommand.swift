@@ -56,6 +56,14 @@ struct VerifyCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "End the run at its first failure; the rest is not run.")
     var failFast = false
 
+    @Flag(
+        name: .long,
+        help: """
+            Let the backend and the fakes stand after the last case, until Ctrl-C; the control API and             its page, on 9300, show the run and move the fakes.
+            """
+    )
+    var keep = false
+
     @Option(
         name: .long,
         help: """
@@ -76,6 +84,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         let environment = Setting.environment
+        let control = keep ? try target.takeControl() : nil
         let profile = try target.resolved()
         let library = try selection.contractLibrary(paths: paths)
         for error in library.errors { Terminal.error("\(error)\n\n") }
@@ -137,7 +146,6 @@ struct VerifyCommand: AsyncParsableCommand {
         run.isWanted = { selection.takes($0.heading) }
         run.timeMax = timeMax
         run.endsAtFailure = failFast
-        let prepared = run
         let interruption = Interruption()
         let progress = Progress()
         let isQuiet = files.usesStandardOutput
@@ -149,38 +157,46 @@ struct VerifyCommand: AsyncParsableCommand {
                 "\(expiry?.name ?? "") '\(strictness)' is neither warn nor error"
             )
         }
-        var outcome = try await interruption.run {
-            try await prepared.run(progress: progress, interruption: interruption) { session in
+        let conclusion = Conclusion(
+            profile: profile,
+            profilePath: TargetOptions.path(target.profile),
+            targetWords: target.replayWords,
+            files: files,
+            replay: ReplayCommand(replayWords(seed: run.seed, isStrict: strictness == "error")),
+            isVerbose: reports.verbose,
+            isStrict: strictness == "error",
+            saveFile: saveFile,
+            baselineFile: baselineFile,
+            earlier: earlier,
+            updates: update,
+            found: Setting.found.text(found, environment) ?? "assay-found"
+        )
+        let keeper = control.map { SessionKeeper(profile, at: $0, allowed: target.hosts) }
+        let concluded = Locked<RunReport?>(nil)
+        if let keeper {
+            run.whileOpen = { report in
+                let outcome = try conclusion.conclude(report)
+                concluded.withLock { $0 = outcome }
+                if !report.isInterrupted { try await keeper.keep(interruption) }
+            }
+        }
+        let suite = run
+        let report = try await interruption.run {
+            try await suite.run(progress: progress, interruption: interruption) { session in
+                try await keeper?.open(session)
                 guard !isQuiet else { return }
                 let fakes = session.servers.map { "\($0.party) \($0.baseURL)" }
                 Terminal.error(
-                    "assay \(assayVersion) · \(contracts.count) cases · seed \(prepared.seed) · at most \(timeText)\n"
+                    "assay \(assayVersion) · \(contracts.count) cases · seed \(suite.seed) · at most \(timeText)\n"
                 )
                 Terminal.error("fakes    \(fakes.joined(separator: "  "))\n")
-                Terminal.error("backend  \(session.backend.target)\n\n")
+                Terminal.error("backend  \(session.backend.target)\n")
+                if let url = keeper?.pageURL { Terminal.error("page     \(url)\n") }
+                Terminal.error("\n")
             }
         }
-        guard !outcome.cases.isEmpty || outcome.isInterrupted else {
-            throw Failure(
-                .nothingSelected,
-                "the golden run has no such case; run the contract without what follows its name"
-            )
-        }
-        outcome.expire(at: SuiteRun.now(), isError: strictness == "error")
-        try files.show(
-            outcome,
-            replay: ReplayCommand(
-                replayWords(seed: prepared.seed, isStrict: strictness == "error")
-            ),
-            profile: TargetOptions.path(target.profile),
-            isVerbose: reports.verbose
-        )
-        if let saveFile { try Self.save(outcome, profile, to: saveFile) }
-        if let baselineFile {
-            outcome = try Self.writeBaseline(outcome, keeping: earlier, to: baselineFile, isQuiet)
-        }
-        if update { try writeUpdates(outcome, profile) }
-        writeFound(outcome, to: Setting.found.text(found, environment) ?? "assay-found", isQuiet)
+        await keeper?.close()
+        let outcome = try concluded.withLock { $0 } ?? conclusion.conclude(report)
         if outcome.exitCode == 0 || outcome.exitCode == 5, !library.errors.isEmpty {
             throw Failure(
                 .unparsable,
@@ -196,98 +212,5 @@ struct VerifyCommand: AsyncParsableCommand {
         let contracts = paths.isEmpty ? selection.replayWords : []
         return [Terminal.program, "verify"] + paths + target.replayWords + contracts
             + reports.replayWords + (isStrict ? ["--expired", "error"] : []) + ["--seed", seed]
-    }
-
-    /// Writes what failed as known; from now on it is.
-    private static func writeBaseline(
-        _ report: RunReport,
-        keeping old: KnownFailures,
-        to path: String,
-        _ isQuiet: Bool
-    ) throws -> RunReport {
-        let entries = KnownFailures.baseline(report, keeping: old)
-        do {
-            try Data(KnownFailures.text(entries, of: report).utf8)
-                .write(to: URL(fileURLWithPath: path), options: .atomic)
-        } catch {
-            throw Failure(.usage, "cannot write '\(path)': \(error.localizedDescription)")
-        }
-        if !isQuiet {
-            Terminal.error(
-                "baseline \(path): \(entries.count) known failures; write 'known-failing: \(path)' "
-                    + "in the profile\n"
-            )
-        }
-        var known = report
-        for index in known.cases.indices where known.cases[index].verdict == .failed {
-            known.cases[index].verdict = .knownFailure
-        }
-        return known
-    }
-
-    static func save(_ report: RunReport, _ profile: Profile, to path: String) throws {
-        do {
-            let text = try SavedRun.lines(report, profile: profile).joined(separator: "\n") + "\n"
-            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-        } catch {
-            throw Failure(.usage, "cannot write the run '\(path)': \(error)")
-        }
-    }
-
-    /// Writes the golden contracts that differ as pending ones, beside the accepted.
-    private func writeUpdates(_ report: RunReport, _ profile: Profile) throws {
-        var generator = SystemRandomNumberGenerator()
-        let redactor = Redactor(
-            key: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) },
-            secrets: Array(SecretDeclaration(profile).values.values),
-            names: profile.allSecretNames
-        )
-        let goldenCodes: Set<FindingCode> = [
-            .answerDiffers, .answerStatus, .effectContent, .effectCount,
-        ]
-        for result in report.cases where result.verdict == .failed {
-            guard result.contract.provenance != nil, let record = result.evidence?.subject,
-                result.findings.contains(where: { goldenCodes.contains($0.code) })
-            else { continue }
-            let updated = Distiller.updated(
-                result.contract,
-                seen: record,
-                codes: Set(result.findings.map(\.code)),
-                redactor: redactor
-            )
-            let path = result.contract.location.path + ".new"
-            let text = ContractWriter.text(updated, id: updated.id)
-            do {
-                try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
-                Terminal.error("pending  \(path)\n")
-            } catch {
-                throw Failure(.usage, "cannot write '\(path)': \(error.localizedDescription)")
-            }
-        }
-    }
-
-    /// Writes what variations found as contracts that can be kept; a run is not lost over it.
-    private func writeFound(_ report: RunReport, to found: String, _ isQuiet: Bool) {
-        for result in report.cases {
-            guard let contract = result.found else { continue }
-            // The case, not the contract: two variants that found something are two files.
-            let name = contract.caseID.map { $0.isLetter || $0.isNumber ? $0 : "-" }
-            let id = "found/" + String(name)
-            let path = "\(found)/\(id).yaml"
-            do {
-                try FileManager.default.createDirectory(
-                    atPath: found + "/found",
-                    withIntermediateDirectories: true
-                )
-                try Data(ContractWriter.text(contract, id: id).utf8)
-                    .write(to: URL(fileURLWithPath: path))
-                if !isQuiet {
-                    let words = [Terminal.program, "verify"] + target.replayWords + [path]
-                    Terminal.error("found    \(path)\n         \(ShellCommand(words))\n")
-                }
-            } catch {
-                Terminal.error("assay: cannot write '\(path)': \(error.localizedDescription)\n")
-            }
-        }
     }
 }

@@ -4,13 +4,17 @@ takes, turns no text into markup, and is nobody's but its own origin's."""
 import http.server
 import json
 import os
+import re
+import signal
+import subprocess
+import os
 import threading
 import unittest
 
 import requests
 
 from browsing import Browser
-from serving import Serving
+from serving import BINARY, Serving
 from test_control_api import Receiver
 
 HOSTILE = '"><img src=x onerror=window.planted=1><script>window.planted=1</script>'
@@ -341,6 +345,48 @@ class Token(Live):
         self.browser.wait("document.querySelectorAll('.row').length === 1")
         # The token stands in no address.
         self.assertNotIn("let-me-in", self.browser.value("location.href"))
+
+
+class Kept(unittest.TestCase):
+    def test_a_run_is_followed_and_its_backend_stands_until_it_is_ended(self):
+        command = f"{BINARY} backend --port {{{{port}}}} --data {{{{data}}}}"
+        variables = {k: v for k, v in os.environ.items() if not k.startswith("ASSAY_")}
+        process = subprocess.Popen(
+            [BINARY, "verify", "--keep", "--start", command, "--only", "revenuecat/idempotency",
+             "--listen", "control=127.0.0.1:0"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables)
+        guard = threading.Timer(300, process.kill)
+        guard.start()
+        self.addCleanup(guard.cancel)
+        self.addCleanup(process.kill)
+        lines = []
+        for line in process.stderr:
+            lines.append(line)
+            if line.startswith("kept: "):
+                break
+        address = re.search(r"^page +(http\S+)", "".join(lines), re.M).group(1)
+        backend = re.search(r"^backend +(http\S+)", "".join(lines), re.M).group(1)
+        browser = Browser()
+        self.addCleanup(browser.close)
+        browser.open(address)
+        # What the cases did stands there, in namespaces of their own.
+        browser.wait("document.querySelector('#link').textContent === 'live'"
+                     " && document.querySelector('#namespace').value === '*'"
+                     " && document.querySelectorAll('.row').length > 20")
+        # From now on the fakes' events are the backend's.
+        bought = requests.post(address + "assay/v1/store/purchase", timeout=60,
+                               json={"user": "ada", "product": "pro_monthly", "settle": True}).json()
+        self.assertEqual([each["state"] for each in bought["deliveries"]], ["delivered"])
+        self.assertEqual(browser.problems(), [])
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=120)
+        # It ends with what the run was worth, told before it was kept.
+        self.assertIn("summary", output)
+        self.assertIn(process.returncode, (0, 5), errors)
+        with self.assertRaises(requests.ConnectionError):
+            requests.get(backend, timeout=30)
+        with self.assertRaises(requests.ConnectionError):
+            requests.get(address, timeout=30)
 
 
 if __name__ == "__main__":

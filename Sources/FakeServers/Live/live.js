@@ -123,10 +123,8 @@ function take(entry) {
   meet(entry.to);
   entries.set(entry.sequence, entry);
   last = Math.max(last, entry.sequence);
-  if (entries.size > KEPT_MAX) {
-    const oldest = Math.min(...entries.keys());
-    entries.delete(oldest);
-  }
+  // They come nearly in their order, so the first is an old one.
+  if (entries.size > KEPT_MAX) entries.delete(entries.keys().next().value);
   later();
 }
 
@@ -236,7 +234,7 @@ function draw() {
 function later() {
   if (isDirty) return;
   isDirty = true;
-  requestAnimationFrame(draw);
+  setTimeout(draw, 120);
   refreshSoon();
 }
 
@@ -672,7 +670,8 @@ function showNamespaces(names) {
   const values = [...$('namespace').options].map(option => option.value);
   const wanted = ['*', ...all];
   if (wanted.join('\n') === values.join('\n')) return;
-  const chosen = values.length ? namespace() : '';
+  // Where a run made namespaces of its own, nothing happens in the default one.
+  const chosen = values.length ? namespace() : all.length > 1 ? '*' : '';
   $('namespace').replaceChildren(...wanted.map(name => el('option', { value: name },
     { '*': 'all (acts on the default)', '': 'the default' }[name] ?? name)));
   $('namespace').value = wanted.includes(chosen) ? chosen : '';

@@ -1,0 +1,137 @@
+internal import ArgumentParser
+internal import Conformance
+internal import ContractFiles
+internal import FakeServers
+internal import Foundation
+internal import Recording
+internal import Replay
+internal import Reports
+
+/// What becomes of the report of a run that is over: shown, written, accepted as known.
+struct Conclusion: Sendable {
+    let profile: Profile
+    /// Where it was read.
+    let profilePath: String?
+    /// What names the same backend again.
+    let targetWords: [String]
+    let files: ReportFiles
+    let replay: ReplayCommand
+    let isVerbose: Bool
+    /// Whether a golden contract that is too old is an error.
+    let isStrict: Bool
+    let saveFile: String?
+    let baselineFile: String?
+    /// What the baseline's file said before.
+    let earlier: KnownFailures
+    /// Whether golden contracts that differ are written as pending ones.
+    let updates: Bool
+    /// The folder for what variations found.
+    let found: String
+
+    /// - Returns: The report as it counts now.
+    /// - Throws: A failure when something cannot be written, or nothing was there to run.
+    func conclude(_ report: RunReport) throws -> RunReport {
+        var outcome = report
+        guard !outcome.cases.isEmpty || outcome.isInterrupted else {
+            throw Failure(
+                .nothingSelected,
+                "the golden run has no such case; run the contract without what follows its name"
+            )
+        }
+        outcome.expire(at: SuiteRun.now(), isError: isStrict)
+        try files.show(outcome, replay: replay, profile: profilePath, isVerbose: isVerbose)
+        if let saveFile { try Self.save(outcome, profile, to: saveFile) }
+        if let baselineFile { outcome = try writeBaseline(outcome, to: baselineFile) }
+        if updates { try writeUpdates(outcome) }
+        writeFound(outcome)
+        return outcome
+    }
+
+    /// Writes what failed as known; from now on it is.
+    private func writeBaseline(_ report: RunReport, to path: String) throws -> RunReport {
+        let entries = KnownFailures.baseline(report, keeping: earlier)
+        do {
+            try Data(KnownFailures.text(entries, of: report).utf8)
+                .write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw Failure(.usage, "cannot write '\(path)': \(error.localizedDescription)")
+        }
+        if !files.usesStandardOutput {
+            Terminal.error(
+                "baseline \(path): \(entries.count) known failures; write 'known-failing: \(path)' "
+                    + "in the profile\n"
+            )
+        }
+        var known = report
+        for index in known.cases.indices where known.cases[index].verdict == .failed {
+            known.cases[index].verdict = .knownFailure
+        }
+        return known
+    }
+
+    static func save(_ report: RunReport, _ profile: Profile, to path: String) throws {
+        do {
+            let text = try SavedRun.lines(report, profile: profile).joined(separator: "\n") + "\n"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        } catch {
+            throw Failure(.usage, "cannot write the run '\(path)': \(error)")
+        }
+    }
+
+    /// Writes the golden contracts that differ as pending ones, beside the accepted.
+    private func writeUpdates(_ report: RunReport) throws {
+        var generator = SystemRandomNumberGenerator()
+        let redactor = Redactor(
+            key: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) },
+            secrets: Array(SecretDeclaration(profile).values.values),
+            names: profile.allSecretNames
+        )
+        let goldenCodes: Set<FindingCode> = [
+            .answerDiffers, .answerStatus, .effectContent, .effectCount,
+        ]
+        for result in report.cases where result.verdict == .failed {
+            guard result.contract.provenance != nil, let record = result.evidence?.subject,
+                result.findings.contains(where: { goldenCodes.contains($0.code) })
+            else { continue }
+            let updated = Distiller.updated(
+                result.contract,
+                seen: record,
+                codes: Set(result.findings.map(\.code)),
+                redactor: redactor
+            )
+            let path = result.contract.location.path + ".new"
+            let text = ContractWriter.text(updated, id: updated.id)
+            do {
+                try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+                Terminal.error("pending  \(path)\n")
+            } catch {
+                throw Failure(.usage, "cannot write '\(path)': \(error.localizedDescription)")
+            }
+        }
+    }
+
+    /// Writes what variations found as contracts that can be kept; a run is not lost over it.
+    private func writeFound(_ report: RunReport) {
+        for result in report.cases {
+            guard let contract = result.found else { continue }
+            // The case, not the contract: two variants that found something are two files.
+            let name = contract.caseID.map { $0.isLetter || $0.isNumber ? $0 : "-" }
+            let id = "found/" + String(name)
+            let path = "\(found)/\(id).yaml"
+            do {
+                try FileManager.default.createDirectory(
+                    atPath: found + "/found",
+                    withIntermediateDirectories: true
+                )
+                try Data(ContractWriter.text(contract, id: id).utf8)
+                    .write(to: URL(fileURLWithPath: path))
+                if !files.usesStandardOutput {
+                    let words = [Terminal.program, "verify"] + targetWords + [path]
+                    Terminal.error("found    \(path)\n         \(ShellCommand(words))\n")
+                }
+            } catch {
+                Terminal.error("assay: cannot write '\(path)': \(error.localizedDescription)\n")
+            }
+        }
+    }
+}
