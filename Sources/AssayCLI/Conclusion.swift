@@ -27,6 +27,8 @@ struct Conclusion: Sendable {
     let updates: Bool
     /// The folder for what variations found.
     let found: String
+    /// Where what failed is remembered; nil: nowhere.
+    let memory: String?
 
     /// - Returns: The report as it counts now.
     /// - Throws: A failure when something cannot be written, or nothing was there to run.
@@ -44,6 +46,9 @@ struct Conclusion: Sendable {
         if let baselineFile { outcome = try writeBaseline(outcome, to: baselineFile) }
         if updates { try writeUpdates(outcome) }
         writeFound(outcome)
+        if let memory, let problem = LastRun.remember(outcome, in: memory) {
+            Terminal.error("assay: \(problem)\n")
+        }
         return outcome
     }
 

@@ -47,7 +47,7 @@ final class Progress: Sendable {
             }
             guard isLive else { return }
             state.withLock { $0.isShown = true }
-            Terminal.error("\r\u{1b}[K" + String(line.prefix(98)))
+            Terminal.error("\r\u{1b}[K" + String(line.prefix(Terminal.width(STDERR_FILENO))))
         }
     }
 

@@ -44,7 +44,7 @@ struct SelectionOptions: ParsableArguments {
     var replayWords: [String] { folders.flatMap { ["--contracts", $0] } }
 
     /// The folders of the user's own contracts.
-    private var folders: [String] {
+    var folders: [String] {
         // One folder: its name may hold a comma.
         guard contracts.isEmpty else { return contracts }
         return Setting.contracts.text(nil).map { [$0] } ?? []

@@ -29,12 +29,12 @@ enum Terminal {
         let reason = parts.isEmpty ? "" : ": " + parts.joined(separator: "; ")
         let seconds = waiting.time.milliseconds / 1000
         let text = "assay: waiting for the backend, \(seconds) s\(reason)"
-        error(text.printable.wrapped(98).joined(separator: "\n       ") + "\n")
+        error(text.printable.wrapped(width(STDERR_FILENO)).joined(separator: "\n       ") + "\n")
     }
 
     /// Says what an intercepted backend was not let do.
     static func tellRefusal(_ refusal: Refusal) {
-        let lines = "assay: \(refusal.text)".printable.wrapped(98)
+        let lines = "assay: \(refusal.text)".printable.wrapped(width(STDERR_FILENO))
         error(lines.joined(separator: "\n       ") + "\n")
     }
 
@@ -45,7 +45,17 @@ enum Terminal {
 
     /// Colour only where a person looks: a terminal, and neither NO_COLOR nor CI.
     static func style(for descriptor: Int32 = STDOUT_FILENO) -> TerminalStyle {
-        TerminalStyle(isColoured: isInteractive(descriptor))
+        TerminalStyle(isColoured: isInteractive(descriptor), width: width(descriptor))
+    }
+
+    /// How many characters a line may have: a terminal's columns but for the last two, else what is
+    /// standard.
+    static func width(_ descriptor: Int32) -> Int {
+        var size = winsize()
+        guard isatty(descriptor) == 1, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0,
+            size.ws_col > 0
+        else { return TerminalStyle.standardWidth }
+        return TerminalStyle(isColoured: false, width: Int(size.ws_col) - 2).width
     }
 
     static func isInteractive(_ descriptor: Int32) -> Bool {

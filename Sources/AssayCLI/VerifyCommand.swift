@@ -59,10 +59,26 @@ struct VerifyCommand: AsyncParsableCommand {
     @Flag(
         name: .long,
         help: """
-            Let the backend and the fakes stand after the last case, until Ctrl-C; the control API and             its page, on 9300, show the run and move the fakes.
+            Let the backend and the fakes stand after the last case, until Ctrl-C; the control API and \
+            its page, on 9300, show the run and move the fakes.
             """
     )
     var keep = false
+
+    @Flag(
+        name: .long,
+        help: "Run only what failed in the last run here, with its seed unless another is given."
+    )
+    var rerunFailed = false
+
+    @Flag(
+        name: .long,
+        help: "Run again whenever the contracts, the profile or the backend's files change."
+    )
+    var watch = false
+
+    @Flag(name: .long, help: "Say what would run and what could not, and start nothing.")
+    var dryRun = false
 
     @Option(
         name: .long,
@@ -83,6 +99,54 @@ struct VerifyCommand: AsyncParsableCommand {
     var paths: [String] = []
 
     mutating func run() async throws {
+        guard watch else { return try await once(Interruption()) }
+        for (isGiven, flag) in [(keep, "--keep"), (dryRun, "--dry-run")] where isGiven {
+            throw Failure(.usage, "--watch and \(flag) are two ways to end a run; leave one away")
+        }
+        try await again()
+    }
+
+    /// Runs, and runs again after every change, until Ctrl-C; it ends as the last run did.
+    private func again() async throws {
+        let interruption = Interruption()
+        while true {
+            let watch = try fileWatch()
+            let before = watch.snapshot()
+            var copy = self
+            var end: any Error = ExitCode(0)
+            do {
+                try await copy.once(interruption)
+            } catch let failure as Failure where !interruption.isRaised {
+                // Whoever is in the middle of writing a file goes on writing.
+                Terminal.error("assay: \(failure)\n")
+                end = ExitCode(failure.status.rawValue)
+            } catch {
+                end = error
+            }
+            let after = watch.snapshot()
+            var changed = watch.changesByPeople(before, after)
+            if changed.isEmpty, !interruption.isRaised {
+                Terminal.error("\nwatching \(after.count) files; Ctrl-C ends it\n")
+                changed = try await interruption.run { await watch.wait(from: after) }
+            }
+            if interruption.isRaised { throw end }
+            let more = changed.count > 1 ? " and \(changed.count - 1) more" : ""
+            Terminal.error("\nchanged: \(changed[0].printable)\(more)\n\n")
+        }
+    }
+
+    private func fileWatch() throws -> FileWatch {
+        let profile = try? target.resolved()
+        let given = [TargetOptions.path(target.profile)].compactMap(\.self)
+        let contracts = paths.isEmpty ? selection.folders : paths
+        let start = profile?.start
+        return FileWatch(
+            written: given + contracts + [profile?.knownFailingPath].compactMap(\.self),
+            backend: start.map { $0.folder ?? "." }
+        )
+    }
+
+    private mutating func once(_ interruption: Interruption) async throws {
         let environment = Setting.environment
         let control = keep ? try target.takeControl() : nil
         let profile = try target.resolved()
@@ -92,7 +156,11 @@ struct VerifyCommand: AsyncParsableCommand {
         if headings.isEmpty, !library.errors.isEmpty {
             throw Failure(.unparsable, "no contract could be read")
         }
-        let selection = try selection.selection(fallback: .should)
+        let memory = LastRun.folder(TargetOptions.path(target.profile))
+        let last = rerunFailed ? try LastRun.read(memory) : nil
+        let selection =
+            try last.map { try failed($0, among: headings) }
+            ?? selection.selection(fallback: .should)
         let all = try library.chosen(selection.applyForBackends(to: headings))
         let shard = try Setting.shard.given(shard, environment).map { given in
             if given.text == "auto" {
@@ -129,7 +197,7 @@ struct VerifyCommand: AsyncParsableCommand {
             addresses: try target.addresses(for: profile),
             contracts: contracts,
             suite: SuiteRun.digest(of: library, all),
-            seed: Setting.seed.text(seed, environment) ?? SuiteRun.nonce(),
+            seed: Setting.seed.text(seed, environment) ?? last?.seed ?? SuiteRun.nonce(),
             jobs: jobs,
             knownFailures: try reports.knownFailures(
                 or: profile.knownFailingPath,
@@ -146,7 +214,6 @@ struct VerifyCommand: AsyncParsableCommand {
         run.isWanted = { selection.takes($0.heading) }
         run.timeMax = timeMax
         run.endsAtFailure = failFast
-        let interruption = Interruption()
         let progress = Progress()
         let isQuiet = files.usesStandardOutput
         let expiry = Setting.expired.given(expired, environment)
@@ -157,6 +224,7 @@ struct VerifyCommand: AsyncParsableCommand {
                 "\(expiry?.name ?? "") '\(strictness)' is neither warn nor error"
             )
         }
+        if dryRun { return foretell(run) }
         let conclusion = Conclusion(
             profile: profile,
             profilePath: TargetOptions.path(target.profile),
@@ -169,7 +237,8 @@ struct VerifyCommand: AsyncParsableCommand {
             baselineFile: baselineFile,
             earlier: earlier,
             updates: update,
-            found: Setting.found.text(found, environment) ?? "assay-found"
+            found: Setting.found.text(found, environment) ?? "assay-found",
+            memory: environment["CI", default: ""].isEmpty ? memory : nil
         )
         let keeper = control.map { SessionKeeper(profile, at: $0, allowed: target.hosts) }
         let concluded = Locked<RunReport?>(nil)
@@ -204,6 +273,54 @@ struct VerifyCommand: AsyncParsableCommand {
             )
         }
         throw ExitCode(outcome.exitCode)
+    }
+
+    /// What failed last, of what there still is.
+    private func failed(
+        _ last: LastRun,
+        among headings: [ContractHeading]
+    ) throws -> Selection {
+        guard selection.only.isEmpty else {
+            throw Failure(.usage, "--rerun-failed says what runs; leave --only away")
+        }
+        guard !last.failed.isEmpty else {
+            throw Failure(.nothingSelected, "nothing failed in the last run here")
+        }
+        let known = last.failed.filter { id in headings.contains { Selection.matches(id, $0) } }
+        guard !known.isEmpty else {
+            throw Failure(
+                .nothingSelected,
+                "there is none of the \(last.failed.count) cases that failed in the last run, such "
+                    + "as '\(last.failed[0])'; give the contracts that it was given"
+            )
+        }
+        return Selection(only: known, skip: selection.skip, level: nil)
+    }
+
+    /// Says what a run would be.
+    private func foretell(_ run: SuiteRun) {
+        let outlook = SuiteOutlook(run.contracts, run.profile)
+        let style = Terminal.style()
+        let count = Set(outlook.played.map(\.id)).count
+        var text =
+            "\(style.bold("would run")) \(outlook.played.count) of \(run.contracts.count) cases, "
+            + "of \(count) contract\(count == 1 ? "" : "s"), with seed \(run.seed)\n"
+        let backend =
+            run.profile.start.map { "starts     \($0.command)" }
+            ?? "calls      \(run.profile.target ?? "")"
+        text += String(backend.printable.prefix(style.width)) + "\n"
+        if outlook.played.contains(where: { $0.search?.kind == .crashPoints }) {
+            text += "and        cases that the golden runs show, one for each call and fault\n"
+        }
+        let reasons = Dictionary(grouping: outlook.left, by: \.reason)
+        for (reason, cases) in reasons.sorted(by: { $0.key < $1.key }) {
+            let lines = "\(cases.count) cases, \(reason)".printable.wrapped(style.width - 11)
+            text += "not run    " + lines.joined(separator: "\n           ") + "\n"
+        }
+        let shown = reports.verbose ? outlook.played : []
+        text += shown.map { "           \($0.caseID)\n" }.joined()
+        if !reports.verbose { text += "           --verbose names them all\n" }
+        Terminal.output(text)
     }
 
     /// What repeats this run but for its selection.

@@ -123,8 +123,8 @@ package final class BackendProcess: BackendProgram {
         guard (try? handle.seek(toOffset: from)) != nil,
             let data = try? handle.read(upToCount: 8192)
         else { return "" }
-        return String(decoding: data, as: UTF8.self).split(separator: "\n").suffix(lineCountMax)
-            .joined(separator: "\n")
+        return TerminalCodes.removed(from: String(decoding: data, as: UTF8.self))
+            .split(separator: "\n").suffix(lineCountMax).joined(separator: "\n")
     }
 
     /// A backend that fills its log must not fill the disk: what is over the bound is thrown away.

@@ -4,7 +4,6 @@ package import Conformance
 ///
 /// Nothing is cut: two values that differ at their end differ.
 package struct ChangeText {
-    private static let width = 100
     /// Where values begin.
     private static let indent = 9
 
@@ -69,7 +68,7 @@ package struct ChangeText {
         for line in value.printableLines.split(separator: "\n", omittingEmptySubsequences: false) {
             var rest = line[...]
             repeat {
-                let row = rest.prefix(Self.width - Self.indent)
+                let row = rest.prefix(style.width - Self.indent)
                 rest = rest.dropFirst(row.count)
                 let start = "    " + (lines.isEmpty ? word : "")
                 lines.append(

@@ -2,8 +2,6 @@ package import Conformance
 
 /// What a person reads: one block for every case that is not green, then the summary.
 package struct TerminalReport: Sendable {
-    private static let width = 98
-
     private let style: TerminalStyle
     /// The command that repeats the run, without `--only`.
     private let replay: ReplayCommand
@@ -72,7 +70,7 @@ package struct TerminalReport: Sendable {
             case .passed, .knownFailure: ("", style.green)
             }
         let code = result.findings.first?.code.rawValue ?? "    "
-        let place = Self.width - 9 - 5 - result.contract.clause.count - 2
+        let place = style.width - 9 - 5 - result.contract.clause.count - 2
         let id = result.contract.caseID.printable
         let name = id.count > place ? id.prefix(place - 1) + "…" : id[...]
         let gap = String(repeating: " ", count: 9 - word.count)
@@ -156,7 +154,7 @@ package struct TerminalReport: Sendable {
 
     /// A text of its own, wrapped; nothing in it moves the cursor.
     private func indented(_ text: String, _ indent: Int) -> String {
-        text.printableLines.wrapped(Self.width - indent)
+        text.printableLines.wrapped(style.width - indent)
             .map { String(repeating: " ", count: indent) + $0 + "\n" }.joined()
     }
 
@@ -169,7 +167,7 @@ package struct TerminalReport: Sendable {
             if let location = finding.location {
                 text += "  \(style.dim("\(location.path.printable):\(location.line)"))\n"
                 text += location.excerpt.exactLines
-                    .map { "  " + $0.printable.prefix(Self.width - 2) + "\n" }.joined()
+                    .map { "  " + $0.printable.prefix(style.width - 2) + "\n" }.joined()
             }
             if result.findings.count > 1 {
                 text += "  \(finding.code.rawValue) \(finding.rule)\n"
@@ -178,19 +176,19 @@ package struct TerminalReport: Sendable {
             text += lines("actual", finding.actual, 12)
             for (index, line) in finding.nearMiss.enumerated() {
                 let label = index == 0 ? "  closest   " : "            "
-                text += label + line.printable.prefix(Self.width - 12) + "\n"
+                text += label + line.printable.prefix(style.width - 12) + "\n"
             }
         }
         if result.findings.count > 4 {
             text += "  … and \(result.findings.count - 4) more findings\n"
         }
         if let note = result.note, note != first.actual { text += lines("note", note, 12) }
-        let timeline = Timeline(result).lines()
+        let timeline = Timeline(result).lines(width: style.width)
         if !timeline.isEmpty { text += timeline.map { style.dim($0) + "\n" }.joined() }
         if let output = result.backendOutput, !output.isEmpty {
             text += "  the backend's last lines:\n"
             text += output.exactLines.filter { !$0.isEmpty }.suffix(8).map {
-                "    " + $0.printable.prefix(Self.width - 4) + "\n"
+                "    " + $0.printable.prefix(style.width - 4) + "\n"
             }.joined()
         }
         if result.settling != .notNeeded { text += lines("waited", "\(result.settling)", 12) }
@@ -208,7 +206,7 @@ package struct TerminalReport: Sendable {
     }
 
     private func lines(_ label: String, _ text: String, _ indent: Int) -> String {
-        let wrapped = text.printableLines.wrapped(Self.width - indent)
+        let wrapped = text.printableLines.wrapped(style.width - indent)
         return wrapped.enumerated().map { index, line in
             let start = index == 0 ? "  " + label : ""
             return start + String(repeating: " ", count: max(1, indent - start.count)) + line + "\n"

@@ -2,10 +2,11 @@ package import Conformance
 
 /// The exchanges of a run, a line each, in virtual time.
 package struct Timeline: Sendable {
-    private static let width = 98
     /// Where the words of an exchange begin.
     private static let indent = 50
 
+    /// How many characters a line has at most.
+    private var width = TerminalStyle.standardWidth
     private let exchanges: [Exchange]
     private let base: Instant
     /// What the deliveries say, by their names.
@@ -27,7 +28,16 @@ package struct Timeline: Sendable {
     }
 
     /// At most `lineMax` lines; what lies in the middle is counted instead.
-    package func lines(lineMax: Int = 40) -> [String] {
+    package func lines(
+        lineMax: Int = 40,
+        width: Int = TerminalStyle.standardWidth
+    ) -> [String] {
+        var copy = self
+        copy.width = width
+        return copy.lines(lineMax)
+    }
+
+    private func lines(_ lineMax: Int) -> [String] {
         let shown = Self.withoutRepeatedProbes(exchanges)
         let lines = zip(shown, Self.moments(shown)).flatMap(line)
         guard lines.count > lineMax else { return lines }
@@ -95,15 +105,15 @@ package struct Timeline: Sendable {
             "  \(pad((moment - base).offsetText, 10)) \(pad(parties, 24)) "
             + "\(pad(outcome(exchange), 11)) "
         let said = "\(subject(exchange)) \(call(exchange))".printable
-        let rest = Self.answer(exchange).map { Self.cut($0.printable) } ?? []
+        let rest = Self.answer(exchange).map { cut($0.printable) } ?? []
         if exchange.from == .app {
             // A command is one long word, and its end is what matters.
-            let parts = Self.cut(said, lineMax: Self.commandLineMax)
+            let parts = cut(said, lineMax: Self.commandLineMax)
             return [start + (parts.first ?? "")]
                 + (parts.dropFirst() + rest).map { String(repeating: " ", count: Self.indent) + $0 }
         }
         guard case .delivery = exchange.purpose else { return shortened(start + said, rest) }
-        let parts = said.wrapped(Self.width - start.count)
+        let parts = said.wrapped(width - start.count)
         return shortened(start + (parts.first ?? ""), parts.dropFirst() + rest)
     }
 
@@ -111,11 +121,11 @@ package struct Timeline: Sendable {
     private static let commandLineMax = 6
 
     /// JSON has few places to break at, so it is broken anywhere; the first lines say enough.
-    private static func cut(_ answer: String, lineMax: Int = answerLineMax) -> [String] {
+    private func cut(_ answer: String, lineMax: Int = Self.answerLineMax) -> [String] {
         var (rest, lines) = (Substring(answer), [String]())
         while !rest.isEmpty, lines.count < lineMax {
-            lines.append(String(rest.prefix(width - indent)))
-            rest = rest.dropFirst(width - indent)
+            lines.append(String(rest.prefix(width - Self.indent)))
+            rest = rest.dropFirst(width - Self.indent)
         }
         if !rest.isEmpty { lines[lines.count - 1] = lines[lines.count - 1].dropLast() + "…" }
         return lines
@@ -124,7 +134,7 @@ package struct Timeline: Sendable {
     private func shortened(_ first: String, _ rest: [String]) -> [String] {
         let indent = String(repeating: " ", count: Self.indent)
         return ([first] + rest.map { indent + $0 }).map { text in
-            text.count <= Self.width ? text : String(text.prefix(Self.width - 1)) + "…"
+            text.count <= width ? text : String(text.prefix(width - 1)) + "…"
         }
     }
 

@@ -1,0 +1,67 @@
+internal import Conformance
+internal import Foundation
+
+/// What failed in the last run, for `--rerun-failed`: a file beside the profile, of no use to anybody
+/// else.
+struct LastRun {
+    let seed: String
+    /// The cases that failed, by id.
+    let failed: [String]
+
+    /// `.assay` beside the profile, or here.
+    static func folder(_ profilePath: String?) -> String {
+        let place = ((profilePath ?? "") as NSString).deletingLastPathComponent
+        return (place.isEmpty ? "" : place + "/") + ".assay"
+    }
+
+    private static func path(_ folder: String) -> String { folder + "/last-run.json" }
+
+    /// - Throws: A failure where no run left anything, or what it left cannot be read.
+    static func read(_ folder: String) throws -> LastRun {
+        let path = path(folder)
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw Failure(
+                .usage,
+                "no run here has left what failed ('\(path)'); run 'assay verify' first"
+            )
+        }
+        let value = try? JSONValue(parsing: Array(data))
+        guard let value, value["assay"] == 1, let seed = value["seed"]?.string,
+            let failed = value["failed"]?.array
+        else {
+            throw Failure(
+                .unparsable,
+                "'\(path)' is not what a run of this version writes; remove it and run again"
+            )
+        }
+        return LastRun(seed: seed, failed: failed.compactMap(\.string))
+    }
+
+    /// Remembers a run. Where nothing failed and nothing is remembered, nothing is written.
+    ///
+    /// - Returns: Why it could not be; nil when it was.
+    static func remember(_ report: RunReport, in folder: String) -> String? {
+        let failed = report.cases.filter { [.failed, .unexpectedPass].contains($0.verdict) }
+        let path = path(folder)
+        guard !failed.isEmpty || FileManager.default.fileExists(atPath: path) else { return nil }
+        let value: JSONValue = [
+            "assay": 1, "seed": .string(report.seed),
+            "failed": .strings(failed.map(\.contract.caseID)),
+        ]
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: true
+            )
+            let ignored = URL(fileURLWithPath: folder + "/.gitignore")
+            if !FileManager.default.fileExists(atPath: ignored.path) {
+                try Data("*\n".utf8).write(to: ignored)
+            }
+            try Data((value.prettyText + "\n").utf8)
+                .write(to: URL(fileURLWithPath: path), options: .atomic)
+            return nil
+        } catch {
+            return "cannot remember what failed: \(error.localizedDescription)"
+        }
+    }
+}

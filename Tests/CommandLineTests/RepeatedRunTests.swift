@@ -1,0 +1,142 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Runs before, after and around a run: what would run, what failed last, and again on a change.
+@Suite("Runs that are foretold, and run again")
+struct RepeatedRunTests {
+    private static let only = ["--only", "revenuecat/idempotency/duplicate-initial-purchase"]
+
+    @Test func `a dry run says what would run and starts nothing`() async throws {
+        let folder = try TemporaryFolder()
+        let profile = """
+            assay: 1
+            start: {command: "touch started"}
+            endpoints: {revenuecat-webhook: POST /hook}
+            """
+        try folder.write(profile, to: "assay.yaml")
+        let result = try await Program.run(["verify", "--dry-run"], folder: folder.path)
+        #expect(result.status == 0)
+        #expect(result.output.contains("would run "))
+        #expect(result.output.contains("starts     touch started"))
+        // What this profile cannot play is told with its reason.
+        #expect(result.output.contains("not run "))
+        #expect(result.output.contains("'reconcile'"))
+        #expect(result.output.split(separator: "\n").allSatisfy { $0.count <= 98 })
+        #expect(FileManager.default.contentsOfDirectory(folder.path) == ["assay.yaml"])
+        let named = try await Program.run(
+            ["verify", "--dry-run", "--verbose"] + Self.only,
+            folder: folder.path
+        )
+        #expect(named.output.contains("revenuecat/idempotency/duplicate-initial-purchase/"))
+        // A selection of nothing is an error here as well.
+        let nothing = try await Program.run(
+            ["verify", "--dry-run", "--only", "no/such"],
+            folder: folder.path
+        )
+        #expect(nothing.status == 4)
+    }
+
+    @Test func `only what failed runs again, with the seed of its run`() async throws {
+        let folder = try TemporaryFolder()
+        let outside = ["CI": ""]
+        func run(_ words: [String], _ defect: String?) async throws -> Program.Result {
+            let start = ExitCodeTests.start(defect)
+            return try await Program.run(
+                ["verify"] + words + start,
+                folder: folder.path,
+                environment: outside
+            )
+        }
+        let none = try await run(["--rerun-failed"], nil)
+        #expect(none.status == 2)
+        #expect(none.errors.contains("run 'assay verify' first"))
+        let two = ["--only", "revenuecat/smoke/first-purchase", "--seed", "7"]
+        let red = try await run(two + Self.only, "no-dedupe")
+        #expect(red.status == 1)
+        #expect(folder.read(".assay/.gitignore") == "*\n")
+        let again = try await run(["--rerun-failed", "--report", "json=r.json"], "no-dedupe")
+        #expect(again.status == 1)
+        #expect(again.errors.contains("2 cases · seed 7"))
+        let green = try await run(["--rerun-failed"], nil)
+        #expect(green.output.contains("2 passed"))
+        let over = try await run(["--rerun-failed"], nil)
+        #expect(over.status == 4)
+        #expect(over.errors.contains("nothing failed in the last run here"))
+        let both = try await run(["--rerun-failed"] + Self.only, nil)
+        #expect(both.status == 2)
+        try folder.write("{\"assay\": 9}", to: ".assay/last-run.json")
+        let other = try await run(["--rerun-failed"], nil)
+        #expect(other.status == 3)
+        #expect(other.errors.contains("remove it and run again"))
+    }
+
+    @Test func `a run that fails in CI leaves nothing, and a green one leaves nothing anywhere`()
+        async throws
+    {
+        for (defect, ci) in [("no-dedupe", "true"), (nil, "")] as [(String?, String)] {
+            let folder = try TemporaryFolder()
+            let result = try await Program.run(
+                ["verify"] + Self.only + ExitCodeTests.start(defect),
+                folder: folder.path,
+                environment: ["CI": ci]
+            )
+            #expect((result.status == 1) == (defect != nil))
+            #expect(FileManager.default.contentsOfDirectory(folder.path) == [])
+        }
+    }
+
+    @Test func `a change of a file that is watched runs the suite again`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("no-dedupe", to: "defect.py")
+        let profile = """
+            assay: 1
+            start:
+              command: >-
+                exec '\(Program.path)' backend --port {{port}} --data '{{data}}' --defect "$(cat defect.py)"
+            """
+        try folder.write(profile, to: "assay.yaml")
+        let program = try Program(
+            ["verify", "--watch"] + Self.only,
+            folder: folder.path,
+            environment: ["CI": ""]
+        )
+        func summaries() -> Int {
+            program.outputSoFar.components(separatedBy: "\nsummary").count - 1
+        }
+        let isWatching = try await Patience.until {
+            program.errorsSoFar.contains("watching 2 files")
+        }
+        #expect(isWatching)
+        #expect(program.outputSoFar.contains("FAIL"))
+        // What the tool itself leaves, and what is hidden, is no change.
+        try folder.write("x", to: ".hidden/y.py")
+        try folder.write("authorization-any-case", to: "defect.py")
+        let isChanged = try await Patience.until {
+            program.errorsSoFar.contains("changed: defect.py\n")
+        }
+        #expect(isChanged)
+        let hasRunAgain = try await Patience.until { summaries() == 2 }
+        #expect(hasRunAgain)
+        // A profile in the middle of being written ends nothing.
+        try folder.write("assay: 1\nstart: {", to: "assay.yaml")
+        let isTold = try await Patience.until { program.errorsSoFar.contains("assay.yaml:") }
+        #expect(isTold)
+        try folder.write(profile, to: "assay.yaml")
+        let hasRunOnceMore = try await Patience.until { summaries() == 3 }
+        #expect(hasRunOnceMore)
+        let waits = try await Patience.until {
+            program.errorsSoFar.components(separatedBy: "Ctrl-C ends it").count == 5
+        }
+        #expect(waits)
+        program.signal(SIGINT)
+        let result = await program.wait()
+        #expect(result.status == 0 || result.status == 1)
+    }
+}
+
+extension FileManager {
+    fileprivate func contentsOfDirectory(_ path: String) -> [String] {
+        (try? contentsOfDirectory(atPath: path)) ?? []
+    }
+}
