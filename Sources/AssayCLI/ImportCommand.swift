@@ -50,6 +50,9 @@ struct ImportCommand: AsyncParsableCommand {
     @Option(name: .long, help: "The backend that answers requests without an answer.")
     var target: String?
 
+    @Option(name: .long, help: Setting.authority.help)
+    var ca: String?
+
     @Option(name: .long, help: "A host other than loopback that may be the target.")
     var allowHost: [String] = []
 
@@ -122,7 +125,11 @@ struct ImportCommand: AsyncParsableCommand {
             return exchanges
         }
         let url = try TargetURL(target, flag: "--target", allowed: allowHost)
-        let client = BackendClient(base: url.base, laneCount: 1)
+        let client = BackendClient(
+            base: url.base,
+            laneCount: 1,
+            authority: try TargetOptions.authority(ca)
+        )
         var answered = exchanges
         for index in exchanges.indices where exchanges[index].response == nil {
             let clock = ContinuousClock()

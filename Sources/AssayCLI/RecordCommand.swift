@@ -133,7 +133,8 @@ struct RecordCommand: AsyncParsableCommand {
             at: listen.control,
             allowed: Set(target.hosts)
         )
-        let front = try Self.proxyTarget(session.backend.target)
+        var front = try Self.proxyTarget(session.backend.target)
+        front.authority = profile.authorityPath
         let proxy: CapturingProxy
         do throws(CapturingProxy.StartError) {
             proxy = try await CapturingProxy(

@@ -93,6 +93,9 @@ struct SendCommand: AsyncParsableCommand {
     @Option(name: .long, help: "A host other than loopback that may be called.")
     var allowHost: [String] = []
 
+    @Option(name: .long, help: Setting.authority.help)
+    var ca: String?
+
     @Flag(name: .long, help: "Print the body and send nothing.")
     var print = false
 
@@ -118,7 +121,11 @@ struct SendCommand: AsyncParsableCommand {
             authorization: (authorization ?? variables["REVENUECAT_WEBHOOK_AUTH"]).map(Secret.init),
             signingKey: (signingSecret ?? variables["REVENUECAT_WEBHOOK_SECRET"]).map(Secret.init)
         )
-        let client = BackendClient(base: url.base, laneCount: together ? times : 1)
+        let client = BackendClient(
+            base: url.base,
+            laneCount: together ? times : 1,
+            authority: try TargetOptions.authority(ca)
+        )
         var allTaken = true
         for letter in letters {
             let outcomes = await outcomes(of: letter, sender, client)

@@ -90,6 +90,9 @@ struct ServeCommand: AsyncParsableCommand {
     )
     var allowHost: [String] = []
 
+    @Option(name: .long, help: Setting.authority.help)
+    var ca: String?
+
     @Flag(
         name: .long,
         help: "A proxy through which a backend's calls to the services' own hosts reach the fakes."
@@ -108,7 +111,7 @@ struct ServeCommand: AsyncParsableCommand {
     mutating func run() async throws {
         let world = try makeWorld()
         try checkExport()
-        let messenger = WebhookMessenger()
+        let messenger = WebhookMessenger(authority: try TargetOptions.authority(ca))
         let courier = Courier(world: world, messenger: messenger, allowedHosts: Set(allowHost))
         let open = try await openAll(world)
         let interception = try await openInterception(open, world)

@@ -13,7 +13,7 @@ struct SessionControl {
     let server: ControlServer
     private let session: ReplaySession
     private let courier: Courier
-    private let messenger = WebhookMessenger()
+    private let messenger: WebhookMessenger
 
     /// Opens the port.
     ///
@@ -25,6 +25,7 @@ struct SessionControl {
         allowed: Set<String>
     ) async throws {
         self.session = session
+        messenger = WebhookMessenger(authority: profile.authorityPath)
         courier = Courier(world: session.world, messenger: messenger, allowedHosts: allowed)
         do throws(StartError) {
             server = try await ControlServer(host: address.host, port: address.port)

@@ -248,6 +248,13 @@ extension Setting {
         "ASSAY_REDACTION_KEY",
         "What stands in for secrets in a recording is made with it"
     )
+    static let authority = Setting(
+        "ca",
+        "ASSAY_CA",
+        profile: "ca",
+        fallback: "SSL_CERT_FILE",
+        "A file in PEM of who signed the certificate of an https address, believed beside the system's"
+    )
     static let controlToken = Setting(
         nil,
         "ASSAY_CONTROL_TOKEN",
@@ -262,7 +269,7 @@ extension Setting {
         knownFailing, seed, appSeed, jobs, backends, minimiseJobs, appJobs, shard, save, maxTime,
         found,
         expired, url,
-        browser, bodyMax, redactionKey, controlToken,
+        browser, bodyMax, redactionKey, controlToken, authority,
     ]
 
     /// Variables that Assay sets itself.

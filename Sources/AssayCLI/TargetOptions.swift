@@ -23,6 +23,9 @@ struct TargetOptions: ParsableArguments {
     @Option(name: .long, help: Setting.targetHosts.help)
     var allowHost: [String] = []
 
+    @Option(name: .long, help: Setting.authority.help)
+    var ca: String?
+
     @Option(name: .long, help: Setting.listen.help)
     var listen: [String] = []
 
@@ -55,6 +58,7 @@ struct TargetOptions: ParsableArguments {
                     + "assay.yaml; 'assay demo' needs neither"
             )
         }
+        profile.authorityPath = try Self.authority(ca, or: profile.authorityPath)
         if try Setting.intercept.isAsked(intercept, environment) {
             guard profile.start != nil else {
                 throw Failure(
@@ -103,6 +107,7 @@ struct TargetOptions: ParsableArguments {
             }
             if let folder = profile.start?.folder { profile.start?.folder = beside(folder) }
             profile.knownFailingPath = profile.knownFailingPath.map(beside)
+            profile.authorityPath = profile.authorityPath.map(beside)
             if given == nil, !place.isEmpty {
                 profile.folder = place
                 if let start = profile.start, start.folder == nil { profile.start?.folder = place }
@@ -213,6 +218,25 @@ struct TargetOptions: ParsableArguments {
             addresses[party] = ReplaySession.Address(host: address.host, port: address.port)
         }
         return addresses
+    }
+
+    /// The file of certificates that is believed beside the system's: what the flag says, else the
+    /// variable, else the profile, else `SSL_CERT_FILE`, which other programs read as well.
+    ///
+    /// - Throws: A failure of usage that says what is wrong with the file.
+    static func authority(_ flag: String?, or profilePath: String? = nil) throws -> String? {
+        let environment = Setting.environment
+        let standard = "SSL_CERT_FILE"
+        var given = Setting.authority.given(flag, environment)
+        if given == nil, let profilePath { given = .init(text: profilePath, name: "'ca'") }
+        if given == nil, let path = environment[standard], !path.isEmpty {
+            given = .init(text: path, name: standard)
+        }
+        guard let given else { return nil }
+        if let problem = Trust.problem(with: given.text) {
+            throw Failure(.usage, "\(given.name) '\(given.text)': \(problem)")
+        }
+        return given.text
     }
 
     /// Takes the control API's address out of `--listen`.

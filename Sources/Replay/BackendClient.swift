@@ -27,7 +27,11 @@ package final class BackendClient: Transport {
     private let lanes: [HTTPClient]
     private let isClosed = Locked(false)
 
-    package init(base: String, laneCount: Int = 32) {
+    /// - Parameters:
+    ///   - base: `scheme://host:port`, perhaps with the beginning of every path.
+    ///   - laneCount: How many clients with connections of their own.
+    ///   - authority: Whose certificates are believed beside the system's: a file in PEM.
+    package init(base: String, laneCount: Int = 32, authority: String? = nil) {
         self.base = base.hasSuffix("/") ? String(base.dropLast()) : base
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
@@ -35,6 +39,7 @@ package final class BackendClient: Transport {
             decompression: .disabled
         )
         configuration.httpVersion = .http1Only
+        configuration.tlsConfiguration = Trust.configuration(authority)
         configuration.connectionPool.retryConnectionEstablishment = false
         // Shorter than any server's keep-alive, so that no request meets a closing connection.
         configuration.connectionPool.idleTimeout = .seconds(1)
@@ -188,6 +193,7 @@ package final class BackendClient: Transport {
     private struct TooLong: Error {}
 
     private static func failure(_ error: any Error, _ within: Duration) -> Exchange.Outcome {
+        if let text = Trust.text(error) { return .failed(.refused, text) }
         switch error {
         case is TooLong:
             return .failed(.closed, "the answer has more than \(bodyMax >> 20) MB")

@@ -161,7 +161,7 @@ package final class ReplaySession: Sendable {
                 )
             }
             backend = BackendUnderTest(
-                client: BackendClient(base: target),
+                client: BackendClient(base: target, authority: profile.authorityPath),
                 process: process,
                 clock: clock,
                 ready: profile.start?.ready,

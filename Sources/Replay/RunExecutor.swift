@@ -27,7 +27,7 @@ package final class RunExecutor: Sendable {
     let shared: SharedPatience
     /// What the profile's login has handed out.
     let session = Locked<String?>(nil)
-    let origins = Origins()
+    let origins: Origins
     /// How the app with accounts deviates from a correct one.
     let appDefects: Set<AccountApp.Defect>
     /// How the app on the Despia runtime does.
@@ -60,6 +60,7 @@ package final class RunExecutor: Sendable {
         self.backend = backend
         self.world = world
         self.profile = profile
+        origins = Origins(authority: profile.authorityPath)
         self.base = base
         self.clock = clock
         let endpoint = profile.endpoints["revenuecat-webhook"]

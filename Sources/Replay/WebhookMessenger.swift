@@ -5,7 +5,10 @@ internal import FakeServers
 package final class WebhookMessenger: Messenger {
     private let clients = Locked<[String: BackendClient]>([:])
 
-    package init() {}
+    private let authority: String?
+
+    /// - Parameter authority: Whose certificates are believed beside the system's: a file in PEM.
+    package init(authority: String? = nil) { self.authority = authority }
 
     package func send(
         _ request: HTTPMessage.Request,
@@ -14,7 +17,7 @@ package final class WebhookMessenger: Messenger {
     ) async -> Exchange.Outcome {
         let client = clients.withLock { clients in
             if let known = clients[base] { return known }
-            let made = BackendClient(base: base, laneCount: 1)
+            let made = BackendClient(base: base, laneCount: 1, authority: authority)
             clients[base] = made
             return made
         }

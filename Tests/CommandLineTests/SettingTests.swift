@@ -19,7 +19,7 @@ struct SettingTests {
                     "REPORT",
                     "KNOWN_FAILING", "SEED", "JOBS", "BACKENDS", "SHARD", "SAVE", "MAX_TIME",
                     "FOUND",
-                    "EXPIRED",
+                    "EXPIRED", "CA",
                 ]
             ),
             (
@@ -31,9 +31,9 @@ struct SettingTests {
             ),
             (
                 "record",
-                ["PROFILE", "TARGET", "START", "INTERCEPT", "ALLOW_HOST", "LISTEN", "BODY_MAX"]
+                ["PROFILE", "TARGET", "START", "INTERCEPT", "ALLOW_HOST", "LISTEN", "BODY_MAX", "CA"]
             ),
-            ("serve", ["LISTEN"]), ("import", ["PROFILE"]), ("list", ["CONTRACTS"]),
+            ("serve", ["LISTEN", "CA"]), ("import", ["PROFILE", "CA"]), ("list", ["CONTRACTS"]),
         ]
     )
     func helpNames(command: String, names: [String]) async throws {
@@ -56,6 +56,7 @@ struct SettingTests {
             (["verify"] + dead, "SHARD", "5", 2, "ASSAY_SHARD '5' is not a part such as 2/3"),
             (["verify"] + dead, "MAX_TIME", "soon", 2, "ASSAY_MAX_TIME 'soon' is not a duration"),
             (["verify"] + dead, "REPORT", "pdf=x", 2, "is not FORMAT=PATH"),
+            (["verify"] + dead, "CA", "nope.pem", 2, "ASSAY_CA 'nope.pem': there is no such file"),
             (["verify"] + dead, "JOBS", "0", 2, "ASSAY_JOBS '0' is not a number from 1 to 64"),
             (["verify"] + dead, "BACKENDS", "0", 2, "ASSAY_BACKENDS '0' is not a number from 1"),
             (["verify"] + dead, "BACKENDS", "2", 2, "ASSAY_BACKENDS 2: only a backend that Assay"),

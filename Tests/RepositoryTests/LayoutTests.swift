@@ -50,7 +50,7 @@ struct LayoutTests {
                 [
                     "Conformance", "Providers", "FakeServers", "AsyncHTTPClient", "NIOCore",
                     "NIOHTTP1", "NIOPosix", "Foundation", "Glibc", "Darwin", "NIOEmbedded",
-                    "NIOHTTPCompression", "Phone", "Browser", "Programs",
+                    "NIOHTTPCompression", "NIOSSL", "Phone", "Browser", "Programs",
                 ]
             ),
             (

@@ -302,6 +302,8 @@ package struct Profile: Hashable, Sendable {
     package var entitlement: String
     package var unsupported: Set<Feature>
     package var knownFailingPath: String?
+    /// Who signed the backend's certificate, where the system does not trust them: a file in PEM.
+    package var authorityPath: String?
     /// Names of headers, members and parameters of this backend that hold secrets, for recordings.
     package var secretNames: [String] = []
 

@@ -24,6 +24,8 @@ package final class CapturingProxy: Sendable {
         package let hostField: String?
         /// What stands before every path of the backend, such as `/v2`; the recording has none of it.
         package let basePath: String
+        /// Whose certificates are believed beside the system's: a file in PEM.
+        package var authority: String?
 
         package init(
             host: String,
@@ -74,9 +76,10 @@ package final class CapturingProxy: Sendable {
         let connections = ServerQuiescing()
         self.connections = connections
         do {
+            var trust = TLSConfiguration.makeClientConfiguration()
+            trust.additionalTrustRoots = context.target.authority.map { [.file($0)] } ?? []
             let secure =
-                context.target.isSecure
-                ? try NIOSSLContext(configuration: .makeClientConfiguration()) : nil
+                context.target.isSecure ? try NIOSSLContext(configuration: trust) : nil
             channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.backlog, value: 256)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)

@@ -119,6 +119,13 @@ extension Profile {
             .text("a path"),
             "A list of cases that fail, each with a finding code and a reason."
         )
+        Field.optional(
+            "ca",
+            \.authorityPath,
+            .text("a path"),
+            "Who signed the backend's certificate: a file of certificates in PEM, believed beside the "
+                + "system's."
+        )
         Field.value(
             "redact",
             \.secretNames,
