@@ -126,8 +126,8 @@ let package = Package(
         .executableTarget(
             name: "AssayCLI",
             dependencies: [
-                "Browser", "Conformance", "Providers", "ContractFiles", "Reports", "FakeServers",
-                "Phone", "Replay", "Recording", "ReferenceBackend",
+                "Browser", "Conformance", "Programs", "Providers", "ContractFiles", "Reports",
+                "FakeServers", "Phone", "Replay", "Recording", "ReferenceBackend",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict

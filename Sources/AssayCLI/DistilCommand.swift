@@ -29,8 +29,14 @@ struct DistilCommand: AsyncParsableCommand {
     @Argument(help: "Folders of recordings, or recording files.")
     var recordings: [String]
 
-    @Option(name: .long, help: "The folder of contracts that the new ones are written to.")
-    var out = "recordings"
+    @Option(
+        name: .long,
+        help: """
+            The folder of contracts that the new ones are written to (default: beside the recording, \
+            two folders up).
+            """
+    )
+    var out: String?
 
     @Option(
         name: .long,
@@ -87,7 +93,10 @@ struct DistilCommand: AsyncParsableCommand {
         }
         await minimiser?.close()
         if !print, !accept {
-            Terminal.error("Next:  \(Terminal.next(["review", out]))\n")
+            let outs = recordings.map(self.out(of:))
+            for (index, out) in outs.enumerated() where outs.firstIndex(of: out) == index {
+                Terminal.error("Next:  \(Terminal.next(["review", out]))\n")
+            }
         }
     }
 
@@ -167,6 +176,7 @@ struct DistilCommand: AsyncParsableCommand {
         for path in recordings {
             let recording = try RecordingFile.read(path)
             let name = try contractID(path)
+            let out = out(of: path)
             let options = Distiller.Options(
                 id: name,
                 source: RecordingFile.folder(path),
@@ -218,10 +228,22 @@ struct DistilCommand: AsyncParsableCommand {
         }
     }
 
+    /// Where the contracts of a recording go: `recordings` for what lies in it, else the folder that
+    /// its own two lie in.
+    private func out(of path: String) -> String {
+        if let out { return out }
+        let folder = RecordingFile.folder(path)
+        if folder.hasPrefix("recordings/") { return "recordings" }
+        let place = ((folder as NSString).deletingLastPathComponent as NSString)
+            .deletingLastPathComponent
+        return place.isEmpty ? "." : place
+    }
+
     /// The folders of the recording, and `golden`.
     private func contractID(_ path: String) throws -> String {
         let folder = RecordingFile.folder(path)
         let words = folder.split(separator: "/").map(String.init).filter { $0 != "." }
+        let out = out(of: path)
         let isBelow = folder.hasPrefix(out + "/")
         let own =
             isBelow

@@ -4,6 +4,7 @@ internal import ContractFiles
 internal import Foundation
 internal import Replay
 internal import Reports
+internal import Programs
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -26,12 +27,13 @@ struct DoctorCommand: AsyncParsableCommand {
     mutating func run() async throws {
         let profile = try target.resolved()
         if let write { return try await introduce(profile, write) }
-        let folder = NSTemporaryDirectory() + "assay-" + SuiteRun.nonce()
+        let work = try WorkFolder.made()
+        defer { work.remove() }
+        let folder = work.path
         try FileManager.default.createDirectory(
             atPath: folder + "/data",
             withIntermediateDirectories: true
         )
-        defer { try? FileManager.default.removeItem(atPath: folder) }
         let addresses = try target.addresses(for: profile)
         let interruption = Interruption()
         let (examination, clauses) = try await interruption.run {

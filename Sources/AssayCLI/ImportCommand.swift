@@ -101,7 +101,19 @@ struct ImportCommand: AsyncParsableCommand {
             throw Failure(.unparsable, "\(file): \(error)")
         }
         for note in result.notes { Terminal.error("\(file): \(note)\n") }
-        try write(try await answered(result.exchanges), profile, now)
+        let answered = try await answered(result.exchanges)
+        try makeRoom()
+        try write(answered, profile, now)
+    }
+
+    /// What an import without a backend left unanswered is replaced by one with its answers.
+    private func makeRoom() throws {
+        guard target != nil, FileManager.default.fileExists(atPath: folder + "/recording.ndjson"),
+            let old = try? RecordingFile.read(folder), old.header.target.isEmpty,
+            old.exchanges.contains(where: { $0.response == nil })
+        else { return }
+        try FileManager.default.removeItem(atPath: folder + "/recording.ndjson")
+        Terminal.error("\(folder): the import without answers is replaced\n")
     }
 
     /// What a command sends from a file: where it was run, or beside the file that it stands in.

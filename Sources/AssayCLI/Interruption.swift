@@ -1,5 +1,6 @@
 internal import Foundation
 internal import FakeServers
+internal import Programs
 
 /// Ctrl-C, SIGTERM and a terminal that is closed: the first asks the work to end and report, the second ends everything.
 final class Interruption: Sendable {
@@ -42,6 +43,7 @@ final class Interruption: Sendable {
         }
         guard !isSecond else {
             abandon?()
+            WorkFolder.removeAll()
             exit(ExitStatus.interrupted.rawValue)
         }
         Terminal.error("\nassay: stopping; once more ends at once\n")

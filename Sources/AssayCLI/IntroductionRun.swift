@@ -4,6 +4,7 @@ internal import FakeServers
 internal import Foundation
 internal import Replay
 internal import Reports
+internal import Programs
 
 /// Looks at a backend that nobody has described, and writes what it found: `init`, and `doctor --write`.
 struct IntroductionRun {
@@ -25,8 +26,9 @@ struct IntroductionRun {
 
     /// Looks, and says what is seen; the backend is stopped at the end.
     func meet() async throws -> (Introduction, [DoctorCommand.Provability]) {
-        let folder = NSTemporaryDirectory() + "assay-" + SuiteRun.nonce()
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let work = try WorkFolder.made()
+        defer { work.remove() }
+        let folder = work.path
         let interruption = Interruption()
         let addresses = addresses
         let (profile, survey) = (profile, survey)

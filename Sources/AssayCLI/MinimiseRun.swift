@@ -4,12 +4,13 @@ internal import FakeServers
 internal import Foundation
 internal import Recording
 internal import Replay
+internal import Programs
 
 /// The backends that a golden contract is minimised against, all of them running.
 struct MinimiseRun: Sendable {
     /// The backend that was recorded, then those on which the contract must not pass.
     private let sessions: [ReplaySession]
-    private let folder: String
+    private let work: WorkFolder
     /// How each backend was started.
     private let commands: [String]
 
@@ -18,7 +19,8 @@ struct MinimiseRun: Sendable {
     ///   - others: Commands that start backends which the contract tells from it.
     /// - Throws: When one of them does not get ready.
     init(_ profile: Profile, others: [String]) async throws {
-        folder = NSTemporaryDirectory() + "assay-" + SuiteRun.nonce()
+        work = try WorkFolder.made()
+        let folder = work.path
         var profiles = [profile]
         for command in others {
             var other = profile
@@ -42,7 +44,7 @@ struct MinimiseRun: Sendable {
 
     func close() async {
         for session in sessions { await session.close() }
-        try? FileManager.default.removeItem(atPath: folder)
+        work.remove()
     }
 
     /// The verdict on each backend, the recorded one first; it ends with the first that is not wanted.

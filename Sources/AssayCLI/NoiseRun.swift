@@ -3,6 +3,7 @@ internal import FakeServers
 internal import Foundation
 internal import Recording
 internal import Replay
+internal import Programs
 
 /// Plays drafts on the backend that they were recorded from, until what differs by itself is masked.
 ///
@@ -171,8 +172,9 @@ struct NoiseRun: Sendable {
 
     /// A backend with fresh state while the body runs, or the one that is running already.
     private func session(_ body: (ReplaySession) async throws -> Void) async throws {
-        let folder = NSTemporaryDirectory() + "assay-" + SuiteRun.nonce()
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let work = try WorkFolder.made()
+        defer { work.remove() }
+        let folder = work.path
         let session = try await ReplaySession.opened(profile, addresses: addresses, folder: folder)
         interruption.onAbandon { session.abandon() }
         do {

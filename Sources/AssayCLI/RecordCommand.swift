@@ -6,6 +6,7 @@ internal import Providers
 internal import Recording
 internal import Replay
 internal import Reports
+internal import Programs
 
 struct RecordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -66,12 +67,13 @@ struct RecordCommand: AsyncParsableCommand {
         }
         let addresses = try target.addresses(for: profile)
         let interruption = Interruption()
-        let data = NSTemporaryDirectory() + "assay-" + SuiteRun.nonce()
+        let work = try WorkFolder.made()
+        defer { work.remove() }
+        let data = work.path
         try FileManager.default.createDirectory(
             atPath: data + "/data",
             withIntermediateDirectories: true
         )
-        defer { try? FileManager.default.removeItem(atPath: data) }
         let session: ReplaySession
         do throws(ReplaySession.OpenError) {
             session = try await ReplaySession(

@@ -5,6 +5,7 @@ internal import Foundation
 internal import Phone
 internal import Providers
 internal import Replay
+internal import Programs
 
 /// One run of a selection against one backend, from opening the ports to the report.
 struct SuiteRun: Sendable {
@@ -45,8 +46,9 @@ struct SuiteRun: Sendable {
         interruption: Interruption?,
         opened: @Sendable (ReplaySession) async throws -> Void = { _ in }
     ) async throws -> RunReport {
-        let folder = NSTemporaryDirectory() + "assay-" + Self.nonce()
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let work = try WorkFolder.made()
+        defer { work.remove() }
+        let folder = work.path
         let began = Self.now()
         // An hour ago, on a whole second: late enough to be the present, early enough that an
         // event's own times are never mistaken for the backend's clock.
@@ -298,5 +300,16 @@ struct SuiteRun: Sendable {
         let ids = Set(contracts.map(\.id))
         let texts = library.files.filter { ids.contains($0.id) }.map { "\($0.id)\n\($0.text)\n" }
         return Digest.sha256(Array(texts.joined().utf8))
+    }
+}
+
+extension WorkFolder {
+    /// - Throws: A failure of usage that says why there is none.
+    static func made() throws -> WorkFolder {
+        do throws(MakeError) {
+            return try WorkFolder()
+        } catch {
+            throw Failure(.usage, error.description)
+        }
     }
 }

@@ -19,7 +19,7 @@ package final class Chromium: Sendable {
     }
 
     private let program: StartedProgram
-    private let folder: String
+    private let folder: WorkFolder
     private let isClosed = Atomic<Bool>(false)
     package let devTools: DevTools
 
@@ -66,9 +66,14 @@ package final class Chromium: Sendable {
             for end in [input.reading, input.writing] { close(end) }
             throw Self.noDescriptor
         }
-        folder = NSTemporaryDirectory() + "assay-browser-" + UUID().uuidString
+        do throws(WorkFolder.MakeError) {
+            folder = try WorkFolder("browser")
+        } catch {
+            for end in [input.reading, input.writing, output.reading, output.writing] { close(end) }
+            throw StartError(description: error.description)
+        }
         var arguments = [
-            "--headless=new", "--remote-debugging-pipe", "--user-data-dir=" + folder,
+            "--headless=new", "--remote-debugging-pipe", "--user-data-dir=" + folder.path,
             "--no-first-run", "--no-default-browser-check", "--disable-gpu", "--mute-audio",
             "--hide-scrollbars", "--disable-extensions", "--disable-sync", "--disable-translate",
             "--disable-background-networking", "--disable-component-update",
@@ -97,7 +102,7 @@ package final class Chromium: Sendable {
         guard (try? await devTools.send("Browser.getVersion", within: startTime)) != nil else {
             devTools.end()
             program.finish()
-            try? FileManager.default.removeItem(atPath: folder)
+            folder.remove()
             throw StartError(
                 description: "'\(executable)' does not answer as a Chromium does; try "
                     + "'\(executable) --headless=new --dump-dom about:blank'"
@@ -112,7 +117,7 @@ package final class Chromium: Sendable {
         guard !isClosed.exchange(true, ordering: .relaxed) else { return }
         devTools.end()
         program.finish()
-        try? FileManager.default.removeItem(atPath: folder)
+        folder.remove()
     }
 
     private static let noDescriptor = StartError(

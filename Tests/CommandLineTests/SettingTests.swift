@@ -31,7 +31,10 @@ struct SettingTests {
             ),
             (
                 "record",
-                ["PROFILE", "TARGET", "START", "INTERCEPT", "ALLOW_HOST", "LISTEN", "BODY_MAX", "CA"]
+                [
+                    "PROFILE", "TARGET", "START", "INTERCEPT", "ALLOW_HOST", "LISTEN", "BODY_MAX",
+                    "CA",
+                ]
             ),
             ("serve", ["LISTEN", "CA"]), ("import", ["PROFILE", "CA"]), ("list", ["CONTRACTS"]),
         ]

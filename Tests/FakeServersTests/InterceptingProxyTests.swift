@@ -145,7 +145,9 @@ struct InterceptingProxyTests {
                 )
             )
             #expect(await connection.read().text.hasPrefix("HTTP/1.1 20"))
-            #expect(stage.refused.isEmpty)
+            // Somebody who looks for a port that was closed may have found the proxy's.
+            let place = "127.0.0.1:\(stage.server.port)"
+            #expect(!stage.refused.contains { $0.place == place })
         }
     }
 

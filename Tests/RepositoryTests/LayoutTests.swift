@@ -40,7 +40,7 @@ struct LayoutTests {
                 ]
             ),
             ("Phone", ["Conformance", "Providers"]),
-            ("Programs", ["Foundation", "Glibc", "Darwin"]),
+            ("Programs", ["Foundation", "Glibc", "Darwin", "Synchronization"]),
             (
                 "Browser",
                 ["Conformance", "Programs", "Foundation", "Synchronization", "Glibc", "Darwin"]
