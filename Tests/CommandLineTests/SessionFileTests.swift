@@ -1,0 +1,66 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Where the files of a session go.
+@Suite("Files of recorded and imported sessions")
+struct SessionFileTests {
+    private static let recording = Repository.root
+        .appendingPathComponent("recordings/revenuecat")
+
+    @Test func `a golden is written beside its recording, wherever that lies`() async throws {
+        let shipped = try #require(
+            FileManager.default.enumerator(atPath: Self.recording.path)?
+                .compactMap { $0 as? String }.sorted().first { $0.hasSuffix("recording.ndjson") }
+        )
+        let text = try String(
+            contentsOf: Self.recording.appendingPathComponent(shipped),
+            encoding: .utf8
+        )
+        let folder = try TemporaryFolder()
+        for place in ["elsewhere/shop/buy", "recordings/shop/buy"] {
+            try folder.write(text, to: place + "/recording.ndjson")
+            let result = try await Program.run(["distil", place], folder: folder.path)
+            #expect(result.status == 0, "\(result.errors)")
+            #expect(folder.read(place + "/golden.yaml.new")?.contains("shop/buy/golden") == true)
+            let out = place.split(separator: "/")[0]
+            #expect(result.errors.contains("review \(out)\n"))
+        }
+        let asked = try await Program.run(
+            ["distil", "elsewhere/shop/buy", "--out", "mine"],
+            folder: folder.path
+        )
+        #expect(asked.status == 0)
+        #expect(folder.read("mine/shop/buy/golden.yaml.new") != nil)
+    }
+
+    @Test func `an import without answers is repeated with them, and one that has them stays`()
+        async throws
+    {
+        let names = ["control", "revenuecat", "onesignal", "firebase", "purchasely", "despia"]
+        let listen = names.flatMap { ["--listen", "\($0)=127.0.0.1:0"] }
+        let serve = try Program(["serve", "--quiet"] + listen)
+        defer { serve.signal(SIGTERM) }
+        let isReady = try await Patience.until { serve.errorsSoFar.contains("ready") }
+        #expect(isReady)
+        let line = serve.outputSoFar.split(separator: "\n").first { $0.hasPrefix("onesignal") }
+        let target = try #require(line?.split(separator: " ").last.map(String.init))
+        let folder = try TemporaryFolder()
+        try folder.write("curl http://127.0.0.1:1/players/1\n", to: "c.txt")
+        let path = "made/x/recording.ndjson"
+        func run(_ words: [String] = []) async throws -> Program.Result {
+            try await Program.run(["import", "c.txt", "made/x"] + words, folder: folder.path)
+        }
+        #expect(try await run().status == 0)
+        #expect(try await run().status == 2)
+        let first = folder.read(path)
+        // Nobody answers there: what was there is not lost.
+        #expect(try await run(["--target", "http://127.0.0.1:1"]).status == 6)
+        #expect(folder.read(path) == first)
+        #expect(try await run(["--target", target]).status == 0)
+        let answered = folder.read(path)
+        #expect(answered != first)
+        #expect(try await run(["--target", target]).status == 2)
+        #expect(folder.read(path) == answered)
+    }
+}
