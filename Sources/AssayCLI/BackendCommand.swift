@@ -20,10 +20,14 @@ struct BackendCommand: AsyncParsableCommand {
     @Option(name: .long, help: "The port on 127.0.0.1; 0 picks a free one.")
     var port = 0
 
-    @Option(name: .long, help: "The folder of the database file.")
+    @Option(name: .long, help: "The folder of the database file.", completion: .directory)
     var data = "./assay-backend"
 
-    @Option(name: .long, help: "A defect to show, or 'guide' for those of the published guide.")
+    @Option(
+        name: .long,
+        help: "A defect to show, or 'guide' for those of the published guide.",
+        completion: Completions.defects
+    )
     var defect: [String] = []
 
     @Option(name: .long, help: "Where its state comes from: body or sync (GET /v1/subscribers).")

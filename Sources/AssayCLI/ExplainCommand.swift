@@ -28,7 +28,8 @@ struct ExplainCommand: AsyncParsableCommand {
                 + "feature, or 'profile' and 'contract' for all keys. "
                 + "'source' and a fact sheet, a section, a row: what contracts cite.",
             valueName: "subject"
-        )
+        ),
+        completion: Completions.topics
     )
     var subjects: [String]
 

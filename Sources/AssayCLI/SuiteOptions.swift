@@ -7,20 +7,22 @@ internal import Foundation
 struct SelectionOptions: ParsableArguments {
     @Option(
         name: .long,
-        help: "Only cases that match: a case, a contract, a folder, a clause, or with *."
+        help: "Only cases that match: a case, a contract, a folder, a clause, or with *.",
+        completion: Completions.cases
     )
     var only: [String] = []
 
-    @Option(name: .long, help: "Not the cases that match.")
+    @Option(name: .long, help: "Not the cases that match.", completion: Completions.cases)
     var skip: [String] = []
 
     @Option(
         name: .long,
-        help: "The lowest level that counts: must, should or may (verify: should)."
+        help: "The lowest level that counts: must, should or may (verify: should).",
+        completion: .list(Contract.Level.allCases.map(\.rawValue))
     )
     var level: String?
 
-    @Option(name: .long, help: Setting.contracts.help)
+    @Option(name: .long, help: Setting.contracts.help, completion: .directory)
     var contracts: [String] = []
 
     /// - Parameter fallback: The level when --level says nothing; --only may name what lies below.

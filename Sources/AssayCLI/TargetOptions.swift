@@ -8,7 +8,7 @@ internal import Replay
 ///
 /// Every option has an `ASSAY_…` twin: see `Setting`.
 struct TargetOptions: ParsableArguments {
-    @Option(name: .long, help: Setting.profile.help)
+    @Option(name: .long, help: Setting.profile.help, completion: Completions.profile)
     var profile: String?
 
     @Option(name: .long, help: Setting.target.help)
@@ -23,7 +23,7 @@ struct TargetOptions: ParsableArguments {
     @Option(name: .long, help: Setting.targetHosts.help)
     var allowHost: [String] = []
 
-    @Option(name: .long, help: Setting.authority.help)
+    @Option(name: .long, help: Setting.authority.help, completion: .file())
     var ca: String?
 
     @Option(name: .long, help: Setting.listen.help)
@@ -98,7 +98,8 @@ struct TargetOptions: ParsableArguments {
         guard let text = String(data: data, encoding: .utf8) else {
             throw Failure(.unparsable, "the profile '\(path)' is not UTF-8")
         }
-        switch ProfileParser.parse(text, path: path, environment: environment) {
+        let variables = DotEnv.merged(beside: path, environment)
+        switch ProfileParser.parse(text, path: path, environment: variables) {
         case .success(var profile):
             // What a profile names lies beside it.
             let place = (path as NSString).deletingLastPathComponent

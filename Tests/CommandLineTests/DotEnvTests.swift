@@ -1,0 +1,53 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `.env` beside a profile, as a backend's own libraries read it.
+@Suite("A .env beside the profile")
+struct DotEnvTests {
+    /// What the profile's command prints of a variable, when it is started.
+    private static func seen(
+        _ text: String?,
+        _ environment: [String: String] = [:],
+        in place: String = ""
+    ) async throws -> String {
+        let folder = try TemporaryFolder()
+        if let text { try folder.write(text, to: place + ".env") }
+        try folder.write(
+            """
+            assay: 1
+            start:
+              command: printf '<%s>' "$ONESIGNAL_API_KEY" > '\(folder.path)/seen'; exit 3
+            secrets: {onesignal-key: "${TOKEN:-none}"}
+            """,
+            to: place + "assay.yaml"
+        )
+        let result = try await Program.run(
+            ["verify", "--profile", place + "assay.yaml"],
+            folder: folder.path,
+            environment: environment
+        )
+        #expect(result.status == 6, "\(result.errors)")
+        return folder.read("seen") ?? ""
+    }
+
+    @Test(
+        "a name of the profile stands for what the file says",
+        arguments: [
+            ("TOKEN=abc", "<abc>"), ("export TOKEN=abc\n", "<abc>"), ("TOKEN = a b ", "<a b>"),
+            ("# TOKEN=x\nTOKEN=abc # why", "<abc>"), ("TOKEN=a#b", "<a#b>"),
+            ("TOKEN='a # \"b'", "<a # \"b>"), ("TOKEN=\"a \\\"b\\\" # c\" # d", "<a \"b\" # c>"),
+            ("TOKEN='open", "<open>"), ("not a line\n=x\n9T=y\nTOKEN=abc\r\n", "<abc>"),
+            ("OTHER=x", "<none>"), ("TOKEN=", "<none>"),
+        ]
+    )
+    func named(text: String, seen: String) async throws {
+        #expect(try await Self.seen(text) == seen)
+    }
+
+    @Test func `the environment counts more, and the file lies beside the profile`() async throws {
+        #expect(try await Self.seen("TOKEN=file", ["TOKEN": "own"]) == "<own>")
+        #expect(try await Self.seen("TOKEN=file", in: "sub/") == "<file>")
+        #expect(try await Self.seen(nil) == "<none>")
+    }
+}
