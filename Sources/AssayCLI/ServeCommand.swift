@@ -29,6 +29,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(name: .long, help: Setting.serveListen.help)
     var listen: [String] = []
 
+    @Option(name: .long, help: Setting.advertise.help)
+    var advertise: String?
+
     @Option(
         name: .long,
         help: "Where RevenueCat sends its events; PROVIDER=URL: where another provider does."
@@ -120,7 +123,9 @@ struct ServeCommand: AsyncParsableCommand {
             courier: courier,
             version: assayVersion,
             servers: open.servers,
-            allowedHosts: Set(allowHost),
+            allowedHosts: Set(
+                allowHost + [try TargetOptions.advertised(advertise)].compactMap(\.self)
+            ),
             token: Setting.controlToken.secret
         )
         open.control.open(control)
@@ -305,17 +310,24 @@ struct ServeCommand: AsyncParsableCommand {
     private func openAll(_ world: FakeWorld) async throws -> Open {
         let providers = ProviderTable.all.listed
         let places = try places()
+        let told = try TargetOptions.advertised(advertise)
         func place(_ name: String) -> (host: String, port: Int) { places[name] ?? ("127.0.0.1", 0) }
         var servers: [FakeServer] = []
         do throws(StartError) {
             for party in providers.map(\.party) {
                 let (host, port) = place(party.description)
-                servers.append(try await FakeServer(party, world: world, host: host, port: port))
+                servers.append(
+                    try await FakeServer(party, world: world, host: host, port: port, told: told)
+                )
             }
             let (host, port) = place("control")
             return Open(
                 servers: servers,
-                control: try await ControlServer(host: host, port: port)
+                control: try await ControlServer(
+                    host: host,
+                    port: port,
+                    told: host == "127.0.0.1" ? nil : told
+                )
             )
         } catch {
             for server in servers { await server.stop() }
@@ -332,8 +344,21 @@ struct ServeCommand: AsyncParsableCommand {
             "control": (host: "127.0.0.1", port: Self.controlPort),
             Self.interceptName: (host: "127.0.0.1", port: Self.interceptPort),
         ]
+        let isAdvertised = try TargetOptions.advertised(advertise) != nil
+        // Whoever reaches the control API moves the fakes: from elsewhere only with its token.
+        if isAdvertised, Setting.controlToken.secret != nil {
+            places["control"] = ("0.0.0.0", Self.controlPort)
+        }
+        if isAdvertised, intercept {
+            throw Failure(
+                .usage,
+                "--advertise and --intercept do not go together: the proxy is for programs on this "
+                    + "machine"
+            )
+        }
         for provider in ProviderTable.all.listed {
-            places[provider.party.description] = ("127.0.0.1", provider.defaultPort)
+            let host = isAdvertised ? "0.0.0.0" : "127.0.0.1"
+            places[provider.party.description] = (host, provider.defaultPort)
         }
         for address in try ListenAddress.all(listen, names: Array(places.keys)) {
             places[address.name] = (address.host, address.port)

@@ -248,6 +248,12 @@ extension Setting {
         "ASSAY_REDACTION_KEY",
         "What stands in for secrets in a recording is made with it"
     )
+    static let advertise = Setting(
+        "advertise",
+        "ASSAY_ADVERTISE",
+        "The host by which others reach this machine, as a container does: fakes are told by it, and "
+            + "listen on every address"
+    )
     static let authority = Setting(
         "ca",
         "ASSAY_CA",
@@ -269,7 +275,7 @@ extension Setting {
         knownFailing, seed, appSeed, jobs, backends, minimiseJobs, appJobs, shard, save, maxTime,
         found,
         expired, url,
-        browser, bodyMax, redactionKey, controlToken, authority,
+        browser, bodyMax, redactionKey, controlToken, authority, advertise,
     ]
 
     /// Variables that Assay sets itself.

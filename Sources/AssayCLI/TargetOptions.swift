@@ -26,6 +26,9 @@ struct TargetOptions: ParsableArguments {
     @Option(name: .long, help: Setting.authority.help, completion: .file())
     var ca: String?
 
+    @Option(name: .long, help: Setting.advertise.help)
+    var advertise: String?
+
     @Option(name: .long, help: Setting.listen.help)
     var listen: [String] = []
 
@@ -212,11 +215,29 @@ struct TargetOptions: ParsableArguments {
     func addresses(for profile: Profile) throws -> [Exchange.Party: ReplaySession.Address] {
         var addresses = profile.start == nil ? ReplaySession.fixedAddresses : [:]
         let parties = ReplaySession.fixedAddresses.keys
+        let told = try Self.advertised(advertise)
+        if let told {
+            guard profile.start?.isIntercepted != true else {
+                throw Failure(
+                    .usage,
+                    "\(Setting.advertise.name) and interception do not go together: the proxy is for "
+                        + "programs on this machine; tell the backend the fakes' addresses"
+                )
+            }
+            for party in parties {
+                let port = addresses[party]?.port ?? 0
+                addresses[party] = ReplaySession.Address(host: "0.0.0.0", port: port, told: told)
+            }
+        }
         for address in try ListenAddress.all(listen, names: parties.map(\.description)) {
             guard let party = parties.first(where: { $0.description == address.name }) else {
                 continue
             }
-            addresses[party] = ReplaySession.Address(host: address.host, port: address.port)
+            addresses[party] = ReplaySession.Address(
+                host: address.host,
+                port: address.port,
+                told: told
+            )
         }
         return addresses
     }
@@ -248,6 +269,25 @@ struct TargetOptions: ParsableArguments {
             bare: control.last.map { String($0.dropFirst("control=".count)) }
                 ?? SessionControl.address
         )
+    }
+
+    /// The host by which fakes are told; nil when nobody says one.
+    ///
+    /// - Throws: A failure of usage where it is no name and no address.
+    static func advertised(_ flag: String?) throws -> String? {
+        guard let given = Setting.advertise.given(flag) else { return nil }
+        let isHost = given.text.utf8.allSatisfy { byte in
+            Character(UnicodeScalar(byte)).isLetter || (48...57).contains(byte)
+                || [UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: ":")].contains(byte)
+        }
+        guard isHost, !given.text.isEmpty, !["0.0.0.0", "::"].contains(given.text) else {
+            throw Failure(
+                .usage,
+                "\(given.name) '\(given.text)' is no host that can be called, such as "
+                    + "host.docker.internal"
+            )
+        }
+        return given.text
     }
 
     /// The hosts beyond loopback that were allowed.

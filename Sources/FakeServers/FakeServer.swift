@@ -6,6 +6,8 @@ package final class FakeServer: Sendable {
     package let party: Exchange.Party
     package let host: String
     package let port: Int
+    /// The host by which others reach it; nil: the one that it listens on.
+    private let told: String?
     private let world: FakeWorld
     private let idleMax: Duration
     /// How long a port of ours that was closed is waited for; longer, and it is somebody else's.
@@ -13,7 +15,7 @@ package final class FakeServer: Sendable {
     /// None while connections are refused.
     private let listener: Locked<HTTPHost?>
 
-    package var baseURL: String { ToldAddress.url(host: host, port: port) }
+    package var baseURL: String { ToldAddress.url(host: told ?? host, port: port) }
 
     /// Opens the port; port 0 picks a free one.
     package init(
@@ -21,11 +23,13 @@ package final class FakeServer: Sendable {
         world: FakeWorld,
         host: String = "127.0.0.1",
         port: Int = 0,
+        told: String? = nil,
         idleMax: Duration = .seconds(60)
     ) async throws(StartError) {
         self.party = party
         self.world = world
         self.idleMax = idleMax
+        self.told = told
         let opened = try await Self.open(party, world, host, port, idleMax)
         self.host = opened.host
         self.port = opened.port

@@ -29,10 +29,11 @@ package final class ReplaySession: Sendable {
     package struct Address: Hashable, Sendable {
         package let host: String
         package let port: Int
+        /// The host by which it is told; nil: the one that it listens on.
+        package let told: String?
 
-        package init(host: String, port: Int) {
-            self.host = host
-            self.port = port
+        package init(host: String, port: Int, told: String? = nil) {
+            (self.host, self.port, self.told) = (host, port, told)
         }
     }
 
@@ -101,7 +102,8 @@ package final class ReplaySession: Sendable {
                         party,
                         world: world,
                         host: address.host,
-                        port: address.port
+                        port: address.port,
+                        told: address.told
                     )
                 )
             } catch {

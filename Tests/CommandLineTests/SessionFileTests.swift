@@ -34,6 +34,18 @@ struct SessionFileTests {
         #expect(folder.read("mine/shop/buy/golden.yaml.new") != nil)
     }
 
+    @Test func `fakes for a container are told by the host that was said`() async throws {
+        let result = try await Program.run([
+            "verify", "--advertise", "fakes.example", "--start",
+            "echo $ONESIGNAL_API_BASE $REVENUECAT_API_BASE; exit 3",
+        ])
+        #expect(result.status == 6)
+        let words = result.errors.split(whereSeparator: \.isWhitespace)
+        let told = words.filter { $0.hasPrefix("http://") }
+        #expect(told.count == 2)
+        #expect(told.allSatisfy { $0.hasPrefix("http://fakes.example:") })
+    }
+
     @Test func `an import without answers is repeated with them, and one that has them stays`()
         async throws
     {

@@ -19,7 +19,7 @@ struct SettingTests {
                     "REPORT",
                     "KNOWN_FAILING", "SEED", "JOBS", "BACKENDS", "SHARD", "SAVE", "MAX_TIME",
                     "FOUND",
-                    "EXPIRED", "CA",
+                    "EXPIRED", "CA", "ADVERTISE",
                 ]
             ),
             (
@@ -33,10 +33,11 @@ struct SettingTests {
                 "record",
                 [
                     "PROFILE", "TARGET", "START", "INTERCEPT", "ALLOW_HOST", "LISTEN", "BODY_MAX",
-                    "CA",
+                    "CA", "ADVERTISE",
                 ]
             ),
-            ("serve", ["LISTEN", "CA"]), ("import", ["PROFILE", "CA"]), ("list", ["CONTRACTS"]),
+            ("serve", ["LISTEN", "CA", "ADVERTISE"]), ("import", ["PROFILE", "CA"]),
+            ("list", ["CONTRACTS"]),
         ]
     )
     func helpNames(command: String, names: [String]) async throws {
@@ -60,9 +61,11 @@ struct SettingTests {
             (["verify"] + dead, "MAX_TIME", "soon", 2, "ASSAY_MAX_TIME 'soon' is not a duration"),
             (["verify"] + dead, "REPORT", "pdf=x", 2, "is not FORMAT=PATH"),
             (["verify"] + dead, "CA", "nope.pem", 2, "ASSAY_CA 'nope.pem': there is no such file"),
+            (["verify"] + dead, "ADVERTISE", "0.0.0.0", 2, "ASSAY_ADVERTISE '0.0.0.0' is no host"),
             (["verify"] + dead, "JOBS", "0", 2, "ASSAY_JOBS '0' is not a number from 1 to 64"),
             (["verify"] + dead, "BACKENDS", "0", 2, "ASSAY_BACKENDS '0' is not a number from 1"),
             (["verify"] + dead, "BACKENDS", "2", 2, "ASSAY_BACKENDS 2: only a backend that Assay"),
+            (["verify"] + dead, "ADVERTISE", "0.0.0.0", 2, "ASSAY_ADVERTISE '0.0.0.0' is no host"),
             (["verify"] + dead, "JOBS", "many", 2, "ASSAY_JOBS 'many' is not a number"),
             (["verify"] + dead, "SAVE", "/proc/nope/x", 2, "'/proc/nope/x'"),
             (["verify"] + dead, "EXPIRED", "maybe", 2, "ASSAY_EXPIRED 'maybe' is neither"),

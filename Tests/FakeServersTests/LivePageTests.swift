@@ -68,6 +68,8 @@ struct LivePageTests {
         let none = await stage.page("/assay/v1/journal", fields: [])
         #expect(none.status == 401)
         #expect(none[field: "www-authenticate"] == "Bearer")
+        let text = String(decoding: none.body, as: UTF8.self)
+        #expect(text.contains("ASSAY_CONTROL_TOKEN") && !text.contains("‹"))
         func status(_ value: String) async -> Int {
             let field = HTTPMessage.Field("authorization", value)
             return await stage.page("/assay/v1/health", fields: [field]).status

@@ -96,7 +96,7 @@ package final class ControlAPI: Sendable {
                 shown == nil
                     ? "the control API demands its token" : "that is not the control API's token",
                 hint:
-                    "send 'Authorization: Bearer' with what ASSAY_CONTROL_TOKEN was when it started"
+                    "it is what ASSAY_CONTROL_TOKEN said when this was started, as a bearer's"
             )
         }
     }

@@ -7,10 +7,17 @@ package final class ControlServer: Sendable {
 
     package var host: String { listener.host }
     package var port: Int { listener.port }
-    package var baseURL: String { ToldAddress.url(host: host, port: port) }
+    /// The host by which others reach it; nil: the one that it listens on.
+    private let told: String?
+    package var baseURL: String { ToldAddress.url(host: told ?? host, port: port) }
 
     /// Opens the port; calls are answered once `open` was called.
-    package init(host: String = "127.0.0.1", port: Int = 0) async throws(StartError) {
+    package init(
+        host: String = "127.0.0.1",
+        port: Int = 0,
+        told: String? = nil
+    ) async throws(StartError) {
+        self.told = told
         let api = Locked<ControlAPI?>(nil)
         self.api = api
         listener = try await HTTPHost(name: "the control API", host: host, port: port) { request in
