@@ -29,6 +29,8 @@ struct Conclusion: Sendable {
     let found: String
     /// Where what failed is remembered; nil: nowhere.
     let memory: String?
+    /// What of it was to be played again.
+    let last: LastRun?
 
     /// - Returns: The report as it counts now.
     /// - Throws: A failure when something cannot be written, or nothing was there to run.
@@ -46,7 +48,7 @@ struct Conclusion: Sendable {
         if let baselineFile { outcome = try writeBaseline(outcome, to: baselineFile) }
         if updates { try writeUpdates(outcome) }
         writeFound(outcome)
-        if let memory, let problem = LastRun.remember(outcome, in: memory) {
+        if let memory, let problem = LastRun.remember(outcome, after: last, in: memory) {
             Terminal.error("assay: \(problem)\n")
         }
         return outcome

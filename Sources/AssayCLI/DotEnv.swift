@@ -3,25 +3,30 @@ internal import Foundation
 /// The `.env` that lies beside a profile: what a backend's own libraries read there stands for
 /// `${NAME}` in the profile as well, so that both mean the same secret.
 ///
-/// The form that dotenv libraries share: `NAME=value` or `export NAME=value` a line, `#` begins a
-/// comment, single quotes keep everything, double quotes know `\n`, `\"` and `\\`.
+/// The form that dotenv libraries share: `NAME=value` or `export NAME=value` a line, `#` behind a blank
+/// begins a comment, single quotes keep everything, double quotes know `\n`, `\"` and `\\`, and a value
+/// in quotes may have several lines.
 enum DotEnv {
     /// The variables of the file in that folder under those of the environment, which count more.
     static func merged(
         beside profilePath: String,
         _ environment: [String: String]
     ) -> [String: String] {
+        guard let data = FileManager.default.contents(atPath: path(beside: profilePath)) else {
+            return environment
+        }
+        return environment.merging(parse(String(decoding: data, as: UTF8.self))) { own, _ in own }
+    }
+
+    static func path(beside profilePath: String) -> String {
         let folder = (profilePath as NSString).deletingLastPathComponent
-        let path = (folder.isEmpty ? "" : folder + "/") + ".env"
-        guard let data = FileManager.default.contents(atPath: path),
-            let text = String(data: data, encoding: .utf8)
-        else { return environment }
-        return environment.merging(parse(text)) { own, _ in own }
+        return (folder.isEmpty ? "" : folder + "/") + ".env"
     }
 
     static func parse(_ text: String) -> [String: String] {
         var found: [String: String] = [:]
-        for line in text.split(whereSeparator: \.isNewline) {
+        var lines = text.drop { $0 == "\u{feff}" }.split(whereSeparator: \.isNewline)[...]
+        while let line = lines.popFirst() {
             var rest = trimmed(line)
             if rest.hasPrefix("export ") { rest = trimmed(rest.dropFirst(7)) }
             guard let equals = rest.firstIndex(of: "=") else { continue }
@@ -29,9 +34,26 @@ enum DotEnv {
             guard let first = name.first, first.isLetter || first == "_",
                 name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" })
             else { continue }
-            found[String(name)] = value(trimmed(rest[rest.index(after: equals)...]))
+            var written = String(trimmed(rest[rest.index(after: equals)...]))
+            // A key in PEM has lines of its own: quotation marks hold them together.
+            var taken = lines
+            var whole = written
+            while !isClosed(whole[...]), let next = taken.popFirst() { whole += "\n" + next }
+            if isClosed(whole[...]) { (written, lines) = (whole, taken) }
+            found[String(name)] = value(written[...])
         }
         return found
+    }
+
+    /// Whether a value that begins with a quotation mark has its second one.
+    private static func isClosed(_ text: Substring) -> Bool {
+        guard let quote = text.first, quote == "\"" || quote == "'" else { return true }
+        var rest = text.dropFirst()
+        while let character = rest.popFirst() {
+            if character == quote { return true }
+            if character == "\\", quote == "\"" { rest = rest.dropFirst() }
+        }
+        return false
     }
 
     private static func trimmed(_ text: Substring) -> Substring {

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Programs
 
 /// The files that a run depends on, looked at now and then.
 struct FileWatch {
@@ -14,6 +15,8 @@ struct FileWatch {
     let written: [String]
     /// The backend's folder, where it may write as well.
     let backend: String?
+    /// What a run writes itself: files, or folders with all that is in them.
+    let outputs: [String]
 
     /// More files than these are not looked at.
     static let countMax = 20_000
@@ -26,31 +29,38 @@ struct FileWatch {
 
     /// Endings of what people write: a change while the backend ran is theirs, not its own.
     private static let sources: Set<String> = [
-        "c", "cjs", "cs", "ex", "exs", "go", "java", "js", "jsx", "kt", "mjs", "php", "py", "rb",
-        "rs", "scala", "swift", "ts", "tsx", "yaml", "yml",
+        "c", "cc", "cjs", "clj", "cpp", "cs", "css", "dart", "erl", "ex", "exs", "go", "graphql",
+        "h", "hpp", "hs", "html", "java", "js", "jsx", "kt", "lua", "mjs", "php", "prisma", "py",
+        "rb", "rs", "scala", "svelte", "swift", "toml", "ts", "tsx", "vue", "yaml", "yml",
     ]
 
     func snapshot() -> Snapshot {
         var found: Snapshot = [:]
-        for root in written + (backend.map { [$0] } ?? []) { look(at: root, &found) }
+        let own = Self.standardStreams
+        for root in written + (backend.map { [$0] } ?? []) { look(at: root, own, &found) }
         return found
     }
 
-    private func look(at root: String, _ found: inout Snapshot) {
-        guard let state = Self.state(of: root) else { return }
+    /// The files that our own lines go to, where they go to files.
+    private static var standardStreams: Set<UInt64> {
+        Set([1, 2].compactMap(OpenFile.number))
+    }
+
+    private func look(at root: String, _ own: Set<UInt64>, _ found: inout Snapshot) {
+        guard !outputs.contains(root), let state = Self.state(of: root) else { return }
         guard state.isFolder else {
-            found[root] = state.state
+            if !own.contains(state.number), !root.hasSuffix(".new") { found[root] = state.state }
             return
         }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
         for name in names where !name.hasPrefix(".") && !Self.left.contains(name) {
             guard found.count < Self.countMax else { return }
-            look(at: root == "." ? name : root + "/" + name, &found)
+            look(at: root == "." ? name : root + "/" + name, own, &found)
         }
     }
 
     /// A link is not followed: it may lead out of the folder, or round in it.
-    private static func state(of path: String) -> (isFolder: Bool, state: State)? {
+    private static func state(of path: String) -> (isFolder: Bool, number: UInt64, state: State)? {
         guard let found = try? FileManager.default.attributesOfItem(atPath: path),
             let type = found[.type] as? FileAttributeType,
             type == .typeDirectory || type == .typeRegular
@@ -59,7 +69,8 @@ struct FileWatch {
             modified: found[.modificationDate] as? Date ?? .distantPast,
             size: (found[.size] as? NSNumber)?.uint64Value ?? 0
         )
-        return (type == .typeDirectory, state)
+        let number = (found[.systemFileNumber] as? NSNumber)?.uint64Value ?? 0
+        return (type == .typeDirectory, number, state)
     }
 
     /// What differs between two looks, by name.

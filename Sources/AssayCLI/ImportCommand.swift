@@ -102,18 +102,30 @@ struct ImportCommand: AsyncParsableCommand {
         }
         for note in result.notes { Terminal.error("\(file): \(note)\n") }
         let answered = try await answered(result.exchanges)
-        try makeRoom()
-        try write(answered, profile, now)
+        guard hasUnanswered else { return try write(answered, profile, now) }
+        // What an import without a backend left unanswered is replaced by one with its answers, and
+        // stays until they are written.
+        let files = FileManager.default
+        let (path, aside) = (folder + "/recording.ndjson", folder + "/recording.ndjson.old")
+        try? files.removeItem(atPath: aside)
+        try files.moveItem(atPath: path, toPath: aside)
+        do {
+            try write(answered, profile, now)
+        } catch {
+            try? files.removeItem(atPath: path)
+            try? files.moveItem(atPath: aside, toPath: path)
+            throw error
+        }
+        try files.removeItem(atPath: aside)
+        Terminal.error("\(folder): the import without answers was replaced\n")
     }
 
-    /// What an import without a backend left unanswered is replaced by one with its answers.
-    private func makeRoom() throws {
+    /// Whether an import lies there that has no answers, and some are to be had now.
+    private var hasUnanswered: Bool {
         guard target != nil, FileManager.default.fileExists(atPath: folder + "/recording.ndjson"),
-            let old = try? RecordingFile.read(folder), old.header.target.isEmpty,
-            old.exchanges.contains(where: { $0.response == nil })
-        else { return }
-        try FileManager.default.removeItem(atPath: folder + "/recording.ndjson")
-        Terminal.error("\(folder): the import without answers is replaced\n")
+            let old = try? RecordingFile.read(folder)
+        else { return false }
+        return old.header.target.isEmpty && old.exchanges.contains { $0.response == nil }
     }
 
     /// What a command sends from a file: where it was run, or beside the file that it stands in.

@@ -37,16 +37,34 @@ struct LastRun {
         return LastRun(seed: seed, failed: failed.compactMap(\.string))
     }
 
-    /// Remembers a run. Where nothing failed and nothing is remembered, nothing is written.
+    /// Remembers what failed; where that is nothing and nothing is remembered, nothing is written.
     ///
+    /// What failed before and was to be played again, and was not, has not passed.
+    ///
+    /// - Parameters:
+    ///   - report: The run.
+    ///   - earlier: What was to be played again; nil where the run chose otherwise.
+    ///   - folder: Where it is kept.
     /// - Returns: Why it could not be; nil when it was.
-    static func remember(_ report: RunReport, in folder: String) -> String? {
-        let failed = report.cases.filter { [.failed, .unexpectedPass].contains($0.verdict) }
+    static func remember(
+        _ report: RunReport,
+        after earlier: LastRun?,
+        in folder: String
+    ) -> String? {
         let path = path(folder)
+        var known = earlier?.failed
+        // A run that was cut off says nothing of what it did not come to.
+        let isCutOff = report.cases.contains { $0.verdict == .notRun && !$0.isDeclaredUnsupported }
+        if known == nil, isCutOff || report.isInterrupted { known = try? read(folder).failed }
+        let judged = report.cases.filter { $0.verdict != .notRun }.map(\.contract.caseID)
+        let failed =
+            report.cases.filter { [.failed, .unexpectedPass].contains($0.verdict) }
+            .map(\.contract.caseID)
+            + (known ?? []).filter { !judged.contains($0) }
         guard !failed.isEmpty || FileManager.default.fileExists(atPath: path) else { return nil }
         let value: JSONValue = [
             "assay": 1, "seed": .string(report.seed),
-            "failed": .strings(failed.map(\.contract.caseID)),
+            "failed": .strings(failed),
         ]
         do {
             try FileManager.default.createDirectory(

@@ -32,6 +32,13 @@ struct ReportFiles {
         for (_, path) in files where path != "-" { _ = try Self.checked(path) }
     }
 
+    /// The files that reports are written to.
+    static func paths(_ options: [String]) -> [String] {
+        options.compactMap { option in
+            option.split(separator: "=", maxSplits: 1).dropFirst().first.map(String.init)
+        }.filter { $0 != "-" }
+    }
+
     /// The path, when a file can be written there.
     static func checked(_ path: String) throws -> String {
         let folder = (path as NSString).deletingLastPathComponent

@@ -123,9 +123,9 @@ struct ServeCommand: AsyncParsableCommand {
             courier: courier,
             version: assayVersion,
             servers: open.servers,
-            allowedHosts: Set(
-                allowHost + [try TargetOptions.advertised(advertise)].compactMap(\.self)
-            ),
+            allowedHosts: Set(allowHost),
+            hostNames: Set([try TargetOptions.advertised(advertise)].compactMap(\.self)),
+            process: SuiteRun.nonce(),
             token: Setting.controlToken.secret
         )
         open.control.open(control)

@@ -43,6 +43,7 @@ struct SessionControl {
                 version: assayVersion,
                 servers: session.servers,
                 allowedHosts: allowed,
+                process: SuiteRun.nonce(),
                 token: Setting.controlToken.secret,
                 declared: SecretDeclaration(profile)
             )

@@ -250,11 +250,12 @@ struct TargetOptions: ParsableArguments {
         let environment = Setting.environment
         let standard = "SSL_CERT_FILE"
         var given = Setting.authority.given(flag, environment)
+        if given?.text.isEmpty == true, flag == nil { given = nil }
         if given == nil, let profilePath { given = .init(text: profilePath, name: "'ca'") }
-        if given == nil, let path = environment[standard], !path.isEmpty {
-            given = .init(text: path, name: standard)
+        guard let given else {
+            // Whole shells have it, and often it names a file of another machine: it is no demand.
+            return environment[standard].flatMap { Trust.problem(with: $0) == nil ? $0 : nil }
         }
-        guard let given else { return nil }
         if let problem = Trust.problem(with: given.text) {
             throw Failure(.usage, "\(given.name) '\(given.text)': \(problem)")
         }

@@ -99,7 +99,7 @@ struct VerifyCommand: AsyncParsableCommand {
     var paths: [String] = []
 
     mutating func run() async throws {
-        guard watch else { return try await once(Interruption()) }
+        guard watch else { return try await once(Interruption(), nil) }
         for (isGiven, flag) in [(keep, "--keep"), (dryRun, "--dry-run")] where isGiven {
             throw Failure(.usage, "--watch and \(flag) are two ways to end a run; leave one away")
         }
@@ -109,24 +109,31 @@ struct VerifyCommand: AsyncParsableCommand {
     /// Runs, and runs again after every change, until Ctrl-C; it ends as the last run did.
     private func again() async throws {
         let interruption = Interruption()
+        // What failed before the first run is what is mended now, though runs go green meanwhile.
+        let memory = LastRun.folder(TargetOptions.path(target.profile))
+        let last = rerunFailed ? try LastRun.read(memory) : nil
+        var hasRun = false
         while true {
-            let watch = try fileWatch()
+            let watch = fileWatch()
             let before = watch.snapshot()
             var copy = self
             var end: any Error = ExitCode(0)
             do {
-                try await copy.once(interruption)
+                try await copy.once(interruption, last)
             } catch let failure as Failure where !interruption.isRaised {
-                // Whoever is in the middle of writing a file goes on writing.
+                // No file mends a flag; whoever is in the middle of writing one goes on writing.
+                guard hasRun || failure.status != .usage else { throw failure }
                 Terminal.error("assay: \(failure)\n")
                 end = ExitCode(failure.status.rawValue)
             } catch {
                 end = error
             }
+            hasRun = true
             let after = watch.snapshot()
-            var changed = watch.changesByPeople(before, after)
+            let taken = watch.changesByPeople(before, after)
+            var changed = taken
             if changed.isEmpty, !interruption.isRaised {
-                Terminal.error("\nwatching \(after.count) files; Ctrl-C ends it\n")
+                try tell(watch, after, FileWatch.changes(before, after))
                 changed = try await interruption.run { await watch.wait(from: after) }
             }
             if interruption.isRaised { throw end }
@@ -135,18 +142,46 @@ struct VerifyCommand: AsyncParsableCommand {
         }
     }
 
-    private func fileWatch() throws -> FileWatch {
+    private func tell(
+        _ watch: FileWatch,
+        _ seen: FileWatch.Snapshot,
+        _ left: [String]
+    ) throws {
+        guard !seen.isEmpty else {
+            throw Failure(
+                .usage,
+                "--watch sees no file: give --start, a profile, or contracts of your own"
+            )
+        }
+        if let first = left.first {
+            let more = left.count > 1 ? " and \(left.count - 1) more" : ""
+            Terminal.error(
+                "\nchanged while the backend ran, and taken for its own: \(first.printable)\(more)\n"
+            )
+        }
+        let bound = seen.count >= FileWatch.countMax ? ", and leaves the others out" : ""
+        Terminal.error("\nwatching \(seen.count) files\(bound); Ctrl-C ends it\n")
+    }
+
+    private func fileWatch() -> FileWatch {
         let profile = try? target.resolved()
-        let given = [TargetOptions.path(target.profile)].compactMap(\.self)
+        let path = TargetOptions.path(target.profile)
         let contracts = paths.isEmpty ? selection.folders : paths
         let start = profile?.start
+        // A profile that does not parse at this moment still says where it lies.
+        let written =
+            [path, path.map(DotEnv.path), profile?.knownFailingPath].compactMap(\.self)
+        let outputs =
+            [baseline, Setting.save.text(save), Setting.found.text(found) ?? "assay-found"]
+            .compactMap(\.self) + ReportFiles.paths(Setting.report.texts(reports.report))
         return FileWatch(
-            written: given + contracts + [profile?.knownFailingPath].compactMap(\.self),
-            backend: start.map { $0.folder ?? "." }
+            written: written + contracts,
+            backend: start.map { $0.folder ?? "." },
+            outputs: outputs
         )
     }
 
-    private mutating func once(_ interruption: Interruption) async throws {
+    private mutating func once(_ interruption: Interruption, _ known: LastRun?) async throws {
         let environment = Setting.environment
         let control = keep ? try target.takeControl() : nil
         let profile = try target.resolved()
@@ -157,7 +192,7 @@ struct VerifyCommand: AsyncParsableCommand {
             throw Failure(.unparsable, "no contract could be read")
         }
         let memory = LastRun.folder(TargetOptions.path(target.profile))
-        let last = rerunFailed ? try LastRun.read(memory) : nil
+        let last = try known ?? (rerunFailed ? LastRun.read(memory) : nil)
         let selection =
             try last.map { try failed($0, among: headings) }
             ?? selection.selection(fallback: .should)
@@ -224,7 +259,10 @@ struct VerifyCommand: AsyncParsableCommand {
                 "\(expiry?.name ?? "") '\(strictness)' is neither warn nor error"
             )
         }
-        if dryRun { return foretell(run) }
+        if dryRun {
+            foretell(run)
+            return try checkRead(library)
+        }
         let conclusion = Conclusion(
             profile: profile,
             profilePath: TargetOptions.path(target.profile),
@@ -238,7 +276,8 @@ struct VerifyCommand: AsyncParsableCommand {
             earlier: earlier,
             updates: update,
             found: Setting.found.text(found, environment) ?? "assay-found",
-            memory: environment["CI", default: ""].isEmpty ? memory : nil
+            memory: environment["CI", default: ""].isEmpty ? memory : nil,
+            last: last
         )
         let keeper = control.map { SessionKeeper(profile, at: $0, allowed: target.hosts) }
         let concluded = Locked<RunReport?>(nil)
@@ -266,13 +305,17 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         await keeper?.close()
         let outcome = try concluded.withLock { $0 } ?? conclusion.conclude(report)
-        if outcome.exitCode == 0 || outcome.exitCode == 5, !library.errors.isEmpty {
-            throw Failure(
-                .unparsable,
-                "\(library.errors.count) errors in contract files; the other contracts were run"
-            )
-        }
+        if outcome.exitCode == 0 || outcome.exitCode == 5 { try checkRead(library) }
         throw ExitCode(outcome.exitCode)
+    }
+
+    /// - Throws: A failure where a contract could not be read: the others alone are not all.
+    private func checkRead(_ library: ContractLibrary) throws {
+        guard !library.errors.isEmpty else { return }
+        throw Failure(
+            .unparsable,
+            "\(library.errors.count) errors in contract files; the others were taken"
+        )
     }
 
     /// What failed last, of what there still is.
@@ -294,7 +337,14 @@ struct VerifyCommand: AsyncParsableCommand {
                     + "as '\(last.failed[0])'; give the contracts that it was given"
             )
         }
-        return Selection(only: known, skip: selection.skip, level: nil)
+        if known.count < last.failed.count {
+            Terminal.error(
+                "assay: \(last.failed.count - known.count) of \(last.failed.count) cases that failed "
+                    + "are not among these contracts; they stay remembered\n"
+            )
+        }
+        let asked = try selection.selection()
+        return Selection(only: known, skip: asked.skip, level: asked.level)
     }
 
     /// Says what a run would be.

@@ -46,7 +46,7 @@ package final class WorkFolder: Sendable {
         // It is locked before it has its name: nobody ever finds it without an owner.
         let lock = openFile(path + "/new", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0,
-            rename(path + "/new", path + Self.ownerName) == 0
+            Self.sign(lock), rename(path + "/new", path + Self.ownerName) == 0
         else {
             let reason = String(cString: strerror(errno))
             if lock >= 0 { close(lock) }
@@ -77,12 +77,30 @@ package final class WorkFolder: Sendable {
 
     // MARK: What others left
 
+    /// What the owner's file says: no other program writes it by accident.
+    private static let signature = Array("assay work folder\n".utf8)
+
+    private static func sign(_ file: Int32) -> Bool {
+        write(file, signature, signature.count) == signature.count
+    }
+
+    private static func isSigned(_ file: Int32) -> Bool {
+        var bytes = [UInt8](repeating: 0, count: signature.count + 1)
+        let count = read(file, &bytes, bytes.count)
+        return count == signature.count && bytes.prefix(count).elementsEqual(signature)
+    }
+
+    /// `assay-`, a label, and a unique name.
+    private static func isOurs(_ name: String) -> Bool {
+        name.hasPrefix(prefix) && UUID(uuidString: String(name.suffix(36))) != nil
+    }
+
     private static let swept: Void = sweep(NSTemporaryDirectory())
 
     /// Removes the folders of ours in that one whose owner has ended.
     package static func sweep(_ folder: String) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        for name in names where name.hasPrefix(prefix) {
+        for name in names where isOurs(name) {
             let path = folder + (folder.hasSuffix("/") ? "" : "/") + name
             // Whatever somebody else has put there, or a link that leads elsewhere, is not ours.
             var state = stat()
@@ -91,7 +109,7 @@ package final class WorkFolder: Sendable {
             else { continue }
             let owner = openFile(path + ownerName, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
             guard owner >= 0 else { continue }
-            if flock(owner, LOCK_EX | LOCK_NB) == 0 {
+            if flock(owner, LOCK_EX | LOCK_NB) == 0, isSigned(owner) {
                 try? FileManager.default.removeItem(atPath: path)
             }
             close(owner)

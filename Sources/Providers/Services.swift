@@ -78,6 +78,7 @@ package struct Services: Hashable, Codable, Sendable {
     package mutating func resend(
         _ eventID: String,
         to configuration: String?,
+        as number: Int? = nil,
         saying body: JSONValue?,
         at now: Instant
     ) -> Int {
@@ -85,6 +86,7 @@ package struct Services: Hashable, Codable, Sendable {
         return queue.resend(
             eventID,
             to: configuration,
+            as: number,
             changed: { party in
                 body.map { body in
                     var shown = table[party]?.event(body) ?? ShownEvent(body: body)

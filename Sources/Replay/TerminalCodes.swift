@@ -6,7 +6,9 @@
 package enum TerminalCodes {
     private static let escape: UnicodeScalar = "\u{1b}"
 
-    /// The text as it would be read: without them. One that is cut off at the end is removed as well.
+    /// The text as it would be read, without them.
+    ///
+    /// One that is cut off at the end is removed as well.
     package static func removed(from text: String) -> String {
         guard text.unicodeScalars.contains(escape) else { return text }
         var result = String.UnicodeScalarView()

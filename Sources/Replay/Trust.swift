@@ -18,6 +18,7 @@ package enum Trust {
     }
 
     /// - Parameter authority: A file of certificates in PEM; nil: the system's alone.
+    /// - Returns: Whom a client believes.
     static func configuration(_ authority: String?) -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         if let authority { configuration.additionalTrustRoots = [.file(authority)] }

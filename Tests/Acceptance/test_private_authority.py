@@ -153,6 +153,10 @@ class PrivateAuthority(unittest.TestCase):
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0)
 
+    def test_a_standard_variable_that_leads_nowhere_stops_nobody(self):
+        done = self.run_assay("verify", "--dry-run", "--start", "x", SSL_CERT_FILE="/nope/certs.pem", ASSAY_CA="")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_what_is_no_authority_is_told_before_anything_is_sent(self):
         (self.folder / "text.pem").write_text("no certificate")
         for path, words in (("nope.pem", "there is no such file"), ("text.pem", "it is no certificate in PEM")):

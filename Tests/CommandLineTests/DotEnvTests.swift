@@ -38,6 +38,8 @@ struct DotEnvTests {
             ("# TOKEN=x\nTOKEN=abc # why", "<abc>"), ("TOKEN=a#b", "<a#b>"),
             ("TOKEN='a # \"b'", "<a # \"b>"), ("TOKEN=\"a \\\"b\\\" # c\" # d", "<a \"b\" # c>"),
             ("TOKEN='open", "<open>"), ("not a line\n=x\n9T=y\nTOKEN=abc\r\n", "<abc>"),
+            ("TOKEN=\"a\n b\"\nX=1", "<a\n b>"), ("X=1\nTOKEN='1\n2'\n", "<1\n2>"),
+            ("\u{feff}TOKEN=abc", "<abc>"),
             ("OTHER=x", "<none>"), ("TOKEN=", "<none>"),
         ]
     )

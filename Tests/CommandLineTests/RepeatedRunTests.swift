@@ -71,6 +71,73 @@ struct RepeatedRunTests {
         #expect(other.errors.contains("remove it and run again"))
     }
 
+    @Test func `what a run that was cut off did not come to is remembered still`() async throws {
+        let folder = try TemporaryFolder()
+        let outside = ["CI": ""]
+        func run(_ words: [String], _ defect: String?) async throws -> Program.Result {
+            try await Program.run(
+                ["verify"] + words + ExitCodeTests.start(defect),
+                folder: folder.path,
+                environment: outside
+            )
+        }
+        #expect(try await run(Self.only, "no-dedupe").status == 1)
+        let both = folder.read(".assay/last-run.json") ?? ""
+        #expect(both.contains("copies:2") && both.contains("copies:8"))
+        let fast = ["--rerun-failed", "--fail-fast", "--jobs", "1"]
+        #expect(try await run(fast, "no-dedupe").status == 1)
+        let still = folder.read(".assay/last-run.json") ?? ""
+        #expect(still.contains("copies:2") && still.contains("copies:8"))
+        // One that is not among the contracts that are given stays, and is told.
+        try folder.write(
+            both.replacing("copies:8", with: "copies:800"),
+            to: ".assay/last-run.json"
+        )
+        let part = try await run(["--rerun-failed"], nil)
+        #expect(part.errors.contains("1 of 2 cases that failed are not among these contracts"))
+        let left = folder.read(".assay/last-run.json") ?? ""
+        #expect(left.contains("copies:800") && !left.contains("copies:2\""))
+    }
+
+    @Test func `a dry run over contracts that cannot be read is no success`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("contract: [", to: "mine/bad.yaml")
+        let result = try await Program.run(
+            ["verify", "--dry-run", "--start", "x", "--contracts", "mine"] + Self.only,
+            folder: folder.path
+        )
+        #expect(result.status == 3)
+        #expect(result.output.contains("would run 2"))
+    }
+
+    @Test func `what a run writes itself is no change, and nothing to watch is an error`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let none = try await Program.run(
+            ["verify", "--watch", "--target", "http://127.0.0.1:1"] + Self.only,
+            folder: folder.path
+        )
+        #expect(none.status == 2)
+        #expect(none.errors.contains("--watch sees no file"))
+        let program = try Program(
+            ["verify", "--watch", "--baseline", "known.txt", "--report", "json=r.json"]
+                + Self.only + ExitCodeTests.start("no-dedupe"),
+            folder: folder.path,
+            environment: ["CI": ""]
+        )
+        try folder.write("x", to: "server.js")
+        let isWatching = try await Patience.until { program.errorsSoFar.contains("watching ") }
+        #expect(isWatching)
+        try folder.write("xy", to: "server.js")
+        let hasSeen = try await Patience.until { program.errorsSoFar.contains("changed: ") }
+        #expect(hasSeen)
+        // The first change that is seen is the person's, and none of the files of the run.
+        #expect(program.errorsSoFar.contains("changed: server.js\n"))
+        program.signal(SIGINT)
+        _ = await program.wait()
+    }
+
     @Test func `a run that fails in CI leaves nothing, and a green one leaves nothing anywhere`()
         async throws
     {
@@ -126,7 +193,7 @@ struct RepeatedRunTests {
         let hasRunOnceMore = try await Patience.until { summaries() == 3 }
         #expect(hasRunOnceMore)
         let waits = try await Patience.until {
-            program.errorsSoFar.components(separatedBy: "Ctrl-C ends it").count == 5
+            program.errorsSoFar.hasSuffix("Ctrl-C ends it\n")
         }
         #expect(waits)
         program.signal(SIGINT)

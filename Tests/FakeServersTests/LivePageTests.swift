@@ -149,6 +149,13 @@ struct ControlSubscriberTests {
         #expect(sent?["event"] == "edited")
         #expect(sent?["type"] == "SOMETHING_NEW")
         #expect(sent?["state"] == "delivered")
+        // One delivery of several: the edited one again, as it was edited.
+        let number = sent?["number"]
+        let body2: JSONValue = ["number": number ?? .null]
+        let same = await stage.call("POST", "/deliveries/edited/resend", body2)
+        #expect(same["deliveries"]?.array?.map { $0["body"] } == [.object(body)])
+        let none = await stage.call("POST", path, ["number": 999])
+        #expect(none.status == 404)
         // What is no event any more is sent as it stands, under the name it had.
         let broken = await stage.call("POST", path, ["body": ["nothing": true]])
         #expect(broken["deliveries"]?.array?.first?["body"] == ["nothing": true])

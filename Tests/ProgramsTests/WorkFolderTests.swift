@@ -17,31 +17,36 @@ struct WorkFolderTests {
     @Test func `what a killed process left is removed, and what belongs to somebody stays`() throws
     {
         let folder = try TemporaryFolder()
+        let name = "assay-run-" + UUID().uuidString
+        let signature = "assay work folder\n"
         // Nobody holds its lock.
-        try folder.write("", to: "assay-run-left/owner")
-        try folder.write("", to: "assay-run-left/data/state")
+        try folder.write(signature, to: name + "/owner")
+        try folder.write("", to: name + "/data/state")
+        // Named like ours, and not signed; signed, and not named so.
+        let other = "assay-run-" + UUID().uuidString
+        try folder.write("somebody", to: other + "/owner")
+        try folder.write(signature, to: "assay-notes/owner")
         // No folder of ours, one that is being made, and a file.
         try folder.write("", to: "other/owner")
         try folder.write("", to: "assay-run-new/new")
         try folder.write("", to: "assay-file")
         // A link leads elsewhere.
-        try folder.write("", to: "elsewhere/owner")
+        try folder.write(signature, to: "elsewhere/owner")
+        let link = "assay-run-" + UUID().uuidString
         try FileManager.default.createSymbolicLink(
-            atPath: folder.path + "/assay-link",
+            atPath: folder.path + "/" + link,
             withDestinationPath: folder.path + "/elsewhere"
         )
         // One with a living owner: the lock of this process, taken by another opening of the file.
-        try folder.write("", to: "assay-run-held/owner")
-        let held = open(folder.path + "/assay-run-held/owner", O_RDWR)
+        let living = "assay-run-" + UUID().uuidString
+        try folder.write(signature, to: living + "/owner")
+        let held = open(folder.path + "/\(living)/owner", O_RDWR)
         defer { close(held) }
         #expect(flock(held, LOCK_EX | LOCK_NB) == 0)
         WorkFolder.sweep(folder.path)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-        #expect(
-            names == [
-                "assay-file", "assay-link", "assay-run-held", "assay-run-new", "elsewhere", "other",
-            ]
-        )
+        let stay = ["assay-file", "assay-notes", "assay-run-new", "elsewhere", "other"]
+        #expect(names == (stay + [other, living, link]).sorted())
         #expect(FileManager.default.fileExists(atPath: folder.path + "/elsewhere/owner"))
     }
 }

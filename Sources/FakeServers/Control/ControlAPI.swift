@@ -24,8 +24,12 @@ package final class ControlAPI: Sendable {
     let courier: Courier
     let version: String
     let allowedHosts: Set<String>
+    /// Names by which this machine may be called, beside loopback's and those.
+    private let hostNames: Set<String>
     let servers: [FakeServer]
     let routes: [ControlRoute]
+    /// Tells this process from the one before it on the same port.
+    let process: String
     /// What is secret beside the tables and what the fakes were told.
     let profiled: SecretDeclaration
     /// What a caller has to show; nil: everybody on this machine may call.
@@ -37,6 +41,8 @@ package final class ControlAPI: Sendable {
         version: String,
         servers: [FakeServer],
         allowedHosts: Set<String> = [],
+        hostNames: Set<String> = [],
+        process: String = "",
         token: Secret? = nil,
         declared: SecretDeclaration = SecretDeclaration()
     ) {
@@ -48,6 +54,8 @@ package final class ControlAPI: Sendable {
         routes = ControlRoute.all(world.providers)
         profiled = declared
         self.token = token
+        self.hostNames = hostNames
+        self.process = process
     }
 
     /// What the profile declares, and what the fakes were told since.
@@ -105,7 +113,7 @@ package final class ControlAPI: Sendable {
     /// here.
     private func checkOrigin(_ request: HTTPMessage.Request) throws(Refusal) {
         let host = Self.hostName(request[field: "host"] ?? "")
-        guard LoopbackHost.isLoopback(host) || allowedHosts.contains(host) else {
+        guard LoopbackHost.isLoopback(host) || allowedHosts.union(hostNames).contains(host) else {
             throw Refusal(
                 403,
                 "the Host header names '\(host)', which is not this machine",
@@ -279,7 +287,8 @@ extension ControlRoute {
                 JSONObject.Member(key: $0.party.description, value: .string($0.baseURL))
             }
             return [
-                "assay": .string(api.version), "fakes": .object(JSONObject(members: fakes)),
+                "assay": .string(api.version), "process": .string(api.process),
+                "fakes": .object(JSONObject(members: fakes)),
                 "namespaces": .strings(api.world.namespaces),
             ]
         }

@@ -32,6 +32,7 @@ extension ControlRoute {
             "Sends an event again, at once, as it was or with another body.",
             members: [
                 ControlMember("configuration", .text, "Only to this webhook."),
+                ControlMember("number", .integer, "As this delivery of it, where it has several."),
                 ControlMember(
                     "body",
                     .object,
@@ -76,6 +77,7 @@ extension ControlAPI {
     static func shown(_ delivery: WebhookDelivery) -> JSONValue {
         .object(
             .present([
+                ("number", .integer(Int64(delivery.number))),
                 ("event", .string(delivery.eventID)), ("type", .string(delivery.type)),
                 ("provider", .string(delivery.provider.description)),
                 ("webhook", .string(delivery.configuration)),
@@ -106,6 +108,7 @@ extension ControlAPI {
             return services.resend(
                 call.value,
                 to: call.body["configuration"]?.string,
+                as: call.body["number"]?.int64.map(Int.init),
                 saying: body,
                 at: now
             )

@@ -259,14 +259,19 @@ for (const id of ['filter', 'party', 'only-effects', 'only-failed', 'diagram']) 
 }
 $('clear').addEventListener('click', () => { first = last + 1; open = null; draw(); });
 
-/** Whether the process that answers is the one whose exchanges are here. */
-async function isSame() {
-  const page = await ask('GET', '/journal', undefined, { query: { all: 'true', limit: '1' }, everywhere: true });
-  const entry = page.entries[0];
-  if (!entry) return entries.size === 0;
-  const known = entries.get(entry.sequence);
-  return known ? known.at === entry.at && known.invoked_us === entry.invoked_us
-    : entries.size === 0 || entry.sequence < Math.min(...entries.keys());
+/** Which process the exchanges are of. */
+let process = null;
+
+/** Begins anew where another process answers than before. */
+async function meetProcess() {
+  const root = await ask('GET', '', undefined, { everywhere: true });
+  if (root.process === process) return;
+  const isFirst = process === null;
+  process = root.process;
+  if (isFirst) return;
+  entries.clear();
+  [last, first, cursor, open] = [-1, 0, null, null];
+  await describe();
 }
 
 function state(text, kind) {
@@ -279,10 +284,7 @@ async function follow() {
   let pause = 500;
   for (;;) {
     try {
-      if (!await isSame()) {
-        entries.clear();
-        [last, first, cursor, open] = [-1, 0, null, null];
-      }
+      await meetProcess();
       const answer = await call('GET', '/journal/stream', undefined,
         { query: { all: 'true', after: String(last) }, everywhere: true });
       $('ask').hidden = true;
@@ -418,7 +420,9 @@ function deliveryOf(entry) {
   if (!entry.purpose.startsWith('delivery ')) return undefined;
   const body = entry.request.body ?? {};
   const id = body.event?.id ?? body.event?.event_id ?? body.event_id;
-  return deliveries.findLast(delivery => delivery.event === id);
+  const text = JSON.stringify(body);
+  return deliveries.findLast(delivery => JSON.stringify(delivery.body) === text)
+    ?? deliveries.findLast(delivery => delivery.event === id);
 }
 
 function deliveryButtons(delivery) {
@@ -429,7 +433,7 @@ function deliveryButtons(delivery) {
 
 const resend = (delivery, body) => act(`${delivery.type} again`, () =>
   ask('POST', `/deliveries/${encodeURIComponent(delivery.event)}/resend`,
-    { configuration: delivery.webhook, ...(body === undefined ? {} : { body }) }));
+    { number: delivery.number, ...(body === undefined ? {} : { body }) }));
 
 function edit(delivery) {
   $('edit-body').value = pretty(delivery.body ?? {});
@@ -609,6 +613,7 @@ async function describe() {
   const [document_, root] = await Promise.all([
     ask('GET', '/openapi.json', undefined, { everywhere: true }), ask('GET', '', undefined, { everywhere: true }),
   ]);
+  forms.length = 0;
   const providers = Object.keys(root.fakes);
   for (const party of providers) meet(party);
   const groups = new Map();

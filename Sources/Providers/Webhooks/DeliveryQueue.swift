@@ -98,17 +98,20 @@ package struct DeliveryQueue: Hashable, Sendable {
     /// - Parameters:
     ///   - eventID: The event's id.
     ///   - configuration: The only webhook that gets it; nil: all that had it.
+    ///   - number: The only delivery of it that is sent again; nil: the first to each webhook.
     ///   - change: What is said this time instead, by whose event it is; nil leaves it as it was.
     ///   - now: The moment.
     /// - Returns: How many deliveries that makes; none when nobody knows the event.
     package mutating func resend(
         _ eventID: String,
         to configuration: String?,
+        as number: Int? = nil,
         changed change: (Exchange.Party) -> ShownEvent? = { _ in nil },
         at now: Instant
     ) -> Int {
         let found = events.ids(under: eventID).compactMap { deliveries[$0] }
             .filter { configuration == nil || $0.configuration == configuration }
+            .filter { number == nil || $0.number == number }
         var seen: Set<String> = []
         var count = 0
         for old in found where seen.insert(old.configuration).inserted {
