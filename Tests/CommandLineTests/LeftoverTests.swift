@@ -23,11 +23,11 @@ struct LeftoverTests {
     func `nothing is left after Ctrl-C, once or twice`(times: Int) async throws {
         let folder = try TemporaryFolder()
         let program = try Self.hanging(folder)
-        let hasBegun = try await Patience.until { !Self.left(folder).isEmpty }
+        let hasBegun = try await program.comesTo { !Self.left(folder).isEmpty }
         #expect(hasBegun)
         program.signal(SIGINT)
         if times == 2 {
-            let isTold = try await Patience.until { program.errorsSoFar.contains("stopping") }
+            let isTold = try await program.tells("stopping")
             #expect(isTold)
             program.signal(SIGINT)
         }
@@ -39,7 +39,7 @@ struct LeftoverTests {
     @Test func `what a kill left is gone at the next start`() async throws {
         let folder = try TemporaryFolder()
         let program = try Self.hanging(folder)
-        let hasBegun = try await Patience.until {
+        let hasBegun = try await program.comesTo {
             Self.left(folder).contains { folder.read($0 + "/owner") != nil }
         }
         #expect(hasBegun)

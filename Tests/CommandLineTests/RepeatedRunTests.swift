@@ -120,17 +120,18 @@ struct RepeatedRunTests {
         )
         #expect(none.status == 2)
         #expect(none.errors.contains("--watch sees no file"))
+        // There before the run, or there would be nothing to watch.
+        try folder.write("x", to: "server.js")
         let program = try Program(
             ["verify", "--watch", "--baseline", "known.txt", "--report", "json=r.json"]
                 + Self.only + ExitCodeTests.start("no-dedupe"),
             folder: folder.path,
             environment: ["CI": ""]
         )
-        try folder.write("x", to: "server.js")
-        let isWatching = try await Patience.until { program.errorsSoFar.contains("watching ") }
+        let isWatching = try await program.tells("watching ")
         #expect(isWatching)
         try folder.write("xy", to: "server.js")
-        let hasSeen = try await Patience.until { program.errorsSoFar.contains("changed: ") }
+        let hasSeen = try await program.tells("changed: ")
         #expect(hasSeen)
         // The first change that is seen is the person's, and none of the files of the run.
         #expect(program.errorsSoFar.contains("changed: server.js\n"))
@@ -171,28 +172,24 @@ struct RepeatedRunTests {
         func summaries() -> Int {
             program.outputSoFar.components(separatedBy: "\nsummary").count - 1
         }
-        let isWatching = try await Patience.until {
-            program.errorsSoFar.contains("watching 2 files")
-        }
+        let isWatching = try await program.tells("watching 2 files")
         #expect(isWatching)
         #expect(program.outputSoFar.contains("FAIL"))
         // What the tool itself leaves, and what is hidden, is no change.
         try folder.write("x", to: ".hidden/y.py")
         try folder.write("authorization-any-case", to: "defect.py")
-        let isChanged = try await Patience.until {
-            program.errorsSoFar.contains("changed: defect.py\n")
-        }
+        let isChanged = try await program.tells("changed: defect.py\n")
         #expect(isChanged)
-        let hasRunAgain = try await Patience.until { summaries() == 2 }
+        let hasRunAgain = try await program.comesTo { summaries() == 2 }
         #expect(hasRunAgain)
         // A profile in the middle of being written ends nothing.
         try folder.write("assay: 1\nstart: {", to: "assay.yaml")
-        let isTold = try await Patience.until { program.errorsSoFar.contains("assay.yaml:") }
+        let isTold = try await program.tells("assay.yaml:")
         #expect(isTold)
         try folder.write(profile, to: "assay.yaml")
-        let hasRunOnceMore = try await Patience.until { summaries() == 3 }
+        let hasRunOnceMore = try await program.comesTo { summaries() == 3 }
         #expect(hasRunOnceMore)
-        let waits = try await Patience.until {
+        let waits = try await program.comesTo {
             program.errorsSoFar.hasSuffix("Ctrl-C ends it\n")
         }
         #expect(waits)

@@ -53,7 +53,7 @@ struct SessionFileTests {
         let listen = names.flatMap { ["--listen", "\($0)=127.0.0.1:0"] }
         let serve = try Program(["serve", "--quiet"] + listen)
         defer { serve.signal(SIGTERM) }
-        let isReady = try await Patience.until { serve.errorsSoFar.contains("ready") }
+        let isReady = try await serve.tells("ready")
         #expect(isReady)
         let line = serve.outputSoFar.split(separator: "\n").first { $0.hasPrefix("onesignal") }
         let target = try #require(line?.split(separator: " ").last.map(String.init))

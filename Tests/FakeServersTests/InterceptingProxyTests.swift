@@ -17,7 +17,11 @@ struct InterceptingProxyTests {
         let proxy: InterceptingProxy
         let authority: Authority
 
-        var refused: [Refusal] { proxy.refusals.all.map(\.refusal) }
+        /// But for callers of other tests that look for a port which was closed and is the proxy's now.
+        var refused: [Refusal] {
+            let strays = ["127.0.0.1:\(proxy.port)", "localhost:\(proxy.port)"]
+            return proxy.refusals.all.map(\.refusal).filter { !strays.contains($0.place) }
+        }
     }
 
     private func with(_ body: (Stage) async throws -> Void) async throws {
@@ -145,9 +149,7 @@ struct InterceptingProxyTests {
                 )
             )
             #expect(await connection.read().text.hasPrefix("HTTP/1.1 20"))
-            // Somebody who looks for a port that was closed may have found the proxy's.
-            let place = "127.0.0.1:\(stage.server.port)"
-            #expect(!stage.refused.contains { $0.place == place })
+            #expect(stage.refused.isEmpty)
         }
     }
 

@@ -69,6 +69,21 @@ package struct Program: Sendable {
         (try? String(contentsOf: errors, encoding: .utf8)) ?? ""
     }
 
+    /// Waits until it has written a text to stderr, or has ended.
+    ///
+    /// - Returns: Whether the text is there.
+    package func tells(_ text: String) async throws -> Bool {
+        try await comesTo { errorsSoFar.contains(text) }
+    }
+
+    /// Waits until something is the case of it, or it has ended.
+    ///
+    /// - Returns: Whether it is the case.
+    package func comesTo(_ isSo: () -> Bool) async throws -> Bool {
+        _ = try await Patience.until { isSo() || !process.isRunning }
+        return isSo()
+    }
+
     package func wait() async -> Result {
         let process = process
         await withCheckedContinuation { continuation in
