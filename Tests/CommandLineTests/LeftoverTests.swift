@@ -7,8 +7,13 @@ import Testing
 struct LeftoverTests {
     /// A run whose backend never answers its readiness, with a temporary folder of its own.
     private static func hanging(_ folder: TemporaryFolder) throws -> Program {
-        try Program(
-            ["verify", "--start", "exec sleep 600"],
+        // Longer than a busy machine keeps a test from looking.
+        try folder.write(
+            "assay: 1\nstart: {command: exec sleep 3000, timeout: 50m}\n",
+            to: "assay.yaml"
+        )
+        return try Program(
+            ["verify"],
             folder: folder.path,
             environment: ["TMPDIR": folder.path + "/"]
         )
