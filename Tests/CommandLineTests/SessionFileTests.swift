@@ -46,6 +46,14 @@ struct SessionFileTests {
         #expect(told.allSatisfy { $0.hasPrefix("http://fakes.example:") })
     }
 
+    @Test func `a started backend is not told what the control API demands`() async throws {
+        let result = try await Program.run(
+            ["verify", "--start", "echo \"token <$ASSAY_CONTROL_TOKEN> <$KEPT>\"; exit 3"],
+            environment: ["ASSAY_CONTROL_TOKEN": "let-me-in", "KEPT": "kept"]
+        )
+        #expect(result.errors.contains("token <> <kept>"))
+    }
+
     @Test func `an import without answers is repeated with them, and one that has them stays`()
         async throws
     {
