@@ -102,6 +102,10 @@ package final class BackendUnderTest: Sendable {
     /// What a proxy answers in the place of a backend that is not there yet (RFC 9110, section 15.6).
     private static let gatewayStatuses = 502...504
     private static let waitingPeriod: Duration = .seconds(3)
+    /// Between two questions.
+    private static let pause: Duration = .milliseconds(5)
+    /// How much longer than `startMax` a busy machine may make it.
+    private static let busyFactor = 10
 
     private func isReady(_ response: HTTPMessage.Response) -> Bool {
         // A backend that is already running need not know the ready path.
@@ -113,17 +117,24 @@ package final class BackendUnderTest: Sendable {
     private func waitUntilReady() async throws(UnreachableError) {
         let wait = process == nil ? .seconds(5) : startMax
         let start = clock.now
-        let deadline = start + wait
+        var deadline = start + wait
+        let end = start + wait * Self.busyFactor
         var told = start
         var last = ""
         repeat {
+            let asked = clock.now
             let outcome = await client.send(question, within: .seconds(5))
+            var own = clock.now - asked
             switch outcome {
             case .answered(let response) where isReady(response): return
             case .answered(let response):
                 last = "\(question.method) \(question.target) answered \(response.status)"
             case .failed(.refused, let text) where process == nil:
                 throw UnreachableError(description: "\(target): \(text)")
+            case .failed(.refused, let text):
+                last = text
+                // Nobody is there who could take his time.
+                own = .zero
             case .failed(_, let text): last = text
             case .pending, .answerLost, .requestCut: break
             }
@@ -138,10 +149,13 @@ package final class BackendUnderTest: Sendable {
                 onWaiting(Waiting(time: told - start, last: last, elsewhere: elsewhere))
             }
             do {
-                try await clock.sleep(for: .milliseconds(5))
+                try await clock.sleep(for: Self.pause)
             } catch {
                 throw UnreachableError(description: "interrupted while waiting for the backend")
             }
+            // What a machine that is busy adds to a pause is no time that the backend had.
+            let excess = clock.now - asked - own - Self.pause * 2
+            if excess > .zero { deadline = min(deadline + excess, end) }
         } while clock.now < deadline
         let lines = [elsewhere, remedy(last), process?.outputTail()].compactMap(\.self)
         throw UnreachableError(

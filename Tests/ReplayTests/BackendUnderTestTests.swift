@@ -153,6 +153,23 @@ struct BackendUnderTestTests {
         }
     }
 
+    @Test func `what a busy machine takes is not counted, up to ten times`() throws {
+        // A pause of five milliseconds takes fifty there, so that a minute is six seconds of its own.
+        let late = SimulatedMachine.Load(jobMax: 0, lateMax: 95_000)
+        for (load, isReady) in [(Bench.exact, false), (late, true)] {
+            let bench = Bench(load: load)
+            bench.backend.answer = { _, _ in
+                bench.clock.now < .seconds(60) ? Self.refused : Self.status(200)
+            }
+            #expect((try Self.start(bench) == nil) == isReady)
+        }
+        let bench = Bench(load: .init(jobMax: 0, lateMax: 9_000_000))
+        bench.backend.answer = { _, _ in Self.refused }
+        #expect(try Self.start(bench) != nil)
+        #expect(bench.clock.now > .seconds(290))
+        #expect(bench.clock.now < .seconds(310))
+    }
+
     @Test func `one that ends is not waited for, and its last words are shown`() throws {
         let bench = Bench()
         bench.backend.outputText = "no such table: users"
