@@ -20,6 +20,9 @@ struct Assay: AsyncParsableCommand {
             Fakes to develop against:               assay serve
             A session as a regression test:         assay record --start 'node server.js'
 
+            From the environment alone:
+            \(Setting.withoutFlag)
+
             Exit codes: 0 all green, 1 failures, 2 usage or configuration, 3 a file does not \
             parse, 4 nothing selected, 5 inconclusive or not run, 6 backend or port not \
             reachable, 70 a bug in Assay, 130 interrupted.

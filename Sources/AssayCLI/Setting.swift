@@ -278,6 +278,10 @@ extension Setting {
         browser, bodyMax, redactionKey, controlToken, authority, advertise,
     ]
 
+    /// A line for each that no flag says.
+    static let withoutFlag: String = all.filter { $0.flag == nil }
+        .map { "  \($0.variable)  \($0.summary)." }.joined(separator: "\n")
+
     /// Variables that Assay sets itself.
     private static let own = [
         "ASSAY_PROCESS", "ASSAY_AUTHORITY", EgressHook.addressVariable, EgressHook.allowedVariable,
