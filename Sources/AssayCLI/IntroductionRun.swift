@@ -88,10 +88,8 @@ struct IntroductionRun {
         }
         let folder = (path as NSString).deletingLastPathComponent
         let schema = ".assay/profile.schema.json"
-        let formatter = DateFormatter()
-        formatter.locale = Locale(identifier: "en_US_POSIX")
-        formatter.dateFormat = "yyyy-MM-dd"
-        let text = introduction.text(schema: schema, date: formatter.string(from: Date()))
+        let date = Date().formatted(.iso8601.year().month().day())
+        let text = introduction.text(schema: schema, date: date)
         if case .failure(let errors) = ProfileParser.parse(
             text,
             path: path,

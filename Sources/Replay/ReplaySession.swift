@@ -253,7 +253,7 @@ package final class ReplaySession: Sendable {
     private static func keys(_ profile: Profile) -> [Exchange.Party: Secret] {
         var keys: [Exchange.Party: Secret] = [:]
         for provider in Services.providers {
-            keys[provider.party] = provider.party.secret("key").flatMap { profile.secrets[$0] }
+            keys[provider.party] = provider.party.secret("key").flatMap(profile.demandedKey)
         }
         return keys
     }

@@ -204,6 +204,19 @@ struct ProfileParserTests {
         patience: 30s
         """
 
+    @Test func `a key that nobody gave is demanded of those alone who were given ours`() throws {
+        let started = try parse("assay: 1\nstart: {command: node server.js}\n").get()
+        #expect(started.demandedKey(.oneSignalKey) == started.secrets[.oneSignalKey])
+        #expect(started.demandedKey(.oneSignalKey) != nil)
+        let running = try parse("assay: 1\ntarget: http://127.0.0.1:8080\n").get()
+        #expect(running.demandedKey(.oneSignalKey) == nil)
+        #expect(running.demandedKey(.revenueCatKey) == nil)
+        let text = "assay: 1\ntarget: http://127.0.0.1:8080\nsecrets: {onesignal-key: k-1}\n"
+        let given = try parse(text).get()
+        #expect(given.demandedKey(.oneSignalKey) == Secret("k-1"))
+        #expect(given.demandedKey(.revenueCatKey) == nil)
+    }
+
     @Test func `a full profile is read`() throws {
         let profile = try parse(Self.full, environment: ["RC_TOKEN": "abc"]).get()
         #expect(profile.secrets[.revenueCatAuthorization] == Secret("Bearer abc"))

@@ -284,6 +284,8 @@ package struct Profile: Hashable, Sendable {
     package var session: Session?
     /// The endpoints whose paths nobody named: those of the identity guide.
     package var guessed: Set<String> = []
+    /// The secrets whose values nobody gave.
+    package var guessedSecrets: Set<SecretName> = []
     package var secrets: [SecretName: Secret] = [:]
     package var idForm: IDForm
     package var creation: UserCreation
@@ -363,6 +365,7 @@ package struct Profile: Hashable, Sendable {
             .oneSignalKey: Secret("os_v2_app_assay"),
             .revenueCatKey: Secret("sk_assay"),
         ]
+        guessedSecrets = Set(secrets.keys)
         idForm = .string
         creation = .register
         probes = []
@@ -370,6 +373,13 @@ package struct Profile: Hashable, Sendable {
         entitlement = "premium"
         unsupported = []
         patience = .seconds(10)
+    }
+
+    /// What a caller of a service has to show; nil: any key.
+    ///
+    /// A backend that runs already was told of no key of ours, and has one of its own.
+    package func demandedKey(_ name: SecretName) -> Secret? {
+        start == nil && guessedSecrets.contains(name) ? nil : secrets[name]
     }
 
     /// The first probe that maps the named field.

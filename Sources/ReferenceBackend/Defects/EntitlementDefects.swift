@@ -381,9 +381,9 @@ extension Defect {
             $0.probes.describe = { subscription, givesAccess in
                 var answer = correct(subscription, givesAccess)
                 if let moment = subscription.expiresAt {
-                    let date = Date(timeIntervalSince1970: Double(moment) / 1000)
-                    answer["expiration_at_ms"] =
-                        moment + Int64(TimeZone.current.secondsFromGMT(for: date)) * 1000
+                    var (seconds, local) = (time_t(moment / 1000), tm())
+                    localtime_r(&seconds, &local)
+                    answer["expiration_at_ms"] = moment + Int64(local.tm_gmtoff) * 1000
                 }
                 return answer
             }

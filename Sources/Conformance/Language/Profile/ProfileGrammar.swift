@@ -191,6 +191,7 @@ extension Field where Owner == Profile {
                     continue
                 }
                 profile.secrets[name] = Secret(reader.expanded(text, at: value.location))
+                profile.guessedSecrets.remove(name)
             }
         }
     }
