@@ -42,7 +42,12 @@ struct SendCommand: AsyncParsableCommand {
     )
     var set: [String] = []
 
-    @Option(name: .long, help: "When it happened, for example -2h, or 2026-05-01T10:00:00Z.")
+    @Option(
+        name: .long,
+        // What begins with a dash is no flag here.
+        parsing: .unconditional,
+        help: "When it happened, for example -2h, or 2026-05-01T10:00:00Z."
+    )
     var at: String?
 
     @Flag(
@@ -75,7 +80,11 @@ struct SendCommand: AsyncParsableCommand {
     @Option(name: .long, help: "cancel_reason or expiration_reason.")
     var reason: String?
 
-    @Option(name: .long, help: "End of the period, for example +30d or -1h; 'never' for none.")
+    @Option(
+        name: .long,
+        parsing: .unconditional,
+        help: "End of the period, for example +30d or -1h; 'never' for none."
+    )
     var expires: String?
 
     @Option(

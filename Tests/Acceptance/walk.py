@@ -28,6 +28,7 @@ import time
 from serving import BINARY, ROOT
 
 HERE = pathlib.Path(__file__).resolve().parent
+GUIDES = sorted((ROOT / "Sources/Conformance/Conformance.docc/Guides").glob("*.md"))
 
 # What is not typed here, and who does it.
 ELSEWHERE = {
@@ -87,7 +88,8 @@ def match(table, line):
 
 
 class Walk:
-    def __init__(self, folder):
+    def __init__(self, folder, others):
+        self.others = others
         self.folder = folder / "repository"
         shutil.copytree(HERE / "Repository", self.folder)
         (self.folder / ".github").symlink_to(ROOT / ".github")
@@ -119,7 +121,12 @@ class Walk:
         if reason:
             print(f"--  {line}\n    elsewhere: {reason}")
             return
+        if line in self.others:
+            print(f"--  {line}\n    elsewhere: a guide prints it, too")
+            return
         self.count += 1
+        if line.startswith("assay distil"):
+            self.end()
         if re.match(r"\w+=\S+$", line):
             self.variables += line + "\n"
             return
@@ -130,8 +137,7 @@ class Walk:
         if told:
             self.serve(line, told)
         else:
-            with self.backend() if "--target http://127.0.0.1:8080" in line else contextlib.nullcontext():
-                self.finish(line)
+            self.finish(line)
         print(f"{time.monotonic() - begin:5.1f} s  {line}", flush=True)
 
     def start(self, line):
@@ -192,18 +198,18 @@ class Walk:
         if process.returncode not in {0, 1, 5, 130, -signal.SIGINT}:
             raise SystemExit(f"Ctrl-C ended it with {process.returncode}: {line}\n{''.join(output)}")
 
-    @contextlib.contextmanager
     def backend(self):
         """What runs already, where a page says so."""
         process = subprocess.Popen(
-            ["node", "server.js"], cwd=self.folder, 
+            ["node", "server.js"], cwd=self.folder,
             env=self.environment | {"PORT": "8080", "ONESIGNAL_API_KEY": "tea"},
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            yield
-        finally:
-            process.kill()
-            process.wait()
+        while process.poll() is None:
+            with contextlib.suppress(ConnectionError), socket.create_connection(("127.0.0.1", 8080)):
+                return process
+            # Looked again until it is there or has ended.
+            time.sleep(0.02)
+        raise SystemExit("the backend of the page did not start")
 
     def app(self):
         """The page that the guide of the phone judges."""
@@ -243,10 +249,17 @@ def main(page):
     up()
     text = pathlib.Path(page).read_text()
     with tempfile.TemporaryDirectory() as folder:
-        walk = Walk(pathlib.Path(folder))
+        # The overview repeats what the guides say, where it stands among what it needs.
+        others = set()
+        if pathlib.Path(page).name == "README.md":
+            for guide in GUIDES:
+                others |= {bare(line) for language, block in blocks(guide.read_text()) if language == "sh"
+                           for line in lines(block)}
+        walk = Walk(pathlib.Path(folder), others)
         needs_app = "127.0.0.1:5173" in text
         if needs_app:
             walk.app()
+        backend = walk.backend() if "127.0.0.1:8080" in text else None
         try:
             for language, block in blocks(text):
                 if language == "yaml" and re.match(r"assay: |contract: ", block):
@@ -260,6 +273,9 @@ def main(page):
                     walk.type(line)
         finally:
             walk.end()
+            if backend is not None:
+                backend.kill()
+                backend.wait()
         print(json.dumps({"typed": walk.count}))
 
 

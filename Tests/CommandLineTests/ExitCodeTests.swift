@@ -188,6 +188,16 @@ struct ExitCodeTests {
         #expect(result.errors.contains(part), "\(result.errors)")
     }
 
+    @Test func `a time that has been begins with a dash and is no flag`() async throws {
+        let options = ["--at", "-2h", "--expires", "-1h"]
+        let result = try await Program.run(["send", "RENEWAL", "--print"] + options)
+        #expect(result.status == 0, "\(result.errors)")
+        let event = try JSONValue(parsing: Array(result.output.utf8))["event"]
+        let moment = try #require(event?["event_timestamp_ms"]?.int64)
+        let end = try #require(event?["expiration_at_ms"]?.int64)
+        #expect(end - moment == 3_600_000)
+    }
+
     @Test func `resend and send without anybody there are exit 6`() async throws {
         for command in [["resend", "x"], ["send", "RENEWAL"]] {
             let result = try await Program.run(command + ["--control", "http://127.0.0.1:1"])
