@@ -69,6 +69,7 @@ enum Main {
         Terminal.ignoreBrokenPipes()
         CrashNotice.install()
         do {
+            try needProcesses()
             var command = try Assay.parseAsRoot()
             for line in Setting.warnings(Setting.environment) {
                 Terminal.error("assay: \(line)\n")
@@ -95,5 +96,17 @@ enum Main {
             // ArgumentParser's own code for wrong usage is 64.
             exit(status == .validationFailure ? ExitStatus.usage.rawValue : 70)
         }
+    }
+
+    /// Swift reads the arguments below `/proc`, and its dispatcher traps when it looks there for its
+    /// threads in vain: a chroot without it would get help for every command, or a crash in the middle.
+    private static func needProcesses() throws {
+        #if os(Linux)
+        guard access("/proc/self/stat", R_OK) != 0 else { return }
+        throw Failure(
+            .usage,
+            "there is no /proc here, which Swift's runtime needs; mount it: mount -t proc proc /proc"
+        )
+        #endif
     }
 }

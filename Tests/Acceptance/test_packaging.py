@@ -87,6 +87,18 @@ class Package(unittest.TestCase):
             self.assertIn(".github/packaging/", done.stderr)
 
 
+class Bare(unittest.TestCase):
+    def test_a_root_without_proc_is_told_as_that(self):
+        words = next((words for words in (["unshare", "-m"], ["unshare", "-rm"]) if shutil.which("unshare")
+                      and run(*words, "mount", "-t", "tmpfs", "none", "/proc").returncode == 0), None)
+        if words is None:
+            self.skipTest("no mounts of its own can be made here")
+        for command in ("--version", "list", "verify --target http://127.0.0.1:1"):
+            done = run(*words, "sh", "-c", f"mount -t tmpfs none /proc && exec {BINARY} {command}")
+            self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+            self.assertRegex(done.stderr, "there is no /proc here.*mount -t proc proc /proc")
+
+
 class Containers(unittest.TestCase):
     def check(self, schema, path):
         done = run(sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, path)
