@@ -23,6 +23,8 @@ package struct Program: Sendable {
     }()
 
     private let process = Process()
+    /// Goes with the last copy of this value.
+    private let folder: TemporaryFolder
     private let output: URL
     private let errors: URL
 
@@ -33,9 +35,8 @@ package struct Program: Sendable {
         environment: [String: String] = [:],
         executable: String = Program.path
     ) throws {
-        let base = FileManager.default.temporaryDirectory
-            .appendingPathComponent("assay-test-" + UUID().uuidString)
-        try FileManager.default.createDirectory(at: base, withIntermediateDirectories: true)
+        self.folder = try TemporaryFolder()
+        let base = URL(fileURLWithPath: self.folder.path)
         output = base.appendingPathComponent("out")
         errors = base.appendingPathComponent("err")
         for url in [output, errors] {
