@@ -108,7 +108,12 @@ struct ReportFiles {
             }
             return String(whole.dropFirst(base.count + 1))
         }
-        return GitHubReport.Places(profile: profile.flatMap(inRepository), path: inRepository)
+        let text = profile.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) } ?? ""
+        return GitHubReport.Places(
+            profile: profile.flatMap(inRepository),
+            keys: GitHubReport.Places.keys(in: text),
+            path: inRepository
+        )
     }
 
     private static func append(_ text: String, to path: String) throws {
@@ -126,7 +131,7 @@ struct ReportFiles {
         for (format, path) in files where path != "-" || format != .github {
             let text =
                 switch format {
-                case .json: JSONReport.render(report)
+                case .json: JSONReport.render(report, replay: replay)
                 case .junit: JUnitReport.render(report, replay: replay)
                 case .html: HTMLReport.render(report, replay: replay)
                 case .github: GitHubReport.render(report, places: Self.places(profile))

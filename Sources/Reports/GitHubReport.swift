@@ -12,10 +12,38 @@ package enum GitHubReport {
         /// The profile, on which stands what belongs to no other file of the repository: the shipped
         /// contracts lie in none.
         let profile: String?
+        /// On which lines of it the keys of its first level stand.
+        let keys: [String: Int]
 
-        package init(profile: String?, path: @escaping @Sendable (String) -> String?) {
+        package init(
+            profile: String?,
+            keys: [String: Int] = [:],
+            path: @escaping @Sendable (String) -> String?
+        ) {
             self.profile = profile
+            self.keys = keys
             self.path = path
+        }
+
+        /// The keys of a profile's first level, with their lines, the first of which is 1.
+        package static func keys(in text: String) -> [String: Int] {
+            var keys: [String: Int] = [:]
+            let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+            for (index, line) in lines.enumerated() {
+                guard let colon = line.firstIndex(of: ":") else { continue }
+                let key = line[..<colon]
+                let isKey = key.allSatisfy { $0.isLowercase || $0 == "-" }
+                if isKey, !key.isEmpty, keys[String(key)] == nil { keys[String(key)] = index + 1 }
+            }
+            return keys
+        }
+
+        /// The line that a message is about: of the key that it names, else of the routes, which
+        /// every contract calls.
+        fileprivate func line(about message: String) -> Int {
+            let named = message.split { !($0.isLowercase || $0 == "-") }
+                .lazy.compactMap { keys[String($0)] }.first
+            return named ?? keys["endpoints"] ?? keys["start"] ?? keys["target"] ?? 1
         }
 
         /// Every path as it is written.
@@ -60,30 +88,36 @@ package enum GitHubReport {
         guard let finding = result.findings.first else {
             return command(
                 level,
-                place(result.contract.location, places)
+                place(result.contract.location, places, about: result.note ?? "")
                     + [("title", "\(result.verdict.rawValue) \(result.contract.caseID)")],
                 result.note ?? "\(result.contract.title)"
             )
         }
         let restCount = result.findings.count - 1
+        let remedy = Diagnosis(finding, of: result.contract).remedy
+        // Only what could not be seen is about the profile itself.
+        let subject = result.verdict == .inconclusive ? remedy : ""
         return command(
             level,
-            place(finding.location ?? result.contract.location, places)
+            place(finding.location ?? result.contract.location, places, about: subject)
                 + [("title", "\(finding.code.rawValue) \(result.contract.caseID)")],
             "expected: \(finding.expected)\nactual: \(finding.actual)\n"
-                + Diagnosis(finding, of: result.contract).remedy
+                + remedy
                 + (restCount > 0 ? "\nand \(restCount) more findings" : "")
         )
     }
 
     private static func place(
         _ location: SourceLocation,
-        _ places: Places
+        _ places: Places,
+        about message: String
     ) -> [(String, String)] {
         if let path = places.path(location.path) {
             return [("file", path), ("line", "\(location.line)"), ("col", "\(location.column)")]
         }
-        return places.profile.map { [("file", $0), ("line", "1")] } ?? []
+        return places.profile.map {
+            [("file", $0), ("line", "\(places.line(about: message))")]
+        } ?? []
     }
 
     /// Values lose what would end the command early.

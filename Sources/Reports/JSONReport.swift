@@ -2,7 +2,11 @@ package import Conformance
 
 /// The JSON report: its shape is a promise to scripts (architecture, section 6).
 package enum JSONReport {
-    package static func render(_ original: RunReport) -> String {
+    /// - Parameters:
+    ///   - original: The run.
+    ///   - replay: How a case is looked at again; each that did not pass says it.
+    /// - Returns: The document, with a newline at its end.
+    package static func render(_ original: RunReport, replay: ReplayCommand? = nil) -> String {
         let report = original.withoutSecrets
         var root: JSONObject = [
             "assay": .string(report.version),
@@ -34,11 +38,11 @@ package enum JSONReport {
         )
         if !report.obstacles.isEmpty { root["stopped"] = .strings(report.obstacles) }
         root["notes"] = .strings(report.remarks)
-        root["cases"] = .array(report.cases.map(json))
+        root["cases"] = .array(report.cases.map { json($0, replay) })
         return JSONValue.object(root).prettyText + "\n"
     }
 
-    private static func json(_ result: CaseResult) -> JSONValue {
+    private static func json(_ result: CaseResult, _ replay: ReplayCommand?) -> JSONValue {
         var fields: JSONObject = [
             "id": .string(result.contract.caseID),
             "contract": .string(result.contract.id),
@@ -59,6 +63,9 @@ package enum JSONReport {
             fields["settled"] = .string(result.settling.description)
         }
         if !result.hints.isEmpty { fields["hints"] = .strings(result.hints) }
+        if let replay, !result.findings.isEmpty {
+            fields["replay"] = .string(replay.text(result.contract.caseID))
+        }
         fields["findings"] = .array(result.findings.map { json($0, of: result.contract) })
         return .object(fields)
     }

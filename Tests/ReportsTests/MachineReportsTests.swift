@@ -248,6 +248,55 @@ struct MachineReportsTests {
         #expect(found.properties["line"] == line)
     }
 
+    private static let profileText = """
+        # assay: 9
+        assay: 1
+        start:
+          command: node server.js
+          probes: none
+        endpoints: {revenuecat-webhook: POST /hook}
+        probes:
+          user: {get: /u}
+        """
+
+    @Test(
+        "what belongs to the profile stands on the line of the key that it is about",
+        arguments: [
+            (.inconclusive, "Add it under 'probes: … read:' in assay.yaml.", "7"),
+            (.inconclusive, "Nothing here names a key.", "6"),
+            // A backend that is wrong is no matter of a key that its remedy happens to name.
+            (.failed, "Look at your probes.", "6"),
+        ] as [(Verdict, String, String)]
+    )
+    func profileLine(verdict: Verdict, remedy: String, line: String) throws {
+        let location = SourceLocation(path: "x.yaml", line: 7, column: 3, text: "x", length: 1)
+        let result = ReportStory.result(verdict) { result in
+            result.findings = [
+                Finding(
+                    .unobservable,
+                    expected: "a",
+                    actual: "b",
+                    remedy: remedy,
+                    location: location
+                )
+            ]
+        }
+        let keys = GitHubReport.Places.keys(in: Self.profileText)
+        #expect(keys == ["assay": 2, "start": 3, "endpoints": 6, "probes": 7])
+        let places = GitHubReport.Places(profile: "assay.yaml", keys: keys) { _ in nil }
+        let text = GitHubReport.render(ReportStory.report([result]), places: places)
+        #expect(try commands(text).first?.properties["line"] == line)
+    }
+
+    @Test func `whoever reads the JSON report can look at a case again`() throws {
+        let cases = [ReportStory.result(.passed, "a/p"), ReportStory.result(.failed, "a/f")]
+        let report = ReportStory.report(cases)
+        let value = try JSONValue(parsing: JSONReport.render(report, replay: Self.replay))
+        let found = try #require(value["cases"]?.array)
+        #expect(found[0]["replay"] == nil)
+        #expect(found[1]["replay"] == "assay verify --seed 7 --only a/f")
+    }
+
     // MARK: Markdown
 
     private static let replay = ReplayCommand(["assay", "verify", "--seed", "7"])

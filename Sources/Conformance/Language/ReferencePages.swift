@@ -6,7 +6,10 @@ package enum ReferencePage: CaseIterable, Sendable {
     private static let note =
         "This page is made from the table that the program itself reads: it is changed there."
 
+    /// The page as it is checked in.
+    ///
     /// - Parameter contracts: Those that ask for clauses.
+    /// - Returns: Its Markdown.
     package func text(_ contracts: [ContractHeading]) -> String {
         let body =
             switch self {

@@ -17,8 +17,13 @@ struct EnvironmentGuess: Sendable {
     /// - Parameters:
     ///   - survey: What the files say.
     ///   - standard: Names that every started backend is given.
-    init(_ survey: SourceSurvey, standard: Set<String>) {
-        for variable in survey.variables {
+    ///   - variables: Those that are looked at; nil: all that the files read.
+    init(
+        _ survey: SourceSurvey,
+        standard: Set<String>,
+        variables: [SourceSurvey.Variable]? = nil
+    ) {
+        for variable in variables ?? survey.variables {
             let parts = Set(variable.name.split(separator: "_").map(String.init))
             if parts.contains("ENTITLEMENT") || parts.contains("ENTITLEMENTS") {
                 entitlement = entitlement ?? variable.fallback

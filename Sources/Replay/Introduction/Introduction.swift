@@ -106,7 +106,6 @@ package struct Introduction: Sendable {
         let guess = EnvironmentGuess(survey, standard: standard)
         if let entitlement = guess.entitlement { profile.entitlement = entitlement }
         if survey.usesTokens, !survey.readsKeyAddresses {
-            profile.unsupported.insert(.signedTokens)
             profile.idForm = .firebase
             // Whoever verifies tokens has a route that demands one, and needs their issuer from the start.
             if profile.endpoints["protected"] == nil {
@@ -115,7 +114,14 @@ package struct Introduction: Sendable {
                     path: ownRoutes.first ?? "/me"
                 )
             }
-            note("features", "its tokens are those of the emulator, whose signatures nobody checks")
+            // Under its own name the issuer's fake signs.
+            if !survey.verifiesByHand {
+                profile.unsupported.insert(.signedTokens)
+                note(
+                    "features",
+                    "its tokens are those of the emulator, whose signatures nobody checks"
+                )
+            }
         }
         guard profile.start != nil else {
             let session = try await open(profile)
@@ -143,7 +149,7 @@ package struct Introduction: Sendable {
                 profile.start?.environment[variable] = sharing.variable
             }
             profile.secrets[Self.sharedSecret] = Secret(sharing.header)
-            let session = try await open(profile)
+            let session = try await opened(open, standard)
             let isTaken = await findWebhook(session)
             if isTaken || index == sharings.count - 1 {
                 await findReadiness(session)
@@ -151,6 +157,32 @@ package struct Introduction: Sendable {
             }
             notes.removeAll { $0.key == Self.webhookKey }
             await session.close()
+        }
+        return try await open(profile)
+    }
+
+    /// How many variables a backend may ask for, one after the other, before it starts.
+    private static let askedMax = 20
+
+    /// Opens the backend; one that ends because a variable is missing, and says which, gets it.
+    private mutating func opened(
+        _ open: Opening,
+        _ standard: Set<String>
+    ) async throws(ReplaySession.OpenError) -> ReplaySession {
+        for _ in 0..<Self.askedMax {
+            do throws(ReplaySession.OpenError) {
+                return try await open(profile)
+            } catch {
+                let given = Set((profile.start?.environment ?? [:]).keys).union(standard)
+                let variables = MissingVariables.named(in: error.description)
+                    .filter { !given.contains($0.name) }
+                let guess = EnvironmentGuess(survey, standard: standard, variables: variables)
+                guard let (name, value) = guess.values.min(by: { $0.key < $1.key }) else {
+                    throw error
+                }
+                profile.start?.environment[name] = value
+                note("start: env", "it does not start without \(name), which is set to '\(value)'")
+            }
         }
         return try await open(profile)
     }

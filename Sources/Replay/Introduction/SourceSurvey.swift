@@ -74,8 +74,10 @@ package struct SourceSurvey: Sendable {
             hasCode = true
             let lines = file.text.split(separator: "\n", omittingEmptySubsequences: false)
                 .prefix(20_000).map { String($0.prefix(400)) }
+            let readsByName = lines.contains(where: Self.readsByName)
             for (index, line) in lines.enumerated() {
                 let place = "\(file.path):\(index + 1)"
+                if readsByName { read(namesIn: line, place) }
                 if line.contains("use(") || line.contains("prefix") {
                     prefixes += Self.captures(
                         #"(?:\.use\(|prefix\s*=|prefix:)\s*["'`](/[\w/-]+)["'`]"#,
@@ -114,10 +116,20 @@ package struct SourceSurvey: Sendable {
         commands = commands.uniqued()
     }
 
-    /// Whether it verifies ID tokens through a provider's own package.
+    /// Whether it verifies ID tokens, through a provider's own package or by hand.
     package var usesTokens: Bool {
+        verifiesByHand
+            || issuers.contains { provider in
+                packages.contains { name in provider.hints.packages.contains { name.contains($0) } }
+            }
+    }
+
+    /// Whether its own code names the host of an issuer of tokens.
+    package var verifiesByHand: Bool {
         issuers.contains { provider in
-            packages.contains { name in provider.hints.packages.contains { name.contains($0) } }
+            fixedHosts.contains { fixed in
+                provider.ownHosts.contains { fixed.host == $0 || fixed.host.hasSuffix("." + $0) }
+            }
         }
     }
 
@@ -241,7 +253,7 @@ package struct SourceSurvey: Sendable {
             #"environ(?:\.get\(|\[)\s*["']([A-Z][A-Z0-9_]{2,})"#,
             #"(?i:getenv)\(\s*["']([A-Z][A-Z0-9_]{2,})"#,
             #"ENV(?:\.fetch\(|\[)\s*["']([A-Z][A-Z0-9_]{2,})"#,
-            #"env\(\s*["']([A-Z][A-Z0-9_]{2,})"#,
+            #"(?i:\w*env\w*)\(\s*["']([A-Z][A-Z0-9_]{2,})"#,
             #"env\.get\(\s*["']([A-Z][A-Z0-9_]{2,})"#,
         ]
         for form in forms {
@@ -255,6 +267,22 @@ package struct SourceSurvey: Sendable {
                 ).first?[0]
                 variables.append(Variable(name: match[0], fallback: fallback, place: place))
             }
+        }
+    }
+
+    /// Whether it reads a variable whose name stands elsewhere: `process.env[name]`.
+    private static func readsByName(_ line: String) -> Bool {
+        guard line.lowercased().contains("env") else { return false }
+        let form =
+            #"process\.env\[\s*[a-z_]|environ(?:\.get\(|\[)\s*[a-z_]|(?i:getenv)\(\s*[a-z_]|ENV(?:\.fetch\(|\[)\s*[a-z_]"#
+        return !captures("(" + form + ")", line).isEmpty
+    }
+
+    /// What such a file hands to a function of its own: `required('REVENUECAT_KEY')`.
+    private mutating func read(namesIn line: String, _ place: String) {
+        let form = #"\w+\(\s*["'`]([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)["'`]"#
+        for match in Self.captures(form, line) {
+            variables.append(Variable(name: match[0], fallback: nil, place: place))
         }
     }
 

@@ -56,6 +56,36 @@ struct InitTests {
         #expect(try Self.profile(in: folder) == text)
     }
 
+    @Test func `a backend that says which variables it misses gets them`() async throws {
+        let folder = try Self.folder(Self.source)
+        let script = """
+            for name in REVENUECAT_V1_SECRET_KEY SESSION_SECRET; do
+                eval "value=\\$$name"
+                [ -n "$value" ] || { echo "Missing environment variable $name" >&2; exit 1; }
+            done
+            \(Self.start)
+            """
+        let start = ["init", "--start", "port={{port}} data='{{data}}'; . ./start.sh"]
+        let plain = script.replacing("{{port}}", with: "$port").replacing("{{data}}", with: "$data")
+        try folder.write(plain, to: "start.sh")
+        let made = try await Program(start, folder: folder.path).wait()
+        #expect(made.status == 0, "\(made.output)\(made.errors)")
+        #expect(made.output.contains("it does not start without SESSION_SECRET"))
+        let text = try Self.profile(in: folder)
+        #expect(text.contains("REVENUECAT_V1_SECRET_KEY: \"{{secret.revenuecat-key}}\""), "\(text)")
+        #expect(text.contains("SESSION_SECRET: assay-test"), "\(text)")
+        let lint = try await Program(["lint", "assay.yaml"], folder: folder.path).wait()
+        #expect(lint.status == 0, "\(lint.errors)")
+    }
+
+    @Test func `a backend that ends for another reason is told with its last words`() async throws {
+        let folder = try Self.folder(Self.source)
+        let start = "echo 'ERR_MODULE_NOT_FOUND: not found'; echo 'SMTP_HOST is required'; exit 1"
+        let made = try await Program(["init", "--start", start], folder: folder.path).wait()
+        #expect(made.status == 6)
+        #expect(made.errors.contains("SMTP_HOST is required"), "\(made.errors)")
+    }
+
     @Test func `a backend that sends no push is not switched off where its files name who would`()
         async throws
     {

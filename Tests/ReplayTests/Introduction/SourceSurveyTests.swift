@@ -27,6 +27,43 @@ struct SourceSurveyTests {
         ("    post(\"/rc/events\") {", "A.kt", "POST /rc/events"),
     ]
 
+    @Test(
+        "a variable that a function of its own reads is one",
+        arguments: [
+            ("a.js", "const need = name => process.env[name];\nneed('TEA_SECRET_KEY')"),
+            ("a.ts", "export const v = requireEnv(\"TEA_SECRET_KEY\")"),
+            ("a.py", "def need(name):\n    return os.environ[name]\nneed('TEA_SECRET_KEY')"),
+            ("a.go", "func need(n string) { os.Getenv(n) }\nneed(\"TEA_SECRET_KEY\")"),
+            ("a.rb", "def need(n) = ENV.fetch(n)\nneed('TEA_SECRET_KEY')"),
+        ]
+    )
+    func isReadByName(path: String, text: String) {
+        let survey = SourceSurvey([SourceSurvey.File(path: path, text: text)])
+        #expect(survey.variables.map(\.name) == ["TEA_SECRET_KEY"])
+    }
+
+    @Test(
+        "who names the issuer in its own code verifies tokens by hand",
+        arguments: [
+            ("const issuer = `https://securetoken.google.com/${project}`", true),
+            ("const keys = 'https://securetoken.googleapis.com/v1'", true),
+            ("const push = 'https://api.onesignal.com/notifications'", false),
+            ("const other = 'https://evilsecuretoken.google.com.example/'", false),
+        ]
+    )
+    func verifiesByHand(text: String, isSo: Bool) {
+        let survey = SourceSurvey([SourceSurvey.File(path: "auth.js", text: text)])
+        #expect(survey.verifiesByHand == isSo)
+        #expect(survey.usesTokens == isSo)
+    }
+
+    @Test func `what a file that reads no variable calls by such a name is none`() {
+        let survey = SourceSurvey([
+            SourceSurvey.File(path: "a.js", text: "const type = kind('INITIAL_PURCHASE')")
+        ])
+        #expect(survey.variables.isEmpty)
+    }
+
     @Test("a line that declares a route is read", arguments: routes)
     func route(line: String, path: String, wanted: String) {
         let found = Self.survey(line, path).routes
