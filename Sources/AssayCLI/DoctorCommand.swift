@@ -82,7 +82,8 @@ struct DoctorCommand: AsyncParsableCommand {
             profile: profile,
             addresses: try target.addresses(for: profile),
             survey: SourceSurvey(SourceFiles.read(FileManager.default.currentDirectoryPath)),
-            path: path
+            path: path,
+            authority: Setting.authority.text(target.ca)
         )
         let (introduction, clauses) = try await run.meet()
         show(introduction.examination, clauses)

@@ -15,8 +15,22 @@ struct FileWatch {
     let written: [String]
     /// The backend's folder, where it may write as well.
     let backend: String?
-    /// What a run writes itself: files, or folders with all that is in them.
-    let outputs: [String]
+    /// What a run writes itself: files, or folders with all that is in them; whole paths.
+    private let outputs: Set<String>
+
+    /// - Parameters:
+    ///   - written: Files or folders that people write and a run does not.
+    ///   - backend: The backend's folder, where it may write as well.
+    ///   - outputs: What a run writes itself, however it is spelt.
+    init(written: [String], backend: String?, outputs: [String]) {
+        self.written = written
+        self.backend = backend
+        self.outputs = Set(outputs.map(Self.whole))
+    }
+
+    private static func whole(_ path: String) -> String {
+        URL(fileURLWithPath: path).standardizedFileURL.path
+    }
 
     /// More files than these are not looked at.
     static let countMax = 20_000
@@ -37,7 +51,12 @@ struct FileWatch {
     func snapshot() -> Snapshot {
         var found: Snapshot = [:]
         let own = Self.standardStreams
-        for root in written + (backend.map { [$0] } ?? []) { look(at: root, own, &found) }
+        for root in written + (backend.map { [$0] } ?? []) {
+            // Whoever names a link means what it leads to; the links below it are left.
+            let isLink = (try? FileManager.default.destinationOfSymbolicLink(atPath: root)) != nil
+            let place = URL(fileURLWithPath: root).resolvingSymlinksInPath().path
+            look(at: isLink ? place : root, own, &found)
+        }
         return found
     }
 
@@ -47,7 +66,7 @@ struct FileWatch {
     }
 
     private func look(at root: String, _ own: Set<UInt64>, _ found: inout Snapshot) {
-        guard !outputs.contains(root), let state = Self.state(of: root) else { return }
+        guard !outputs.contains(Self.whole(root)), let state = Self.state(of: root) else { return }
         guard state.isFolder else {
             if !own.contains(state.number), !root.hasSuffix(".new") { found[root] = state.state }
             return

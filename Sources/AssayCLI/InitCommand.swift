@@ -37,7 +37,8 @@ struct InitCommand: AsyncParsableCommand {
             profile: profile,
             addresses: try target.addresses(for: profile),
             survey: survey,
-            path: write
+            path: write,
+            authority: Setting.authority.text(target.ca)
         )
         let (introduction, clauses) = try await run.meet()
         try run.write(introduction)

@@ -13,6 +13,8 @@ struct IntroductionRun {
     let survey: SourceSurvey
     /// Where the profile is written.
     let path: String
+    /// Who signed an https target's certificate, where somebody said so.
+    var authority: String?
 
     /// Nothing that somebody wrote is overwritten.
     static func checkFree(_ path: String, _ command: String) throws {
@@ -89,7 +91,7 @@ struct IntroductionRun {
         let folder = (path as NSString).deletingLastPathComponent
         let schema = ".assay/profile.schema.json"
         let date = Date().formatted(.iso8601.year().month().day())
-        let text = introduction.text(schema: schema, date: date)
+        let text = introduction.text(schema: schema, date: date, authority: authority)
         if case .failure(let errors) = ProfileParser.parse(
             text,
             path: path,

@@ -53,9 +53,13 @@ struct LastRun {
     ) -> String? {
         let path = path(folder)
         var known = earlier?.failed
-        // A run that was cut off says nothing of what it did not come to.
-        let isCutOff = report.cases.contains { $0.verdict == .notRun && !$0.isDeclaredUnsupported }
-        if known == nil, isCutOff || report.isInterrupted { known = try? read(folder).failed }
+        // A run says nothing of what it did not come to: one that was cut off of all that failed
+        // before, any other of what it listed and could not play.
+        let isCutOff = report.isInterrupted || report.isOutOfTime || !report.obstacles.isEmpty
+        if known == nil, let before = try? read(folder).failed {
+            let listed = Set(report.cases.map(\.contract.caseID))
+            known = isCutOff ? before : before.filter(listed.contains)
+        }
         let judged = report.cases.filter { $0.verdict != .notRun }.map(\.contract.caseID)
         let failed =
             report.cases.filter { [.failed, .unexpectedPass].contains($0.verdict) }

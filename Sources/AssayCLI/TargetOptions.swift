@@ -264,8 +264,12 @@ struct TargetOptions: ParsableArguments {
 
     /// Takes the control API's address out of `--listen`.
     mutating func takeControl() throws -> ListenAddress {
-        let control = listen.filter { $0.hasPrefix("control=") }
-        listen.removeAll { control.contains($0) }
+        // What a flag says counts alone, so the variable is read before a part of it is taken away.
+        let given = Setting.listen.texts(listen, Setting.environment)
+        let control = given.filter { $0.hasPrefix("control=") }
+        listen = given.filter { !control.contains($0) }
+        // What was taken is not found there again.
+        unsetenv(Setting.listen.variable)
         return try ListenAddress(
             bare: control.last.map { String($0.dropFirst("control=".count)) }
                 ?? SessionControl.address
@@ -307,6 +311,8 @@ struct TargetOptions: ParsableArguments {
             ("--profile", Setting.profile.text(profile, environment)),
             ("--target", Setting.target.text(target, environment)),
             ("--start", Setting.start.text(start, environment)),
+            ("--ca", Setting.authority.text(ca, environment)),
+            ("--advertise", Setting.advertise.text(advertise, environment)),
         ]
         for (flag, value) in given { words += value.map { [flag, $0] } ?? [] }
         if (try? Setting.intercept.isAsked(intercept, environment)) == true {

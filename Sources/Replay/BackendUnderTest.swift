@@ -7,6 +7,8 @@ package final class BackendUnderTest: Sendable {
     /// The backend cannot be reached before the first case.
     package struct UnreachableError: Error, Sendable, CustomStringConvertible {
         package let description: String
+        /// Whether a process that Assay started has ended by itself.
+        package var hasEnded = false
     }
 
     package let client: any Transport
@@ -141,7 +143,8 @@ package final class BackendUnderTest: Sendable {
             if let exit = process?.exitText {
                 throw UnreachableError(
                     description: "the backend did not start: \(exit)\n"
-                        + (process?.outputTail() ?? "")
+                        + (process?.outputTail() ?? ""),
+                    hasEnded: true
                 )
             }
             if clock.now - told >= Self.waitingPeriod {

@@ -18,10 +18,13 @@ package final class ReplaySession: Sendable {
 
         package let kind: Kind
         package let description: String
+        /// Whether the backend that was started has ended by itself.
+        package let hasEnded: Bool
 
-        package init(kind: Kind, description: String) {
+        package init(kind: Kind, description: String, hasEnded: Bool = false) {
             self.kind = kind
             self.description = description
+            self.hasEnded = hasEnded
         }
     }
 
@@ -194,7 +197,8 @@ package final class ReplaySession: Sendable {
             let refused = interception?.refusals.lines ?? []
             throw OpenError(
                 kind: .unreachable,
-                description: ([error.description] + refused).joined(separator: "\n")
+                description: ([error.description] + refused).joined(separator: "\n"),
+                hasEnded: error.hasEnded
             )
         }
     }

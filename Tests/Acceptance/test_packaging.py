@@ -92,6 +92,7 @@ class Bare(unittest.TestCase):
         words = next((words for words in (["unshare", "-m"], ["unshare", "-rm"]) if shutil.which("unshare")
                       and run(*words, "mount", "-t", "tmpfs", "none", "/proc").returncode == 0), None)
         if words is None:
+            self.assertNotIn("CI", os.environ, "no mounts of its own can be made here")
             self.skipTest("no mounts of its own can be made here")
         for command in ("--version", "list", "verify --target http://127.0.0.1:1"):
             done = run(*words, "sh", "-c", f"mount -t tmpfs none /proc && exec {BINARY} {command}")
@@ -116,6 +117,14 @@ class Containers(unittest.TestCase):
         self.assertEqual(environment["ONESIGNAL_API_BASE"], "http://assay:9320")
         self.assertEqual(environment["REVENUECAT_API_BASE"], "http://assay:9310")
         self.assertIn(environment["REVENUECAT_WEBHOOK_AUTH"], services["fakes"]["command"])
+        # 'run' leaves a service's other names away unless it is told not to.
+        for path in (PACKAGING / "compose.yaml", ROOT / "Sources/Conformance/Conformance.docc/Guides/GettingIt.md"):
+            for line in re.findall(r"docker compose run.*", path.read_text()):
+                self.assertIn("--use-aliases", line)
+        # What listens for others demands a token.
+        self.assertIn("ASSAY_CONTROL_TOKEN", services["fakes"]["environment"])
+        self.assertEqual(services["verify"]["depends_on"]["backend"]["condition"], "service_healthy")
+        self.assertIn("healthcheck", services["backend"])
         for service in services.values():
             for port in service.get("ports", []):
                 self.assertTrue(port.startswith("127.0.0.1:"), port)
@@ -185,6 +194,10 @@ class Action(unittest.TestCase):
 
     def test_a_binary_that_is_there_is_taken(self):
         self.assertInstalled(self.install(binary=BINARY))
+        # Once more, from where it was put.
+        for name in ("path", "output"):
+            (self.folder / name).write_text("")
+        self.assertInstalled(self.install(binary=self.folder / "temp/assay/assay"))
 
     def test_an_image_gives_it_up(self):
         docker = self.folder / "bin/docker"
@@ -226,6 +239,12 @@ esac
         self.assertEqual(done.returncode, 5, done.stdout + done.stderr)
         self.assertIn("S-01", (self.folder / "summary").read_text())
         self.assertIn("<!doctype html>", (self.folder / "assay.html").read_text().lower())
+        # What cannot be read is no green run.
+        for line in ("'verify", "verify 'a\nb'", "", "  "):
+            done = run(ACTION / "judge", cwd=self.folder, env=self.environment | {
+                "ASSAY_ACTION_RUN": line, "ASSAY_ACTION_REPORT": "x"})
+            self.assertEqual(done.returncode, 2, line)
+            self.assertIn("::error title=assay::", done.stdout)
         # Words stay words: nothing of them is carried out.
         done = run(ACTION / "judge", cwd=self.folder, env=self.environment | {
             "ASSAY_ACTION_RUN": "list --only '$(touch planted)' ; touch planted", "ASSAY_ACTION_REPORT": "x"})

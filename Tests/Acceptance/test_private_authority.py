@@ -119,6 +119,11 @@ class PrivateAuthority(unittest.TestCase):
         done = self.run_assay("verify", "--target", self.url, "--ca", "ca.pem", *only, *listen)
         self.assertIn("summary", done.stdout)
         self.assertTrue(self.server.seen)
+        # It lets strangers in; whoever looks at that again reaches the same backend.
+        done = self.run_assay("verify", "--target", self.url, "--ca", "ca.pem", "--only",
+                              "revenuecat/authenticity", *listen)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"replay +.* --ca ca\.pem ")
         before = len(self.server.seen)
         # What a profile names lies beside it.
         (self.folder / "sub").mkdir()

@@ -155,7 +155,11 @@ class Walk:
 
     def finish(self, line):
         process = self.start(line)
-        output, _ = process.communicate(match(ANSWERS, line), timeout=HANG)
+        try:
+            output, _ = process.communicate(match(ANSWERS, line), timeout=HANG)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
         allowed = match(STATUSES, line) or {0}
         if process.returncode not in allowed:
             raise SystemExit(f"ended with {process.returncode}: {line}\n{output}")
@@ -272,10 +276,12 @@ def main(page):
                 for line in lines(block):
                     walk.type(line)
         finally:
-            walk.end()
-            if backend is not None:
-                backend.kill()
-                backend.wait()
+            try:
+                walk.end()
+            finally:
+                if backend is not None:
+                    backend.kill()
+                    backend.wait()
         print(json.dumps({"typed": walk.count}))
 
 

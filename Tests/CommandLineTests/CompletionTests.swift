@@ -9,7 +9,6 @@ struct CompletionTests {
     private static func offered(_ line: String) async throws -> [String] {
         let script = """
             set -u
-            cd "$(mktemp -d)"
             mkdir bin && ln -s '\(Program.path)' bin/assay
             PATH="$PWD/bin:$PATH"
             source <(assay --generate-completion-script bash)

@@ -47,6 +47,22 @@ struct DotEnvTests {
         #expect(try await Self.seen(text) == seen)
     }
 
+    @Test func `lint reads it as a run does`() async throws {
+        let folder = try TemporaryFolder()
+        let profile = """
+            assay: 1
+            start: {command: x}
+            secrets: {onesignal-key: "${ONLY_THERE}"}
+            """
+        try folder.write(profile, to: "place/assay.yaml")
+        let lint = ["lint", "place/assay.yaml"]
+        let without = try await Program.run(lint, folder: folder.path)
+        #expect(without.status == 3)
+        #expect(without.output.contains("ONLY_THERE is not set"), "\(without.output)")
+        try folder.write("ONLY_THERE=x", to: "place/.env")
+        #expect(try await Program.run(lint, folder: folder.path).status == 0)
+    }
+
     @Test func `the environment counts more, and the file lies beside the profile`() async throws {
         #expect(try await Self.seen("TOKEN=file", ["TOKEN": "own"]) == "<own>")
         #expect(try await Self.seen("TOKEN=file", in: "sub/") == "<file>")

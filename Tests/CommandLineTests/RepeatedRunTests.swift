@@ -99,6 +99,33 @@ struct RepeatedRunTests {
         #expect(left.contains("copies:800") && !left.contains("copies:2\""))
     }
 
+    @Test func `what a whole run no longer lists is forgotten`() async throws {
+        let folder = try TemporaryFolder()
+        let gone = #"{"assay": 1, "seed": "7", "failed": ["gone/case"]}"#
+        try folder.write(gone, to: ".assay/last-run.json")
+        // Some of these cannot be played, and are no reason to remember what is not among them.
+        let run = try await Program.run(
+            ["verify", "--only", "S-01"] + ExitCodeTests.start(nil),
+            folder: folder.path,
+            environment: ["CI": ""]
+        )
+        #expect(run.output.contains("not run"))
+        #expect(folder.read(".assay/last-run.json")?.contains("gone/case") == false)
+    }
+
+    @Test func `the control API listens where the variable says`() async throws {
+        let folder = try TemporaryFolder()
+        let program = try Program(
+            ["verify", "--keep"] + Self.only + ExitCodeTests.start(nil),
+            folder: folder.path,
+            environment: ["CI": "", "ASSAY_LISTEN": "control=127.0.0.1:0"]
+        )
+        #expect(try await program.tells("Ctrl-C"), "\(program.errorsSoFar)")
+        #expect(!program.errorsSoFar.contains(":9300"))
+        program.signal(SIGINT)
+        #expect(await program.wait().status == 0)
+    }
+
     @Test func `a dry run over contracts that cannot be read is no success`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("contract: [", to: "mine/bad.yaml")
@@ -123,7 +150,11 @@ struct RepeatedRunTests {
         // There before the run, or there would be nothing to watch.
         try folder.write("x", to: "server.js")
         let program = try Program(
-            ["verify", "--watch", "--baseline", "known.txt", "--report", "json=r.json"]
+            // Endings of what people write, and another spelling.
+            [
+                "verify", "--watch", "--baseline", "known.txt", "--report", "html=./r.html",
+                "--found", "./found",
+            ]
                 + Self.only + ExitCodeTests.start("no-dedupe"),
             folder: folder.path,
             environment: ["CI": ""]

@@ -279,6 +279,13 @@ function state(text, kind) {
   $('link').className = kind;
 }
 
+/** Up to where nothing is missing: what had not ended when the stream broke comes with an old number. */
+function seen() {
+  let number = entries.size ? Math.min(...entries.keys()) : last;
+  while (number < last && entries.has(number + 1)) number += 1;
+  return number;
+}
+
 /** Reads the stream for as long as the page is open. */
 async function follow() {
   let pause = 500;
@@ -286,7 +293,7 @@ async function follow() {
     try {
       await meetProcess();
       const answer = await call('GET', '/journal/stream', undefined,
-        { query: { all: 'true', after: String(last) }, everywhere: true });
+        { query: { all: 'true', after: String(seen()) }, everywhere: true });
       $('ask').hidden = true;
       state('live', 'live');
       later();

@@ -173,6 +173,8 @@ package struct Introduction: Sendable {
             do throws(ReplaySession.OpenError) {
                 return try await open(profile)
             } catch {
+                // One that is there, or hangs, may warn of what it can do without.
+                guard error.hasEnded else { throw error }
                 let given = Set((profile.start?.environment ?? [:]).keys).union(standard)
                 let variables = MissingVariables.named(in: error.description)
                     .filter { !given.contains($0.name) }

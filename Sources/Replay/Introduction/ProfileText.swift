@@ -6,14 +6,17 @@ extension Introduction {
     /// - Parameters:
     ///   - schema: Where an editor finds the schema.
     ///   - date: The day.
+    ///   - authority: Who signed the certificate of an https target, where somebody said so.
     /// - Returns: Lines of YAML that read as the profile.
-    package func text(schema: String, date: String) -> String {
+    package func text(schema: String, date: String, authority: String? = nil) -> String {
         var lines = [
             "# yaml-language-server: $schema=\(schema)",
             "# What Assay found when it looked at this backend on \(date); 'assay explain profile' names every key.",
             "assay: 1",
         ]
-        lines += place + endpoints + users + names + probes + features
+        lines +=
+            place + (authority.map { ["ca: \(Self.scalar($0))"] } ?? []) + endpoints + users + names
+            + probes + features
         for note in notes where note.isOpen {
             // A comment ends with its line.
             let text = String(note.text.map { $0.isNewline ? " " : $0 })

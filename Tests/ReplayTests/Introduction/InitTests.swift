@@ -1,4 +1,7 @@
+import Conformance
+import FakeServers
 import Foundation
+import Replay
 import TestSupport
 import Testing
 
@@ -76,6 +79,26 @@ struct InitTests {
         #expect(text.contains("SESSION_SECRET: assay-test"), "\(text)")
         let lint = try await Program(["lint", "assay.yaml"], folder: folder.path).wait()
         #expect(lint.status == 0, "\(lint.errors)")
+    }
+
+    @Test func `only a backend that has ended is started again with what it missed`() async {
+        for (hasEnded, count) in [(true, 2), (false, 1)] {
+            let tries = Locked(0)
+            var profile = Profile()
+            profile.start = Profile.Start(command: "x")
+            await #expect(throws: ReplaySession.OpenError.self) {
+                _ = try await Introduction.meet(profile, SourceSurvey([]), name: "n") {
+                    _ throws(ReplaySession.OpenError) in
+                    tries.withLock { $0 += 1 }
+                    throw ReplaySession.OpenError(
+                        kind: .unreachable,
+                        description: "warning: SESSION_SECRET is not set",
+                        hasEnded: hasEnded
+                    )
+                }
+            }
+            #expect(tries.withLock { $0 } == count)
+        }
     }
 
     @Test func `a backend that ends for another reason is told with its last words`() async throws {
