@@ -50,7 +50,6 @@ struct WaitingTests {
             "answers before it stores: nothing comes next that it could wait for but the crash",
         "Sources/FakeServers/HTTPHost.swift":
             "closing a port waits for its callers, but not for those that are held by plan",
-        "Sources/Replay/BackendUnderTest.swift": "asks a starting backend again, up to a limit",
         "Sources/Replay/RunClock.swift": "the one clock of the runner",
         "Tests/ReplayTests/Simulation/SimulatedMachine.swift": "the clock of a simulated machine",
         "Tests/ReplayTests/HeartbeatTests.swift": "a clock whose time the test says",

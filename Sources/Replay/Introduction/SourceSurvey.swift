@@ -278,7 +278,7 @@ package struct SourceSurvey: Sendable {
         return !captures("(" + form + ")", line).isEmpty
     }
 
-    /// What such a file hands to a function of its own: `required('REVENUECAT_KEY')`.
+    /// What such a file hands to a function of its own: `required('API_KEY')`.
     private mutating func read(namesIn line: String, _ place: String) {
         let form = #"\w+\(\s*["'`]([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)["'`]"#
         for match in Self.captures(form, line) {
