@@ -48,7 +48,7 @@ struct RevenueCatSheetTests {
 
     /// What each kind of key may do: status with a secret key and with a public one.
     private static let keyed: [(String, String, JSONValue?, secret: Int, publicKey: Int)] = [
-        ("GET", "/v1/subscribers/ada", nil, 200, 200),
+        ("GET", "/v1/subscribers/ada", nil, 201, 201),
         ("POST", "/v1/subscribers/ada/attributes", ["attributes": [:]], 200, 200),
         ("POST", "/v1/subscribers/ada/attribution", ["data": [:], "network": 1], 200, 200),
         (
@@ -124,7 +124,7 @@ struct RevenueCatSheetTests {
         var talk = talk()
         let said = talk.say("GET", "/v1/subscribers/\(id.percentEncoded)")
         #expect(said.status == 400 && said["/code"] == 7256)
-        #expect(talk.say("GET", "/v1/subscribers/x\(id.count)").status == 200)
+        #expect(talk.say("GET", "/v1/subscribers/x\(id.count)").status == 201)
     }
 
     @Test("4.1: only a device's read is a sighting")
@@ -262,6 +262,25 @@ struct RevenueCatSheetTests {
         (["attributes": ["$email": ["value": "no mail"]]], 7263),
     ]
 
+    @Test(
+        "names of attributes",
+        arguments: [
+            ("color", true), ("Tea-Sort_1", true), ("$displayName", true),
+            (String(repeating: "k", count: 50), true), (String(repeating: "k", count: 51), false),
+            ("", false), ("$", false), ("tea sort", false), ("tea.sort", false), ("tea$", false),
+            ("größe", false),
+        ]
+    )
+    func attributeName(name: String, isOne: Bool) {
+        var talk = talk()
+        let body: JSONValue = ["attributes": [name: ["value": "x"]]]
+        let said = talk.say("POST", "/v1/subscribers/ada/attributes", body)
+        #expect(said.status == (isOne ? 200 : 400))
+        guard !isOne else { return }
+        #expect(said["/attribute_errors/0/key_name"]?.string == name)
+        #expect(said["/attribute_errors/0/message"] == "Key name format is not valid.")
+    }
+
     @Test("4.3: malformed attributes", arguments: badAttributes)
     func badAttribute(body: JSONValue, code: Int64) {
         var talk = talk()
@@ -274,7 +293,8 @@ struct RevenueCatSheetTests {
     @Test(
         "4.1: durations of a grant",
         arguments: [
-            ("daily", 1), ("three_day", 3), ("weekly", 7), ("monthly", 31), ("two_month", 61),
+            ("daily", 1), ("three_day", 3), ("weekly", 7), ("two_week", 14), ("monthly", 31),
+            ("two_month", 61),
             ("three_month", 92), ("six_month", 183), ("yearly", 365),
         ]
     )
@@ -290,6 +310,7 @@ struct RevenueCatSheetTests {
         #expect(said["/subscriber/entitlements/premium/expires_date"]?.string == ends)
         let product = "rc_promo_premium_\(name)"
         #expect(said["/subscriber/subscriptions/\(product)/store"] == "promotional", "4.2")
+        #expect(said["/subscriber/subscriptions/\(product)/period_type"] == "normal")
         #expect(types(&talk) == ["NON_RENEWING_PURCHASE"])
     }
 
@@ -307,6 +328,85 @@ struct RevenueCatSheetTests {
         #expect(
             said["/subscriber/entitlements/premium/expires_date"]?.string == ahead.description
         )
+        #expect(
+            said["/subscriber/entitlements/premium/product_identifier"] == "rc_promo_premium_custom"
+        )
+        // The words count from there on, and access begins at once.
+        let earlier = Shop.start - .seconds(3600)
+        let from = JSONValue.integer(earlier.milliseconds)
+        let day = talk.say("POST", path, ["duration": "weekly", "start_time_ms": from])
+        let week = day["/subscriber/subscriptions/rc_promo_premium_weekly"]
+        #expect(week?["expires_date"]?.string == (earlier + .seconds(7 * 86_400)).description)
+        #expect(week?["purchase_date"]?.string == Shop.start.description)
+    }
+
+    @Test(
+        "a receipt that names no product buys what is sold, where its store needs none",
+        arguments: [
+            ("ios", "app_store"), ("stripe", "stripe"), ("roku", "roku"), ("paddle", "paddle"),
+            ("amazon", "amazon"), ("macos", "mac_app_store"),
+        ]
+    )
+    func withoutProduct(platform: String, store: String) {
+        var talk = talk()
+        let body: JSONValue = ["app_user_id": "ada", "fetch_token": "sub_1"]
+        let fields = talk.fields + [HTTPMessage.Field("X-Platform", platform)]
+        let said = talk.say("POST", "/v1/receipts", body, fields)
+        #expect(said.status == 200)
+        #expect(said["/subscriber/subscriptions/premium_monthly/store"]?.string == store)
+        #expect(types(&talk) == ["INITIAL_PURCHASE"])
+        // The same receipt once more buys nothing more.
+        #expect(talk.say("POST", "/v1/receipts", body, fields).status == 200)
+        #expect(types(&talk) == [])
+        // What nobody bought with restores nothing.
+        let restore: JSONValue = ["app_user_id": "bob", "fetch_token": "x", "is_restore": true]
+        let restored = talk.say("POST", "/v1/receipts", restore, fields)
+        #expect(restored["/subscriber/subscriptions"] == [:])
+    }
+
+    @Test(
+        "App Store: a subscription is extended by up to ninety days",
+        arguments: [
+            ("ios", ["extend_by_days": 30, "extend_reason_code": 1], 200),
+            ("ios", ["extend_by_days": 91, "extend_reason_code": 1], 400),
+            ("ios", ["extend_by_days": 0, "extend_reason_code": 1], 400),
+            ("ios", ["extend_by_days": 30, "extend_reason_code": 4], 400),
+            ("ios", ["extend_by_days": 30], 400),
+            ("stripe", ["extend_by_days": 30, "extend_reason_code": 1], 400),
+        ] as [(String, JSONValue, Int)]
+    )
+    func extends(platform: String, body: JSONValue, status: Int) {
+        var talk = talk()
+        let fields = talk.fields + [HTTPMessage.Field("X-Platform", platform)]
+        let receipt: JSONValue = ["app_user_id": "ada", "fetch_token": "t"]
+        let bought = talk.say("POST", "/v1/receipts", receipt, fields)
+        let before = bought["/subscriber/subscriptions/premium_monthly"]
+        let transaction = before?["store_transaction_id"]?.string ?? ""
+        _ = types(&talk)
+        let path = "/v1/subscribers/ada/subscriptions/\(transaction)/extend"
+        let said = talk.say("POST", path, body)
+        #expect(said.status == status)
+        #expect(types(&talk) == (status == 200 ? ["SUBSCRIPTION_EXTENDED"] : []))
+    }
+
+    @Test(
+        "offerings: the key of an app says which store is meant, and the current one is there",
+        arguments: [
+            ("Bearer appl_1", nil, 200), ("Bearer old", nil, 400), ("Bearer old", "ios", 200),
+            ("Bearer appl_1", "tea", 400), ("Bearer sk_1", "ios", 403),
+        ] as [(String, String?, Int)]
+    )
+    func offers(authorization: String, platform: String?, status: Int) {
+        var talk = talk(authorization: authorization)
+        let fields = talk.fields + (platform.map { [HTTPMessage.Field("X-Platform", $0)] } ?? [])
+        let path = "/v1/subscribers/ada/offerings"
+        #expect(talk.say("GET", path, nil, fields).status == status)
+        guard status == 200 else { return }
+        talk.say("POST", path + "/ofrng1/override", [:], [])
+        let said = talk.say("GET", path, nil, fields)
+        #expect(said["/current_offering_id"] == "ofrng1")
+        #expect(said["/offerings/1/identifier"] == "ofrng1")
+        #expect(said["/offerings/1/packages"] == said["/offerings/0/packages"])
     }
 
     @Test("4.1: a deleted customer is gone")

@@ -212,17 +212,28 @@ extension Purchase {
         return .object(fields)
     }
 
+    /// REST v1 knows these three alone (API description of v1, `Subscription.period_type`); a grant is a
+    /// normal period there.
+    private var periodType: String { ["TRIAL": "trial", "INTRO": "intro"][period] ?? "normal" }
+
+    /// What the dashboard calls the product: nobody named it here, so its id does, in words.
+    private var displayName: String {
+        productID.split { !($0.isLetter || $0.isNumber) }
+            .map { $0.prefix(1).uppercased() + $0.dropFirst() }
+            .joined(separator: " ")
+    }
+
     fileprivate var subscription: JSONValue {
         var fields: JSONObject = [
             "auto_resume_date": Self.date(resume),
             "billing_issues_detected_at": Self.date(billingIssue),
-            "display_name": .null,
+            "display_name": .string(displayName),
             "expires_date": Self.date(expires),
             "grace_period_expires_date": Self.date(graceEnd),
             "is_sandbox": .bool(isSandbox),
             "management_url": managementURL,
             "original_purchase_date": Self.date(originallyPurchased),
-            "period_type": .string(period.lowercased()),
+            "period_type": .string(periodType),
             "price": ["amount": price, "currency": currency],
             "purchase_date": Self.date(purchased),
             "refunded_at": Self.date(refunded),
@@ -245,6 +256,8 @@ extension Purchase {
         }
         return [
             "id": .string(digits.joined()),
+            "display_name": .string(displayName),
+            "price": ["amount": price, "currency": currency],
             "store_transaction_id": .string(transactionID),
             "is_sandbox": .bool(isSandbox),
             "purchase_date": Self.date(purchased),

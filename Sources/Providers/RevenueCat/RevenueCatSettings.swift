@@ -29,8 +29,9 @@ package struct RevenueCatSettings: Hashable, Codable, Sendable {
     package var callsPerMinuteMax: Int?
     /// The unit of `Retry-After` on a 429.
     package var retryAfterUnit = RetryAfterUnit.milliseconds
-    /// The status of a read that created the customer (documented 200, commonly assumed 201).
-    package var createdByReadStatus = 200
+    /// The status of a read that created the customer: 201 by the API's description; the fact sheet
+    /// has 200 (section 4.1, unverified).
+    package var createdByReadStatus = 201
     /// The event beside an immediate product change on Play (section 3, row 11).
     package var playChangeEvent = PurchaseType.initialPurchase
     /// The event of a purchase after the subscription lapsed (section 3, row 5).
@@ -134,6 +135,14 @@ package struct Catalog: Hashable, Codable, Sendable {
     package var products: [String: Product] = [:]
 
     package init() {}
+
+    /// The ids of what is sold, in their order; two, where nobody described any.
+    package var sold: [String] {
+        products.isEmpty ? ["premium_monthly", "premium_yearly"] : products.keys.sorted()
+    }
+
+    /// What a receipt stands for that names no product.
+    package var first: String { sold.first ?? "premium_monthly" }
 
     /// A product by its id; one that nobody described is guessed from its name, so that a first
     /// purchase needs no preparation: `weekly`, `yearly`, `lifetime` and `coins` say what they are.

@@ -179,9 +179,11 @@ package struct Introduction: Sendable {
                 let variables = MissingVariables.named(in: error.description)
                     .filter { !given.contains($0.name) }
                 let guess = EnvironmentGuess(survey, standard: standard, variables: variables)
-                guard let (name, value) = guess.values.min(by: { $0.key < $1.key }) else {
-                    throw error
+                let shared = guess.authorization.map {
+                    ($0, profile.secrets[Self.sharedSecret]?.exposed ?? Self.token)
                 }
+                guard let (name, value) = shared ?? guess.values.min(by: { $0.key < $1.key })
+                else { throw error }
                 profile.start?.environment[name] = value
                 note("start: env", "it does not start without \(name), which is set to '\(value)'")
             }

@@ -65,6 +65,8 @@ package struct SourceSurvey: Sendable {
     /// Whether anything is signed or proved by a keyed digest.
     package private(set) var usesHMAC = false
 
+    private var composeCommands: [String] = []
+
     package init(_ files: [File]) {
         var prefixes: [String] = []
         for file in files {
@@ -113,7 +115,8 @@ package struct SourceSurvey: Sendable {
         routes = Array((routes + mounted).uniqued().prefix(400))
         variables = variables.uniqued(by: \.name)
         fixedHosts = fixedHosts.uniqued()
-        commands = commands.uniqued()
+        // A container's command may name what only the container has.
+        commands = (commands + composeCommands).uniqued()
     }
 
     /// Whether it verifies ID tokens, through a provider's own package or by hand.
@@ -159,11 +162,14 @@ package struct SourceSurvey: Sendable {
     /// Files that say how it is started, and what it depends on.
     package static func isManifest(_ path: String) -> Bool {
         let name = path.split(separator: "/").last.map(String.init) ?? path
-        return [
-            "package.json", "requirements.txt", "pyproject.toml", "Procfile", "go.mod", "Gemfile",
-            "Cargo.toml", "composer.json", "manage.py", "config.ru", ".env.example", ".env.sample",
-            "Package.swift",
-        ].contains(name)
+        return ComposeServices.names.contains(name)
+            || [
+                "package.json", "requirements.txt", "pyproject.toml", "Procfile", "go.mod",
+                "Gemfile",
+                "Cargo.toml", "composer.json", "manage.py", "config.ru", ".env.example",
+                ".env.sample",
+                "Package.swift",
+            ].contains(name)
     }
 
     private mutating func mention(in text: String) {
@@ -221,6 +227,13 @@ package struct SourceSurvey: Sendable {
         case "manage.py" where isHere:
             commands.append("python manage.py runserver --noreload {{port}}")
         case "config.ru" where isHere: commands.append("bundle exec rackup -p {{port}}")
+        case _ where ComposeServices.names.contains(name) && isHere:
+            let services = ComposeServices(file.text)
+            composeCommands += services.commands
+            for (name, value, line) in services.variables {
+                let place = "\(file.path):\(line)"
+                variables.append(Variable(name: name, fallback: value, place: place))
+            }
         case ".env.example", ".env.sample":
             for line in file.text.split(separator: "\n") {
                 guard let equals = line.firstIndex(of: "="), !line.hasPrefix("#") else { continue }

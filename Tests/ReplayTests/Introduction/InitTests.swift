@@ -62,7 +62,7 @@ struct InitTests {
     @Test func `a backend that says which variables it misses gets them`() async throws {
         let folder = try Self.folder(Self.source)
         let script = """
-            for name in REVENUECAT_V1_SECRET_KEY SESSION_SECRET; do
+            for name in REVENUECAT_V1_SECRET_KEY SESSION_SECRET REVENUECAT_HOOK_TOKEN; do
                 eval "value=\\$$name"
                 [ -n "$value" ] || { echo "Missing environment variable $name" >&2; exit 1; }
             done
@@ -77,6 +77,7 @@ struct InitTests {
         let text = try Self.profile(in: folder)
         #expect(text.contains("REVENUECAT_V1_SECRET_KEY: \"{{secret.revenuecat-key}}\""), "\(text)")
         #expect(text.contains("SESSION_SECRET: assay-test"), "\(text)")
+        #expect(text.contains("REVENUECAT_HOOK_TOKEN: Bearer assay-test-token"), "\(text)")
         let lint = try await Program(["lint", "assay.yaml"], folder: folder.path).wait()
         #expect(lint.status == 0, "\(lint.errors)")
     }

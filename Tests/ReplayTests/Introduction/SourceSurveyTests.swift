@@ -133,6 +133,55 @@ struct SourceSurveyTests {
         #expect(found.first?.fallback == fallback)
     }
 
+    private static let compose = """
+        # The shop
+        services:
+          shop:
+            build: .
+            command: node shop.js
+            ports: ["8080:8080"]
+            environment:
+              RC_TOKEN: ${RC_TOKEN:-tea}
+              "PUSH_KEY": 'k-1'
+              OPEN_KEY: ${OPEN_KEY}
+              # DEAD_KEY: x
+          worker:
+            build: {context: worker}
+            environment:
+              - QUEUE_URL=redis://queue:6379
+              - "EMPTY_KEY="
+            depends_on:
+              - db
+          db:
+            image: postgres:17
+            environment:
+              POSTGRES_PASSWORD: x
+        volumes:
+          data: {}
+        """
+
+    @Test func `a compose file says what the services that are built here are given`() {
+        let survey = Self.survey(Self.compose, "compose.yaml")
+        let found = survey.variables.map { "\($0.name)=\($0.fallback ?? "–")" }
+        #expect(
+            found == [
+                "RC_TOKEN=tea", "PUSH_KEY=k-1", "OPEN_KEY=–", "QUEUE_URL=redis://queue:6379",
+                "EMPTY_KEY=–",
+            ]
+        )
+        #expect(survey.variables.first?.place == "compose.yaml:8")
+        #expect(survey.commands == ["node shop.js"])
+        for text in ["", "services:", "services:\n  a:", "services: {a: {build: .}}", "- x"] {
+            #expect(Self.survey(text, "compose.yaml").variables.isEmpty)
+        }
+        // What its own files say of its start counts more.
+        let both = SourceSurvey([
+            .init(path: "docker-compose.yml", text: Self.compose),
+            .init(path: "package.json", text: #"{"scripts": {"start": "node src/i.js"}}"#),
+        ])
+        #expect(both.commands == ["node src/i.js", "node shop.js"])
+    }
+
     @Test func `a host that no variable can replace is told apart`() {
         let fixed = Self.survey("URL = \"https://api.onesignal.com/notifications\"", "a.py")
         #expect(fixed.fixedHosts == [.init(host: "api.onesignal.com", place: "a.py:1")])

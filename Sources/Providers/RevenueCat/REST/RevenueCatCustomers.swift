@@ -3,7 +3,7 @@ internal import Conformance
 /// Customers over REST v1: reading, naming, attributes and what they are offered.
 extension RevenueCatState {
     private static let platforms: Set<String> = [
-        "ios", "android", "amazon", "macos", "uikitformac", "stripe",
+        "ios", "android", "amazon", "macos", "uikitformac", "stripe", "roku", "paddle",
     ]
 
     /// A read creates the customer when it is unknown.
@@ -86,6 +86,17 @@ extension RevenueCatState {
         return info(number, 200, call)
     }
 
+    /// Letters, digits, `-` and `_`, at most fifty; a name that RevenueCat reserves begins with `$`.
+    private static func isKeyName(_ key: String) -> Bool {
+        let name = key.hasPrefix("$") ? key.dropFirst() : key[...]
+        return (1...50).contains(key.utf8.count) && !name.isEmpty
+            && name.utf8.allSatisfy { byte in
+                byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+                    || (48...57).contains(byte) || (65...90).contains(byte)
+                    || (97...122).contains(byte)
+            }
+    }
+
     /// What is wrong with single attributes, as `attribute_errors` tells it.
     private static func complaints(
         _ attributes: JSONObject
@@ -100,8 +111,8 @@ extension RevenueCatState {
                 throw RevenueCatError(400, 7264, "Attributes must be objects with a value.")
             }
             let text = value?.string ?? ""
-            if member.key.isEmpty || member.key.count > 40 {
-                complain(member.key, "Attribute key name is not valid.")
+            if !isKeyName(member.key) {
+                complain(member.key, "Key name format is not valid.")
             } else if text.count > 500 {
                 complain(member.key, "Attribute value is too long.")
             } else if member.key == "$email", !text.isEmpty, !text.contains("@") {
@@ -118,12 +129,10 @@ extension RevenueCatState {
         _ call: Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         try demand(.publicKey, call)
-        try demandPlatform(call)
+        // The key of an app says which store is meant; an older key does not.
+        if call.platform != nil || !call.hasAppKey { try demandPlatform(call) }
         let override = customerByID[id].flatMap { customers[$0]?.offeringOverride }
-        let known =
-            catalog.products.isEmpty
-            ? ["premium_monthly", "premium_yearly"] : catalog.products.keys.sorted()
-        let packages: [JSONValue] = known.map { product in
+        let packages: [JSONValue] = catalog.sold.map { product in
             let days = catalog.product(product).days
             let name =
                 switch days {
@@ -136,16 +145,23 @@ extension RevenueCatState {
                 "identifier": .string(name), "platform_product_identifier": .string(product),
             ]
         }
+        // Who is offered something else than all others is offered an offering that is there.
+        var offerings = [("default", "The standard offering")]
+        if let override, override != "default" {
+            offerings.append((override, "An offering for single customers"))
+        }
         return HTTPMessage.Response(
             200,
             json: [
                 "current_offering_id": .string(override ?? "default"),
-                "offerings": [
-                    [
-                        "identifier": "default", "description": "The standard offering",
-                        "packages": .array(packages),
-                    ]
-                ],
+                "offerings": .array(
+                    offerings.map { name, description in
+                        [
+                            "identifier": .string(name), "description": .string(description),
+                            "packages": .array(packages),
+                        ]
+                    }
+                ),
             ]
         )
     }

@@ -25,7 +25,8 @@ extension RevenueCatState {
                 if let end, end <= call.now {
                     throw StoreAction.Refusal("end_time_ms must lie in the future.")
                 }
-                try grant(action, until: end, call.now)
+                let start = call.body["start_time_ms"]?.int64.map(Instant.init(milliseconds:))
+                try grant(action, from: start, until: end, call.now)
                 return info(customerByID[id] ?? 0, 201, call)
             }
             let number = see(id, call.now)
@@ -37,7 +38,7 @@ extension RevenueCatState {
     }
 
     /// `subscriptions/{product}/defer`, `…/revoke`, `subscriptions/{txn}/cancel`,
-    /// `transactions/{txn}/refund`: Play only.
+    /// `transactions/{txn}/refund`: Play only; `subscriptions/{txn}/extend`: Apple only.
     mutating func playAction(
         _ id: String,
         _ rest: [String],
@@ -58,6 +59,7 @@ extension RevenueCatState {
                 || wanted.hasPrefix($0.originalTransactionID + "..")
         }
         guard let found else { throw RevenueCatError(404, 7259, "Purchase not found.") }
+        if verb == "extend" { return try extend(found, of: id, number, call) }
         guard found.store == "PLAY_STORE" else {
             throw RevenueCatError(400, 7231, "Only Google Play purchases can be changed here.")
         }
@@ -67,6 +69,33 @@ extension RevenueCatState {
             && wanted != found.productID
         guard !isEarlier else { return info(number, 200, call) }
         let action = try Self.action(verb, of: id, found, call)
+        do throws(StoreAction.Refusal) {
+            try carryOut(action, at: call.now)
+        } catch {
+            throw RevenueCatError(400, 7226, error.description)
+        }
+        return info(number, 200, call)
+    }
+
+    /// `subscriptions/{txn}/extend`: App Store only, at most 90 days (API description of v1).
+    private mutating func extend(
+        _ found: Purchase,
+        of id: String,
+        _ number: Int,
+        _ call: Call
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        guard ["APP_STORE", "MAC_APP_STORE"].contains(found.store) else {
+            throw RevenueCatError(400, 7226, "Only App Store subscriptions can be extended.")
+        }
+        guard let days = call.body["extend_by_days"]?.int64, (1...90).contains(days) else {
+            throw RevenueCatError(400, 7226, "extend_by_days must be between 1 and 90.")
+        }
+        guard let reason = call.body["extend_reason_code"]?.int64, (0...3).contains(reason) else {
+            throw RevenueCatError(400, 7226, "extend_reason_code must be between 0 and 3.")
+        }
+        var action = StoreAction(.extend, user: id)
+        action.product = found.productID
+        action.by = .seconds(days * 86_400)
         do throws(StoreAction.Refusal) {
             try carryOut(action, at: call.now)
         } catch {

@@ -11,7 +11,16 @@ extension RevenueCatState {
         let isSecret: Bool
 
         var platform: String? { request[field: "x-platform"] }
+
+        /// Whether the key belongs to one app of one store.
+        var hasAppKey: Bool {
+            let sent = request.authorization?.credential ?? ""
+            return RevenueCatState.appKeys.contains(where: sent.hasPrefix)
+        }
     }
+
+    /// What the keys of apps begin with.
+    static let appKeys = ["appl_", "goog_", "amzn_", "test_", "strp_", "rcb_", "mac_"]
 
     package mutating func respond(
         to request: HTTPMessage.Request,
@@ -90,9 +99,7 @@ extension RevenueCatState {
         _ version: String
     ) throws(RevenueCatError) -> Bool {
         let sent = request.authorization
-        let isPublic = ["appl_", "goog_", "amzn_", "test_", "strp_", "rcb_", "mac_"].contains {
-            sent?.credential.hasPrefix($0) ?? false
-        }
+        let isPublic = Self.appKeys.contains { sent?.credential.hasPrefix($0) ?? false }
         guard let key else { return !isPublic }
         guard let sent, sent.scheme == "bearer" else {
             throw version == "v2"

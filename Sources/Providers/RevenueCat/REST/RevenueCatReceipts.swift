@@ -54,9 +54,16 @@ extension RevenueCatState {
             try restore(receiptOf: owner.originalID, by: user, isPurchase: isPurchase, call.now)
             return
         }
-        guard let product = body["product_id"]?.string else {
+        let product: String
+        if let named = body["product_id"]?.string {
+            product = named
+        } else if body["is_restore"]?.bool == true {
+            // Nobody bought with it.
             _ = see(user, call.now, platform: call.platform)
             return
+        } else {
+            // The receipt itself says it, or the store is asked; here it is the first that is sold.
+            product = catalog.first
         }
         var action = StoreAction(.purchase, user: user)
         action.product = product
@@ -71,15 +78,13 @@ extension RevenueCatState {
         // A purchase that is refused leaves what was to be told as it was.
         defer { for event in before.reversed() { putFirst(event) } }
         try carryOut(action, at: call.now)
-        adopt(token, user, body)
+        adopt(token, user, product)
         if body["create_events"]?.bool == false { _ = takeEvents() }
     }
 
     /// The receipt's token stands for the purchase from now on; its events name transactions.
-    private mutating func adopt(_ token: String, _ user: String, _ body: JSONObject) {
-        guard let number = customerByID[user], let product = body["product_id"]?.string else {
-            return
-        }
+    private mutating func adopt(_ token: String, _ user: String, _ product: String) {
+        guard let number = customerByID[user] else { return }
         let id = product.split(separator: ":").first.map(String.init) ?? product
         if var purchase = customers[number]?.subscriptions[id] {
             purchase.receiptToken = token
@@ -97,6 +102,8 @@ extension RevenueCatState {
         case "amazon": "AMAZON"
         case "macos", "uikitformac": "MAC_APP_STORE"
         case "stripe": "STRIPE"
+        case "roku": "ROKU"
+        case "paddle": "PADDLE"
         default: "APP_STORE"
         }
     }

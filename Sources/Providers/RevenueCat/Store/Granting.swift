@@ -5,14 +5,24 @@ internal import Conformance
 extension RevenueCatState {
     /// How long each promotional duration is, in hours (section 4.1).
     package static let promotionalHours: [String: Int64] = [
-        "daily": 24, "three_day": 72, "weekly": 7 * 24, "monthly": 31 * 24, "two_month": 61 * 24,
+        "daily": 24, "three_day": 72, "weekly": 7 * 24, "two_week": 14 * 24,
+        "monthly": 31 * 24, "two_month": 61 * 24,
         "three_month": 92 * 24, "six_month": 183 * 24, "yearly": 365 * 24,
         "lifetime": 200 * 365 * 24,
     ]
 
-    mutating func grant(_ action: StoreAction, until: Instant? = nil, _ now: Instant)
-        throws(StoreAction.Refusal)
-    {
+    /// - Parameters:
+    ///   - action: For whom, which entitlement, and how long, in words.
+    ///   - start: From when on the words count; access begins at once all the same.
+    ///   - until: When it ends, in the place of the words.
+    ///   - now: The time.
+    /// - Throws: A refusal where the words are none.
+    mutating func grant(
+        _ action: StoreAction,
+        from start: Instant? = nil,
+        until: Instant? = nil,
+        _ now: Instant
+    ) throws(StoreAction.Refusal) {
         let entitlement = action.entitlement ?? catalog.entitlement
         let name = action.duration ?? "monthly"
         guard let hours = Self.promotionalHours[name] else {
@@ -24,13 +34,13 @@ extension RevenueCatState {
         let number = see(action.user, now)
         let transaction = transactionID("PROMOTIONAL")
         let purchase = Purchase(
-            productID: "rc_promo_\(entitlement)_\(name)",
+            productID: "rc_promo_\(entitlement)_\(until == nil ? name : "custom")",
             store: "PROMOTIONAL",
             environment: "PRODUCTION",
             period: "PROMOTIONAL",
             purchased: now,
             originallyPurchased: now,
-            expires: until ?? now + .seconds(hours * 3600),
+            expires: until ?? (start ?? now) + .seconds(hours * 3600),
             transactionID: transaction,
             originalTransactionID: transaction,
             priceUSD: 0,

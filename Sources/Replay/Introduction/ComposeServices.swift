@@ -1,0 +1,83 @@
+/// What a compose file says of the services that are built here: their variables and their command.
+///
+/// Only the forms that people write by hand are read, a line at a time; what is written otherwise is
+/// not found, and `init` looks on.
+struct ComposeServices {
+    private(set) var variables: [(name: String, value: String?, line: Int)] = []
+    private(set) var commands: [String] = []
+
+    static let names: Set<String> = [
+        "compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml",
+    ]
+
+    init(_ text: String) {
+        var lines: [(indent: Int, text: Substring, number: Int)] = []
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
+            .enumerated()
+        {
+            let body = line.drop { $0 == " " }
+            guard !body.isEmpty, !body.hasPrefix("#") else { continue }
+            lines.append((line.count - body.count, body, index + 1))
+        }
+        guard let first = lines.firstIndex(where: { $0.indent == 0 && $0.text == "services:" })
+        else { return }
+        let services = lines[(first + 1)...].prefix { $0.indent > 0 }
+        guard let level = services.first?.indent else { return }
+        var block: [(indent: Int, text: Substring, number: Int)] = []
+        for line in services {
+            if line.indent == level {
+                take(block)
+                block = []
+            } else {
+                block.append(line)
+            }
+        }
+        take(block)
+    }
+
+    /// Reads one service; an image of others is none of ours.
+    private mutating func take(_ block: [(indent: Int, text: Substring, number: Int)]) {
+        guard let level = block.first?.indent,
+            block.contains(where: { $0.indent == level && $0.text.hasPrefix("build:") })
+        else { return }
+        var isEnvironment = false
+        for line in block {
+            if line.indent == level, !line.text.hasPrefix("- ") {
+                isEnvironment = line.text == "environment:"
+                if line.text.hasPrefix("command: "), !line.text.contains("[") {
+                    commands.append(Self.bare(line.text.dropFirst("command: ".count)))
+                }
+                continue
+            }
+            guard isEnvironment else { continue }
+            let entry = line.text.hasPrefix("- ") ? line.text.dropFirst(2) : line.text
+            let plain = Self.bare(entry)
+            guard let end = plain.firstIndex(where: { $0 == "=" || $0 == ":" }) else { continue }
+            let name = Self.bare(plain[..<end])
+            guard name.allSatisfy({ $0.isUppercase || $0.isNumber || $0 == "_" }), !name.isEmpty
+            else { continue }
+            let value = Self.bare(plain[plain.index(after: end)...])
+            variables.append((name, Self.fallback(value), line.number))
+        }
+    }
+
+    /// Without blanks and quotation marks around it.
+    private static func bare(_ text: Substring) -> String {
+        var text = text.trimmed
+        for mark in ["\"", "'"] where text.count > 1 && text.hasPrefix(mark) && text.hasSuffix(mark)
+        {
+            text = String(text.dropFirst().dropLast())
+        }
+        return text
+    }
+
+    private static func bare(_ text: String) -> String { bare(text[...]) }
+
+    /// What stands in the place of a variable that is not set: `${NAME:-value}`.
+    private static func fallback(_ value: String) -> String? {
+        guard value.hasPrefix("${"), value.hasSuffix("}") else {
+            return value.isEmpty ? nil : value
+        }
+        return value.firstRange(of: ":-").map { String(value[$0.upperBound...].dropLast()) }
+    }
+}
