@@ -1,7 +1,7 @@
 """The documentation is a site whose links lead somewhere, and what it prints can be typed."""
 
+import fcntl
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -18,11 +18,12 @@ GUIDES = walk.GUIDES
 
 
 def network():
-    """The words that start a program in a network of its own, as root or as anybody."""
+    """The words that start a program in a network of its own, as root or as anybody; none where that cannot
+    be had, and the page's ports are the machine's then."""
     for words in (["unshare", "-n"], ["unshare", "-rn"]):
         if shutil.which("unshare") and subprocess.run([*words, "true"], capture_output=True).returncode == 0:
             return words
-    return None
+    return []
 
 
 class Printed(unittest.TestCase):
@@ -32,16 +33,19 @@ class Printed(unittest.TestCase):
 
     def typed(self, path, least):
         words = network()
-        if words is None:
-            # Where it has to run, what was not typed is not proven.
-            self.assertNotIn("CI", os.environ, "no network of its own can be made here")
-            self.skipTest("no network of its own can be made here")
-        done = subprocess.run(
-            [*words, sys.executable, str(HERE / "walk.py"), str(path)], capture_output=True, text=True,
-            cwd=HERE, timeout=1800)
+        # One reader at a time where all have the same ports.
+        with open(pathlib.Path(tempfile.gettempdir()) / "assay-readers.lock", "w") as lock:
+            if not words:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            done = self.reader(words, path)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         count = json.loads(done.stdout.splitlines()[-1])["typed"]
         self.assertGreaterEqual(count, least, done.stdout)
+
+    def reader(self, words, path):
+        return subprocess.run(
+            [*words, sys.executable, str(HERE / "walk.py"), str(path)], capture_output=True, text=True,
+            cwd=HERE, timeout=1800)
 
 
 def reader(path, least):
