@@ -154,5 +154,145 @@ class RevenueCatV1(unittest.TestCase):
         self.assertEqual(self.description.called, set(self.description.operations))
 
 
+@unittest.skipUnless((SPECS / "revenuecat-v2.yaml").is_file(), f"no descriptions in {SPECS}")
+class RevenueCatV2(unittest.TestCase):
+    """Every customer-facing operation, and the refusal of the others."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.description = Description("revenuecat-v2.yaml")
+        cls.serving = Serving("--revenuecat-key", "sk_test")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.serving.stop()
+
+    P = "/projects/{project_id}"
+    ME = P + "/customers/{customer_id}"
+
+    def call(self, method, path, body=None, status=200, query=None, version="v2", **names):
+        address = path
+        for name, value in ({"project_id": "proj1"} | names).items():
+            address = address.replace("{" + name + "}", value)
+        self.assertNotIn("{", address)
+        answer = requests.request(
+            method, f"{self.serving.urls['revenuecat']}/{version}{address}", json=body, params=query,
+            headers={"Authorization": "Bearer sk_test"}, timeout=60)
+        if version == "v2":
+            self.assertEqual(self.description.complaints(method, path, answer), [], f"{method} {address}")
+        self.assertEqual(answer.status_code, status, answer.text)
+        return answer.json()
+
+    def store(self, action, **body):
+        return self.serving.control("POST", f"/store/{action}", body)
+
+    def test_a_customer_and_what_is_bought(self):
+        ada = {"customer_id": "ada"}
+        self.call("GET", self.ME, status=404, **ada)
+        made = self.call("POST", self.P + "/customers", {
+            "id": "ada", "attributes": [{"name": "$email", "value": "a@example.com"}]}, status=201)
+        self.assertEqual(made["id"], "ada")
+        self.call("POST", self.P + "/customers", {"id": "ada"}, status=409)
+        self.call("POST", self.P + "/customers", {}, status=400)
+        self.assertEqual(self.call("GET", self.ME, query={"expand": "attributes"}, **ada)["attributes"]["items"][0]["name"],
+                         "$email")
+        self.call("POST", self.ME + "/attributes", {"attributes": [{"name": "tea", "value": "green"}]}, **ada)
+        self.call("POST", self.ME + "/attributes", {"attributes": [{"name": "no name", "value": "x"}]}, status=400, **ada)
+        listed = self.call("GET", self.ME + "/attributes", query={"limit": 1}, **ada)
+        self.assertEqual(len(listed["items"]), 1)
+        more = requests.get(self.serving.urls["revenuecat"] + listed["next_page"],
+                            headers={"Authorization": "Bearer sk_test"}, timeout=60).json()
+        self.assertEqual([each["name"] for each in more["items"]], ["tea"])
+        self.assertIsNone(more["next_page"])
+        self.assertEqual(self.call("GET", self.ME + "/aliases", **ada)["items"][0]["id"], "ada")
+
+        self.store("purchase", user="ada", product="premium_monthly", store="PLAY_STORE")
+        [subscription] = self.call("GET", self.ME + "/subscriptions", **ada)["items"]
+        # A backend that reads null reads 'never ends'.
+        self.assertEqual(subscription["ends_at"], subscription["current_period_ends_at"])
+        self.assertIsNotNone(subscription["ends_at"])
+        one = {"subscription_id": subscription["id"]}
+        path = self.P + "/subscriptions/{subscription_id}"
+        self.assertEqual(self.call("GET", path, **one), subscription)
+        [given] = self.call("GET", path + "/entitlements", **one)["items"]
+        [active] = self.call("GET", self.ME + "/active_entitlements", **ada)["items"]
+        self.assertEqual(given["id"], active["entitlement_id"])
+        [transaction] = self.call("GET", path + "/transactions", **one)["items"]
+        found = self.call("GET", self.P + "/subscriptions",
+                          query={"store_subscription_identifier": transaction["id"]})
+        self.assertEqual([each["id"] for each in found["items"]], [subscription["id"]])
+        self.call("GET", self.P + "/subscriptions", status=400)
+        # v1, v2 and events are one model.
+        old = self.call("GET", "/subscribers/ada", version="v1")["subscriber"]["subscriptions"]["premium_monthly"]
+        self.assertEqual(old["store_transaction_id"], transaction["id"])
+        self.assertEqual(self.call("POST", path + "/actions/cancel", {}, **one)["auto_renewal_status"], "will_not_renew")
+        refunded = self.call("POST", path + "/actions/refund", {}, **one)
+        self.assertEqual((refunded["gives_access"], refunded["status"]), (False, "expired"))
+        self.call("POST", path + "/actions/refund", {}, status=422, **one)
+
+        self.store("purchase", user="ada", product="coins_100")
+        [purchase] = self.call("GET", self.ME + "/purchases", **ada)["items"]
+        one = {"purchase_id": purchase["id"]}
+        path = self.P + "/purchases/{purchase_id}"
+        self.assertEqual(self.call("GET", path, **one)["status"], "owned")
+        self.call("GET", path + "/entitlements", **one)
+        self.assertEqual(self.call("POST", path + "/actions/refund", {}, **one)["status"], "refunded")
+        self.call("GET", self.P + "/purchases", query={"store_purchase_identifier": purchase["store_purchase_identifier"]})
+
+        entitlement = active["entitlement_id"]
+        self.call("POST", self.ME + "/actions/grant_entitlement",
+                  {"entitlement_id": entitlement, "expires_at": 4102444800000}, status=201, **ada)
+        self.call("POST", self.ME + "/actions/grant_entitlement", {"entitlement_id": entitlement, "expires_at": 1},
+                  status=400, **ada)
+        self.call("POST", self.ME + "/actions/grant_entitlement", {"entitlement_id": "entlnone", "expires_at": 4102444800000},
+                  status=404, **ada)
+        [active] = self.call("GET", self.ME + "/active_entitlements", **ada)["items"]
+        self.assertEqual(active["expires_at"], 4102444800000)
+        self.call("POST", self.P + "/customers", {"id": "bob"}, status=201)
+        self.call("POST", self.ME + "/actions/transfer", {"target_customer_id": "bob"}, **ada)
+        self.assertEqual(self.call("GET", self.ME + "/active_entitlements", **ada)["items"], [])
+        bob = {"customer_id": "bob"}
+        self.call("POST", self.ME + "/actions/revoke_granted_entitlement", {"entitlement_id": entitlement}, **bob)
+        self.assertEqual(self.call("GET", self.ME + "/active_entitlements", **bob)["items"], [])
+        self.call("GET", self.ME + "/virtual_currencies", **bob)
+        self.call("GET", self.ME + "/invoices", **bob)
+        self.assertEqual(len(self.call("GET", self.P + "/customers")["items"]), 2)
+        self.call("DELETE", self.ME, **bob)
+        self.call("GET", self.ME, status=404, **bob)
+
+    def test_what_is_sold(self):
+        self.call("GET", "/projects")
+        for thing, name in [("entitlements", "entitlement_id"), ("products", "product_id"), ("offerings", "offering_id")]:
+            items = self.call("GET", f"{self.P}/{thing}")["items"]
+            self.assertTrue(items)
+            for item in items:
+                self.assertEqual(self.call("GET", f"{self.P}/{thing}/{{{name}}}", **{name: item["id"]})["id"], item["id"])
+            self.call("GET", f"{self.P}/{thing}/{{{name}}}", status=404, **{name: "none"})
+        [offering] = self.call("GET", self.P + "/offerings")["items"]
+        for package in self.call("GET", self.P + "/offerings/{offering_id}/packages", offering_id=offering["id"])["items"]:
+            self.call("GET", self.P + "/packages/{package_id}", package_id=package["id"])
+            self.call("GET", self.P + "/packages/{package_id}/products", package_id=package["id"])
+        [entitlement] = self.call("GET", self.P + "/entitlements")["items"]
+        self.assertTrue(self.call("GET", self.P + "/entitlements/{entitlement_id}/products",
+                                  entitlement_id=entitlement["id"])["items"])
+        self.call("GET", self.P + "/virtual_currencies")
+
+    def test_every_operation_is_known(self):
+        """What is not served answers as to a key without the permission, and nothing is 'no such resource'."""
+        refused = 0
+        for method, path in self.description.operations:
+            address = path
+            for part in address.split("/"):
+                if part.startswith("{"):
+                    address = address.replace(part, "none")
+            answer = requests.request(method, self.serving.urls["revenuecat"] + "/v2" + address, json={},
+                                      headers={"Authorization": "Bearer sk_test"}, timeout=60)
+            self.assertNotIn("The resource was not found", answer.text, f"{method} {path}")
+            if answer.status_code == 403:
+                refused += 1
+                self.assertEqual(self.description.complaints(method, path, answer), [], f"{method} {path}")
+        self.assertEqual(refused, 85 - 38)
+
+
 if __name__ == "__main__":
     unittest.main()

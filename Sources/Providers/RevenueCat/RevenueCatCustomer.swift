@@ -193,7 +193,7 @@ extension Purchase {
         instant.map { .string($0.description) } ?? .null
     }
 
-    fileprivate var managementURL: JSONValue {
+    var managementURL: JSONValue {
         switch store {
         case "APP_STORE", "MAC_APP_STORE": "https://apps.apple.com/account/subscriptions"
         case "PLAY_STORE": "https://play.google.com/store/account/subscriptions"

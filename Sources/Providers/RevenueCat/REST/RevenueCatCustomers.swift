@@ -87,7 +87,7 @@ extension RevenueCatState {
     }
 
     /// Letters, digits, `-` and `_`, at most fifty; a name that RevenueCat reserves begins with `$`.
-    private static func isKeyName(_ key: String) -> Bool {
+    static func isKeyName(_ key: String) -> Bool {
         let name = key.hasPrefix("$") ? key.dropFirst() : key[...]
         return (1...50).contains(key.utf8.count) && !name.isEmpty
             && name.utf8.allSatisfy { byte in

@@ -1,0 +1,156 @@
+internal import Conformance
+
+/// REST v2 (fact sheet, section 4.4; API description of v2): one model behind it, v1, webhooks and
+/// devices. All times are milliseconds.
+extension RevenueCatState {
+    /// One call of v2: what its path names, and what it brings.
+    struct CallV2 {
+        let request: HTTPMessage.Request
+        let values: [String: String]
+        let body: JSONObject
+        let now: Instant
+
+        var project: String { values["project_id"] ?? "" }
+
+        /// Below this everything of the project stands.
+        var base: String { "/v2/projects/\(project)" }
+
+        /// A value of the path.
+        func named(_ name: String) -> String { values[name] ?? "" }
+
+        /// A parameter of the query.
+        func query(_ name: String) -> String? {
+            let query = request.target.cut(at: "?")?.after ?? ""
+            return FormText.pairs(query).first { $0.name == name }?.value
+        }
+
+        /// A member of the body that has to be there.
+        func text(_ name: String) throws(RevenueCatError) -> String {
+            guard let text = body[name]?.string, !text.isEmpty else {
+                throw RevenueCatError(
+                    v2: 400,
+                    "parameter_error",
+                    "\(name) is required.",
+                    param: name
+                )
+            }
+            return text
+        }
+    }
+
+    mutating func answerV2(
+        _ request: HTTPMessage.Request,
+        _ path: [String],
+        at now: Instant
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        guard let (operation, values) = V2Operation.find(request.method, path) else {
+            guard V2Operation.isKnown(path) else { throw .missing("resource") }
+            throw RevenueCatError(
+                v2: 400,
+                "invalid_request",
+                "\(request.method) is not described for this resource."
+            )
+        }
+        if let project = values["project_id"] {
+            let isKnown = project == settings.project || settings.knowsItsProjectAlone != true
+            guard isKnown else { throw .missing("project") }
+        }
+        guard let name = operation.call else {
+            throw RevenueCatError(
+                v2: 403,
+                "authorization_error",
+                "The API key has no permission for this resource."
+            )
+        }
+        var body = JSONObject()
+        if request.method == "POST", !request.body.isEmpty {
+            guard let object = request.jsonObject().object else {
+                throw RevenueCatError(v2: 400, "invalid_request", "The body is no JSON object.")
+            }
+            body = object
+        }
+        let call = CallV2(request: request, values: values, body: body, now: now)
+        if let response = try answerCustomers(name, call) { return response }
+        if let response = try answerPurchases(name, call) { return response }
+        return try answerCatalog(name, call)
+    }
+
+    // MARK: Lists
+
+    /// How many items stand on a page, and how many may (API description of v2, `limit`).
+    private static let pageUsual = 20
+    private static let pageMax = 1000
+
+    /// A page of a list; each item has the id that `starting_after` takes.
+    func page(
+        _ items: [(id: String, value: JSONValue)],
+        _ path: String,
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        var limit = Self.pageUsual
+        if let text = call.query("limit") {
+            guard let number = Int(text), (1...Self.pageMax).contains(number) else {
+                throw RevenueCatError(
+                    v2: 400,
+                    "parameter_error",
+                    "limit must be between 1 and \(Self.pageMax).",
+                    param: "limit"
+                )
+            }
+            limit = number
+        }
+        var rest = items[...]
+        if let last = call.query("starting_after") {
+            guard let index = items.firstIndex(where: { $0.id == last }) else {
+                throw RevenueCatError(
+                    v2: 400,
+                    "parameter_error",
+                    "starting_after names nothing of this list.",
+                    param: "starting_after"
+                )
+            }
+            rest = items[(index + 1)...]
+        }
+        let shown = rest.prefix(limit)
+        var next: String?
+        if shown.count < rest.count, let last = shown.last {
+            next = "\(path)?starting_after=\(last.id.percentEncoded)&limit=\(limit)"
+        }
+        return HTTPMessage.Response(200, json: Self.list(shown.map(\.value), path, next: next))
+    }
+
+    static func list(_ items: [JSONValue], _ url: String, next: String? = nil) -> JSONValue {
+        [
+            "object": "list", "items": .array(items),
+            "next_page": next.map(JSONValue.string) ?? .null, "url": .string(url),
+        ]
+    }
+
+    // MARK: Ids of its own
+
+    /// RevenueCat's own id of something, which is neither its lookup key nor the store's id.
+    static func ownID(_ prefix: String, _ text: String) -> String {
+        prefix + Digest.sha256(Array(text.utf8)).dropFirst(7).prefix(10)
+    }
+
+    static func entitlementID(_ name: String) -> String { ownID("entl", name) }
+    static func productID(_ name: String) -> String { ownID("prod", name) }
+    static func offeringID(_ name: String) -> String { ownID("ofrng", name) }
+    static func packageID(_ name: String) -> String { ownID("pkge", name) }
+
+    static func time(_ instant: Instant?) -> JSONValue {
+        instant.map { .integer($0.milliseconds) } ?? .null
+    }
+}
+
+extension RevenueCatError {
+    /// 404 of v2.
+    static func missing(_ what: String) -> RevenueCatError {
+        RevenueCatError(v2: 404, "resource_missing", "The \(what) was not found.")
+    }
+
+    /// What the store refuses.
+    init(v2 refusal: StoreAction.Refusal) {
+        self.init(v2: 422, "unprocessable_entity_error", refusal.description)
+    }
+}

@@ -1,0 +1,163 @@
+internal import Conformance
+
+/// What a project sells, over REST v2: read only, out of the catalogue that the control API fills.
+extension RevenueCatState {
+    /// When the project was made; nothing here is older.
+    private static let made: JSONValue = .integer(1_577_836_800_000)
+
+    mutating func answerCatalog(
+        _ name: V2Operation.Call,
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        switch name {
+        case .listProjects:
+            let project: JSONValue = [
+                "object": "project", "id": .string(settings.project), "name": "Assay",
+                "created_at": Self.made,
+            ]
+            return try page([(settings.project, project)], "/v2/projects", call)
+        case .listEntitlements:
+            return try page(entitlements(names, call), call.base + "/entitlements", call)
+        case .getEntitlement:
+            let name = try entitlement(call.named("entitlement_id"))
+            return HTTPMessage.Response(200, json: entitlement(named: name, call))
+        case .getProductsFromEntitlement:
+            let id = call.named("entitlement_id")
+            let name = try entitlement(id)
+            let sold = catalog.sold.filter { catalog.product($0).entitlements.contains(name) }
+            let items = sold.map { (Self.productID($0), product($0, call)) }
+            return try page(items, "\(call.base)/entitlements/\(id)/products", call)
+        case .listProducts:
+            let items = products.map { (Self.productID($0), product($0, call)) }
+            return try page(items, call.base + "/products", call)
+        case .getProduct:
+            let id = call.named("product_id")
+            guard let name = products.first(where: { Self.productID($0) == id }) else {
+                throw .missing("product")
+            }
+            return HTTPMessage.Response(200, json: product(name, call))
+        case .listOfferings:
+            return try page(
+                [(Self.offeringID("default"), offering(call))],
+                call.base + "/offerings",
+                call
+            )
+        case .getOffering:
+            try demandOffering(call)
+            return HTTPMessage.Response(200, json: offering(call))
+        case .listPackages:
+            try demandOffering(call)
+            let path = "\(call.base)/offerings/\(call.named("offering_id"))/packages"
+            return try page(packages, path, call)
+        case .getPackage:
+            let id = call.named("package_id")
+            guard let found = packages.first(where: { $0.id == id }) else {
+                throw .missing("package")
+            }
+            return HTTPMessage.Response(200, json: found.value)
+        case .getProductsFromPackage:
+            let id = call.named("package_id")
+            guard let name = catalog.sold.first(where: { Self.packageID($0) == id }) else {
+                throw .missing("package")
+            }
+            let value: JSONValue = [
+                "product": product(name, call), "eligibility_criteria": "all",
+            ]
+            let path = "\(call.base)/packages/\(id)/products"
+            return try page([(Self.productID(name), value)], path, call)
+        case .listVirtualCurrencies:
+            return try page([], call.base + "/virtual_currencies", call)
+        default: throw .missing("resource")
+        }
+    }
+
+    // MARK: Finding
+
+    /// Every entitlement that anything gives.
+    private var names: [String] {
+        var found = Set([catalog.entitlement])
+        for product in catalog.sold { found.formUnion(catalog.product(product).entitlements) }
+        for customer in customers.all {
+            for purchase in customer.purchases { found.formUnion(purchase.entitlements) }
+        }
+        return found.sorted()
+    }
+
+    /// What is sold, and what anybody has.
+    private var products: [String] {
+        let bought = customers.all.flatMap(\.purchases).filter { $0.store != "PROMOTIONAL" }
+        return Set(catalog.sold).union(bought.map(\.productID)).sorted()
+    }
+
+    /// The lookup key of an entitlement, by RevenueCat's own id.
+    func entitlement(_ id: String) throws(RevenueCatError) -> String {
+        guard let name = names.first(where: { Self.entitlementID($0) == id }) else {
+            throw .missing("entitlement")
+        }
+        return name
+    }
+
+    private func demandOffering(_ call: CallV2) throws(RevenueCatError) {
+        guard call.named("offering_id") == Self.offeringID("default") else {
+            throw .missing("offering")
+        }
+    }
+
+    // MARK: Shapes
+
+    func entitlements(_ names: [String], _ call: CallV2) -> [(id: String, value: JSONValue)] {
+        names.map { (Self.entitlementID($0), entitlement(named: $0, call)) }
+    }
+
+    private func entitlement(named name: String, _ call: CallV2) -> JSONValue {
+        [
+            "object": "entitlement", "project_id": .string(call.project),
+            "id": .string(Self.entitlementID(name)), "lookup_key": .string(name),
+            "display_name": .string(name), "created_at": Self.made,
+        ]
+    }
+
+    func product(_ name: String, _ call: CallV2) -> JSONValue {
+        let product = catalog.product(name)
+        var fields: JSONObject = [
+            "object": "product", "id": .string(Self.productID(name)),
+            "store_identifier": .string(
+                product.basePlan.map { "\(name):\($0)" } ?? name
+            ),
+            "type": product.days != nil
+                ? "subscription" : product.entitlements.isEmpty ? "consumable" : "non_consumable",
+            "created_at": Self.made, "app_id": .string(settings.appID),
+            "display_name": .string(name),
+        ]
+        if let days = product.days {
+            fields["subscription"] = [
+                "duration": .string("P\(days)D"), "grace_period_duration": .null,
+                "trial_duration": .string("P\(product.trialDays)D"),
+            ]
+        } else {
+            fields["one_time"] = ["is_consumable": .bool(product.entitlements.isEmpty)]
+        }
+        return .object(fields)
+    }
+
+    private func offering(_ call: CallV2) -> JSONValue {
+        [
+            "object": "offering", "id": .string(Self.offeringID("default")),
+            "lookup_key": "default", "display_name": "The standard offering", "is_current": true,
+            "created_at": Self.made, "project_id": .string(call.project), "metadata": .null,
+        ]
+    }
+
+    private var packages: [(id: String, value: JSONValue)] {
+        catalog.sold.enumerated().map { index, name in
+            (
+                Self.packageID(name),
+                [
+                    "object": "package", "id": .string(Self.packageID(name)),
+                    "lookup_key": .string(name), "display_name": .string(name),
+                    "position": .integer(Int64(index + 1)), "created_at": Self.made,
+                ]
+            )
+        }
+    }
+}

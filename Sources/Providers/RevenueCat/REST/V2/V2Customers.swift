@@ -1,0 +1,292 @@
+internal import Conformance
+
+/// Customers over REST v2.
+extension RevenueCatState {
+    /// The answer to an operation about a customer; nil for any other.
+    mutating func answerCustomers(
+        _ name: V2Operation.Call,
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response? {
+        let id = call.named("customer_id")
+        let path = "\(call.base)/customers" + (id.isEmpty ? "" : "/\(id.percentEncoded)")
+        switch name {
+        case .listCustomers:
+            let found = customers.all.filter { call.query("search").map($0.ids.contains) ?? true }
+                .sorted { ($0.firstSeen, $0.originalID) < ($1.firstSeen, $1.originalID) }
+            let items = found.map { ($0.originalID, shown($0, as: $0.originalID, call)) }
+            return try page(items, path, call)
+        case .createCustomer:
+            let id = try call.text("id")
+            guard !AppUserID.isBlocked(id), !id.contains("/"), id.utf8.count <= 1500 else {
+                throw RevenueCatError(v2: 400, "parameter_error", "id is not valid.", param: "id")
+            }
+            guard customerByID[id] == nil else {
+                throw RevenueCatError(
+                    v2: 409,
+                    "resource_already_exists",
+                    "The customer exists already."
+                )
+            }
+            remember(at: call.now)
+            let number = see(id, call.now)
+            if call.body["attributes"] != nil { try setAttributes(of: number, call) }
+            return try customer(number, id, 201, call)
+        case .getCustomer:
+            let number = try number(of: id)
+            guard let customer = shownCustomer(number, at: call.now) else {
+                throw .missing("customer")
+            }
+            var body = shown(customer, as: id, call).object ?? JSONObject()
+            let entitlements = activeEntitlements(customer, at: call.now).map(\.value)
+            body["active_entitlements"] = Self.list(entitlements, path + "/active_entitlements")
+            if call.query("expand") == "attributes" {
+                body["attributes"] = Self.list(
+                    attributes(customer).map(\.value),
+                    path + "/attributes"
+                )
+            }
+            return HTTPMessage.Response(200, json: .object(body))
+        case .deleteCustomer:
+            let number = try number(of: id)
+            remember(at: call.now)
+            forget(number)
+            return HTTPMessage.Response(
+                200,
+                json: [
+                    "object": "customer", "id": .string(id),
+                    "deleted_at": .integer(call.now.milliseconds),
+                ]
+            )
+        case .listCustomerAliases:
+            let customer = try known(id, call)
+            let items = customer.ids.map { alias -> (id: String, value: JSONValue) in
+                (
+                    alias,
+                    [
+                        "object": "customer.alias", "id": .string(alias),
+                        "created_at": .integer(customer.firstSeen.milliseconds),
+                    ]
+                )
+            }
+            return try page(items, path + "/aliases", call)
+        case .listCustomerAttributes:
+            return try page(attributes(try known(id, call)), path + "/attributes", call)
+        case .setCustomerAttributes:
+            let number = try number(of: id)
+            try setAttributes(of: number, call)
+            return try page(attributes(try known(id, call)), path + "/attributes", call)
+        case .listCustomerActiveEntitlements:
+            let items = activeEntitlements(try known(id, call), at: call.now)
+            return try page(items, path + "/active_entitlements", call)
+        case .listSubscriptions:
+            let customer = try known(id, call)
+            let items = customer.purchases.filter { !$0.isOneTime }.map {
+                (Self.subscriptionID($0), subscription($0, customer, id, call))
+            }
+            return try page(items, path + "/subscriptions", call)
+        case .listPurchases:
+            let customer = try known(id, call)
+            let items = customer.oneTimePurchases.map {
+                (Self.purchaseID($0), purchase($0, customer, id, call))
+            }
+            return try page(items, path + "/purchases", call)
+        case .listVirtualCurrenciesBalances:
+            _ = try known(id, call)
+            return try page([], path + "/virtual_currencies", call)
+        case .listCustomerInvoices:
+            _ = try known(id, call)
+            return try page([], path + "/invoices", call)
+        case .grantCustomerEntitlement:
+            return try grant(to: id, call)
+        case .revokeCustomerGrantedEntitlement:
+            let number = try number(of: id)
+            let entitlement = try entitlement(try call.text("entitlement_id"))
+            remember(at: call.now)
+            do throws(StoreAction.Refusal) {
+                try revoke(id, entitlement, call.now)
+            } catch {
+                throw RevenueCatError(v2: error)
+            }
+            return try customer(number, id, 200, call)
+        case .assignCustomerOffering:
+            let number = try number(of: id)
+            guard let wanted = call.body["offering_id"] else {
+                throw RevenueCatError(
+                    v2: 400,
+                    "parameter_error",
+                    "offering_id is required.",
+                    param: "offering_id"
+                )
+            }
+            if wanted.isNull {
+                customers[number]?.offeringOverride = nil
+            } else {
+                let isDefault = wanted.string == Self.offeringID("default")
+                guard isDefault else { throw .missing("offering") }
+                customers[number]?.offeringOverride = "default"
+            }
+            return try customer(number, id, 200, call)
+        case .transferCustomerData:
+            let source = try number(of: id)
+            let wanted = try call.text("target_customer_id")
+            let target = try number(of: wanted)
+            guard source != target else {
+                throw RevenueCatError(
+                    v2: 400,
+                    "parameter_error",
+                    "The target is the same customer.",
+                    param: "target_customer_id"
+                )
+            }
+            remember(at: call.now)
+            announceTransfer(source, target, call.now)
+            return HTTPMessage.Response(
+                200,
+                json: [
+                    "source_customer": shown(try known(id, call), as: id, call),
+                    "target_customer": shown(try known(wanted, call), as: wanted, call),
+                ]
+            )
+        default: return nil
+        }
+    }
+
+    // MARK: Finding
+
+    /// Unlike v1, a call creates nobody.
+    func number(of id: String) throws(RevenueCatError) -> Int {
+        guard let number = customerByID[id] else { throw .missing("customer") }
+        return number
+    }
+
+    mutating func known(_ id: String, _ call: CallV2) throws(RevenueCatError) -> Customer {
+        guard let customer = shownCustomer(try number(of: id), at: call.now) else {
+            throw .missing("customer")
+        }
+        return customer
+    }
+
+    private func customer(
+        _ number: Int,
+        _ id: String,
+        _ status: Int,
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        guard let customer = customers[number] else { throw .missing("customer") }
+        return HTTPMessage.Response(status, json: shown(customer, as: id, call))
+    }
+
+    // MARK: Shapes
+
+    private func shown(_ customer: Customer, as id: String, _ call: CallV2) -> JSONValue {
+        [
+            "object": "customer", "id": .string(id), "project_id": .string(call.project),
+            "first_seen_at": .integer(customer.firstSeen.milliseconds),
+            "last_seen_at": .integer(customer.lastSeen.milliseconds),
+            "last_seen_app_version": .null, "last_seen_country": .null,
+            "last_seen_platform": customer.lastPlatform.map(JSONValue.string) ?? .null,
+            "last_seen_platform_version": .null,
+        ]
+    }
+
+    private func attributes(_ customer: Customer) -> [(id: String, value: JSONValue)] {
+        customer.attributes.members.map { member in
+            (
+                member.key,
+                [
+                    "object": "customer.attribute", "name": .string(member.key),
+                    "value": member.value["value"] ?? .null,
+                    "updated_at": member.value["updated_at_ms"] ?? .integer(0),
+                ]
+            )
+        }
+    }
+
+    private mutating func setAttributes(
+        of number: Int,
+        _ call: CallV2
+    ) throws(RevenueCatError) {
+        func wrong(_ text: String) -> RevenueCatError {
+            RevenueCatError(v2: 400, "parameter_error", text, param: "attributes")
+        }
+        guard let list = call.body["attributes"]?.array else {
+            throw wrong("attributes must be a list.")
+        }
+        for attribute in list {
+            guard let name = attribute["name"]?.string, Self.isKeyName(name) else {
+                throw wrong("The name of an attribute is not valid.")
+            }
+            guard let value = attribute["value"], value.isNull || value.string != nil else {
+                throw wrong("The value of \(name) is neither a text nor null.")
+            }
+        }
+        for attribute in list {
+            let text = attribute["value"]?.string ?? ""
+            customers[number]?.attributes[attribute["name"]?.string ?? ""] =
+                text.isEmpty
+                ? nil
+                : [
+                    "value": .string(text), "updated_at_ms": .integer(call.now.milliseconds),
+                ]
+        }
+    }
+
+    private func activeEntitlements(
+        _ customer: Customer,
+        at now: Instant
+    ) -> [(id: String, value: JSONValue)] {
+        var ends: [(name: String, end: Instant?)] = []
+        for purchase in customer.purchases where purchase.isActive(at: now) {
+            for name in purchase.entitlements {
+                guard let index = ends.firstIndex(where: { $0.name == name }) else {
+                    ends.append((name, purchase.effectiveEnd))
+                    continue
+                }
+                guard let known = ends[index].end else { continue }
+                ends[index].end = purchase.effectiveEnd.map { max($0, known) }
+            }
+        }
+        return ends.map { name, end in
+            let id = Self.entitlementID(name)
+            return (
+                id,
+                [
+                    "object": "customer.active_entitlement", "entitlement_id": .string(id),
+                    "expires_at": Self.time(end),
+                ]
+            )
+        }
+    }
+
+    private mutating func grant(
+        to id: String,
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let number = try number(of: id)
+        let wanted = try call.text("entitlement_id")
+        var action = StoreAction(.grant, user: id)
+        action.entitlement = try entitlement(wanted)
+        guard let end = call.body["expires_at"]?.int64, end > call.now.milliseconds else {
+            throw RevenueCatError(
+                v2: 400,
+                "parameter_error",
+                "expires_at must lie in the future.",
+                param: "expires_at"
+            )
+        }
+        remember(at: call.now)
+        do throws(StoreAction.Refusal) {
+            try grant(action, until: Instant(milliseconds: end), call.now)
+        } catch {
+            throw RevenueCatError(v2: error)
+        }
+        return try customer(number, id, 201, call)
+    }
+}
+
+extension Customer {
+    /// Bought once, refunded ones included.
+    var oneTimePurchases: [Purchase] {
+        oneTime.sorted { $0.key < $1.key }.flatMap(\.value) + (refundedOneTime ?? [])
+    }
+}

@@ -1,0 +1,254 @@
+internal import Conformance
+
+/// Subscriptions and one-time purchases over REST v2.
+extension RevenueCatState {
+    /// The answer to an operation about a purchase; nil for any other.
+    mutating func answerPurchases(
+        _ name: V2Operation.Call,
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response? {
+        switch name {
+        case .getSubscription, .listSubscriptionEntitlements, .listSubscriptionTransactions,
+            .cancelSubscription, .refundSubscription:
+            return try answer(name, toSubscription: call.named("subscription_id"), call)
+        case .getPurchase, .listPurchaseEntitlements, .refundPurchase:
+            return try answer(name, toPurchase: call.named("purchase_id"), call)
+        case .searchSubscriptions:
+            let wanted = try query("store_subscription_identifier", call)
+            let items = owners(call).flatMap { customer in
+                customer.subscriptions.values
+                    .filter { [$0.transactionID, $0.originalTransactionID].contains(wanted) }
+                    .map {
+                        (
+                            Self.subscriptionID($0),
+                            subscription($0, customer, customer.currentID, call)
+                        )
+                    }
+            }
+            return try page(items, call.base + "/subscriptions", call)
+        case .searchPurchases:
+            let wanted = try query("store_purchase_identifier", call)
+            let items = owners(call).flatMap { customer in
+                customer.oneTimePurchases.filter { $0.transactionID == wanted }
+                    .map { (Self.purchaseID($0), purchase($0, customer, customer.currentID, call)) }
+            }
+            return try page(items, call.base + "/purchases", call)
+        default: return nil
+        }
+    }
+
+    private func query(_ name: String, _ call: CallV2) throws(RevenueCatError) -> String {
+        guard let text = call.query(name), !text.isEmpty else {
+            throw RevenueCatError(v2: 400, "parameter_error", "\(name) is required.", param: name)
+        }
+        return text
+    }
+
+    /// All customers as REST shows them, the oldest first.
+    private mutating func owners(_ call: CallV2) -> [Customer] {
+        customers.all.sorted { ($0.firstSeen, $0.originalID) < ($1.firstSeen, $1.originalID) }
+            .compactMap { customer in
+                customerByID[customer.originalID].flatMap { shownCustomer($0, at: call.now) }
+            }
+    }
+
+    private mutating func answer(
+        _ name: V2Operation.Call,
+        toSubscription wanted: String,
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        for customer in owners(call) {
+            guard
+                let found = customer.subscriptions.values.first(where: {
+                    Self.subscriptionID($0) == wanted
+                })
+            else { continue }
+            let path = "\(call.base)/subscriptions/\(wanted)"
+            switch name {
+            case .listSubscriptionEntitlements:
+                return try page(
+                    entitlements(found.entitlements, call),
+                    path + "/entitlements",
+                    call
+                )
+            case .listSubscriptionTransactions:
+                guard ["APP_STORE", "MAC_APP_STORE", "PLAY_STORE"].contains(found.store) else {
+                    throw RevenueCatError(
+                        v2: 400,
+                        "invalid_request",
+                        "Only the App Store's and Play's subscriptions have transactions here."
+                    )
+                }
+                let transaction: JSONValue = [
+                    "object": "subscription_transaction", "id": .string(found.transactionID),
+                    "purchased_at": .integer(found.purchased.milliseconds),
+                    "product_store_identifier": .string(found.webhookProductID),
+                    "expiration_date": Self.time(found.expires),
+                    "effective_expiration_date": Self.time(found.effectiveEnd),
+                ]
+                return try page(
+                    [(found.transactionID, transaction)],
+                    path + "/transactions",
+                    call
+                )
+            case .cancelSubscription, .refundSubscription:
+                let kind = name == .cancelSubscription ? StoreAction.Kind.cancel : .refund
+                try change(kind, found, of: customer, call)
+            default: break
+            }
+            let now = owners(call).first { $0.ids == customer.ids } ?? customer
+            let current = now.subscriptions[found.productID] ?? found
+            return HTTPMessage.Response(
+                200,
+                json: subscription(current, now, customer.currentID, call)
+            )
+        }
+        throw .missing("subscription")
+    }
+
+    private mutating func answer(
+        _ name: V2Operation.Call,
+        toPurchase wanted: String,
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        for customer in owners(call) {
+            guard
+                let found = customer.oneTimePurchases.first(where: {
+                    Self.purchaseID($0) == wanted
+                })
+            else { continue }
+            if name == .listPurchaseEntitlements {
+                let path = "\(call.base)/purchases/\(wanted)/entitlements"
+                return try page(entitlements(found.entitlements, call), path, call)
+            }
+            if name == .refundPurchase { try change(.refund, found, of: customer, call) }
+            let now = owners(call).first { $0.ids == customer.ids } ?? customer
+            let current =
+                now.oneTimePurchases.first { Self.purchaseID($0) == wanted } ?? found
+            return HTTPMessage.Response(200, json: purchase(current, now, customer.currentID, call))
+        }
+        throw .missing("purchase")
+    }
+
+    private mutating func change(
+        _ kind: StoreAction.Kind,
+        _ found: Purchase,
+        of customer: Customer,
+        _ call: CallV2
+    ) throws(RevenueCatError) {
+        var action = StoreAction(kind, user: customer.currentID)
+        action.product = found.productID
+        do throws(StoreAction.Refusal) {
+            try carryOut(action, at: call.now)
+        } catch {
+            throw RevenueCatError(v2: error)
+        }
+    }
+
+    // MARK: Shapes
+
+    static func subscriptionID(_ purchase: Purchase) -> String {
+        "sub" + Digest.sha256(Array(purchase.originalTransactionID.utf8)).dropFirst(7).prefix(12)
+    }
+
+    static func purchaseID(_ purchase: Purchase) -> String {
+        "purch" + Digest.sha256(Array(purchase.transactionID.utf8)).dropFirst(7).prefix(12)
+    }
+
+    /// What was paid, in dollars; stores keep thirty of a hundred (*inferred*).
+    private static func revenue(_ purchase: Purchase) -> JSONValue {
+        var gross = 0.0
+        if case .number(let price) = purchase.priceUSD { gross = price.double ?? 0 }
+        if purchase.refunded != nil { gross = 0 }
+        let commission = (gross * 30).rounded() / 100
+        return [
+            "currency": "USD", "gross": .number(JSONNumber(gross)),
+            "commission": .number(JSONNumber(commission)), "tax": 0,
+            "proceeds": .number(JSONNumber(gross - commission)),
+        ]
+    }
+
+    func subscription(
+        _ purchase: Purchase,
+        _ customer: Customer,
+        _ id: String,
+        _ call: CallV2
+    ) -> JSONValue {
+        let now = call.now
+        let isActive = purchase.isActive(at: now)
+        let isInGrace = isActive && (purchase.graceEnd.map { $0 > now } ?? false)
+        let status =
+            purchase.isPaused
+            ? "paused"
+            : isInGrace
+                ? "in_grace_period"
+                : isActive
+                    ? purchase.period == "TRIAL" ? "trialing" : "active"
+                    : purchase.billingIssue != nil && !purchase.hasEnded
+                        ? "in_billing_retry" : "expired"
+        let renewal =
+            purchase.nextProductID != nil
+            ? "will_change_product"
+            : purchase.willRenew && purchase.unsubscribed == nil
+                ? "will_renew" : "will_not_renew"
+        let own = Self.subscriptionID(purchase)
+        var fields: JSONObject = [
+            "object": "subscription", "id": .string(own), "customer_id": .string(id),
+            "original_customer_id": .string(customer.originalID),
+            // A grant belongs to no product.
+            "product_id": purchase.store == "PROMOTIONAL"
+                ? .null : .string(Self.productID(purchase.productID)),
+            "starts_at": Self.time(purchase.originallyPurchased),
+            "current_period_starts_at": Self.time(purchase.purchased),
+            "current_period_ends_at": Self.time(purchase.effectiveEnd),
+            // Another moment only where something follows that was paid already.
+            "ends_at": Self.time(purchase.effectiveEnd),
+            "gives_access": .bool(isActive), "pending_payment": false,
+            "auto_renewal_status": .string(renewal), "status": .string(status),
+            "total_revenue_in_usd": Self.revenue(purchase),
+            "presented_offering_id": purchase.offering.map { .string(Self.offeringID($0)) }
+                ?? .null,
+            "entitlements": Self.list(
+                entitlements(purchase.entitlements, call).map(\.value),
+                "\(call.base)/subscriptions/\(own)/entitlements"
+            ),
+            "environment": .string(purchase.environment.lowercased()),
+            "store": .string(purchase.store.lowercased()),
+            "store_subscription_identifier": .string(purchase.originalTransactionID),
+            "ownership": purchase.isFamilyShared ? "family_shared" : "purchased",
+            "management_url": purchase.managementURL, "country": .null,
+        ]
+        if let next = purchase.nextProductID {
+            fields["pending_changes"] = ["product": product(next, call)]
+        }
+        return .object(fields)
+    }
+
+    func purchase(
+        _ purchase: Purchase,
+        _ customer: Customer,
+        _ id: String,
+        _ call: CallV2
+    ) -> JSONValue {
+        let own = Self.purchaseID(purchase)
+        return [
+            "object": "purchase", "id": .string(own), "customer_id": .string(id),
+            "original_customer_id": .string(customer.originalID),
+            "product_id": .string(Self.productID(purchase.productID)),
+            "purchased_at": .integer(purchase.purchased.milliseconds),
+            "revenue_in_usd": Self.revenue(purchase), "quantity": 1,
+            "status": purchase.refunded == nil ? "owned" : "refunded",
+            "presented_offering_id": purchase.offering.map { .string(Self.offeringID($0)) }
+                ?? .null,
+            "entitlements": Self.list(
+                entitlements(purchase.entitlements, call).map(\.value),
+                "\(call.base)/purchases/\(own)/entitlements"
+            ),
+            "environment": .string(purchase.environment.lowercased()),
+            "store": .string(purchase.store.lowercased()),
+            "store_purchase_identifier": .string(purchase.transactionID),
+            "ownership": purchase.isFamilyShared ? "family_shared" : "purchased",
+            "country": .null,
+        ]
+    }
+}
