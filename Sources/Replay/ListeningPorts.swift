@@ -24,11 +24,28 @@ enum ListeningPorts {
         // Whoever opens or closes a socket meanwhile makes a reading miss others' lines.
         var found: Set<Int> = []
         for _ in 0..<readingCount {
-            for table in ["tcp", "tcp6"].compactMap({ files.contents(atPath: "/proc/net/\($0)") }) {
-                found.formUnion(ports(in: String(decoding: table, as: UTF8.self), owned))
+            for table in ["tcp", "tcp6"] {
+                let text = String(decoding: whole("/proc/net/" + table), as: UTF8.self)
+                found.formUnion(ports(in: text, owned))
             }
         }
         return found.sorted()
+    }
+
+    /// All of a file of the kernel's, which hands out whole lines: a piece that is shorter than it might
+    /// be is not the last, as Foundation takes it to be.
+    private static func whole(_ path: String) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return [] }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(descriptor, &piece, piece.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return bytes }
+            bytes += piece.prefix(count)
+        }
     }
 
     /// The ports of a table of the kernel's (`proc(5)`): the local address is the second column, the
