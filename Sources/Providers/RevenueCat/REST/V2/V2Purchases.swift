@@ -94,7 +94,8 @@ extension RevenueCatState {
             case .cancelSubscription, .refundSubscription:
                 let kind = name == .cancelSubscription ? StoreAction.Kind.cancel : .refund
                 try change(kind, found, of: customer, call)
-            default: break
+            case .getSubscription: break
+            default: throw .missing("resource")
             }
             let now = owners(call).first { $0.ids == customer.ids } ?? customer
             let current = now.subscriptions[found.productID] ?? found
