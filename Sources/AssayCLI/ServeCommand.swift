@@ -17,6 +17,7 @@ struct ServeCommand: AsyncParsableCommand {
             Example:  assay serve --webhook http://127.0.0.1:8080/api/webhooks/revenuecat
                       curl -d '{"user": "ada"}' http://127.0.0.1:9300/assay/v1/store/purchase
                       assay serve --set firebase.tokens=rs256 --export-on-exit state.json
+                      assay serve --coverage
             """
     )
 
@@ -111,7 +112,25 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "No line for each exchange.")
     var quiet = false
 
+    @Flag(
+        name: .long,
+        help: "Says which operations of the services the fakes have, and serves nothing."
+    )
+    var coverage = false
+
+    @Flag(name: .long, help: "With --coverage: as JSON, one object for each operation.")
+    var json = false
+
+    mutating func validate() throws {
+        guard !json || coverage else { throw ValidationError("--json goes with --coverage") }
+    }
+
     mutating func run() async throws {
+        if coverage {
+            let coverage = ServiceCoverage(providers: ProviderTable.all.listed)
+            Terminal.output(json ? coverage.json.prettyText + "\n" : coverage.text)
+            return
+        }
         let world = try makeWorld()
         try checkExport()
         let messenger = WebhookMessenger(authority: try TargetOptions.authority(ca))

@@ -26,6 +26,8 @@ package protocol Provider: Hashable, Codable, Sendable {
     static var controls: [ProviderControl] { get }
     /// Switches beside `settings`, under names of their own.
     static var moreSwitches: [SwitchGroup] { get }
+    /// What of the service's interface is there, and what is not.
+    static var operations: [ServiceOperation] { get }
     /// The endpoint of a profile at which a backend takes its events; nil: it sends none.
     static var webhookEndpoint: String? { get }
 
@@ -179,6 +181,7 @@ extension Provider {
     package static var setsOffOthers: Bool { false }
     package static var controls: [ProviderControl] { [] }
     package static var moreSwitches: [SwitchGroup] { [] }
+    package static var operations: [ServiceOperation] { [] }
     package static var webhookEndpoint: String? { nil }
     package static func proof(
         of _: HTTPMessage.Request,

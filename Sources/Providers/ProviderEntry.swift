@@ -14,6 +14,8 @@ package final class ProviderEntry: Sendable {
     /// Its own switches, under its name, and those beside them.
     package let switches: [SwitchGroup]
     package let webhookEndpoint: String?
+    /// Made when it is asked for: nobody waits for it at the start.
+    package let operations: @Sendable () -> [ServiceOperation]
     package let caller: @Sendable (HTTPMessage.Request) -> Exchange.Party
     package let environment: @Sendable (BackendSetup) -> [String: String]
     package let confided: @Sendable (Services) -> [(name: String, secret: Secret)]
@@ -57,6 +59,7 @@ package final class ProviderEntry: Sendable {
         }
         switches = [own] + Kind.moreSwitches
         webhookEndpoint = Kind.webhookEndpoint
+        operations = { Kind.operations }
         caller = { Kind.caller(of: $0) }
         environment = { Kind.environment($0) }
         confided = { $0[keyPath: place].confided }

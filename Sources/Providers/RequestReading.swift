@@ -56,3 +56,14 @@ extension HTTPMessage.Request {
         return (words[0].lowercased(), String(words[1]))
     }
 }
+
+extension JSONValue {
+    /// A text, or the digits of a number: what services take for one another.
+    var scalarText: String? {
+        switch self {
+        case .string(let text): text
+        case .number(let number): number.description
+        case .null, .bool, .array, .object: nil
+        }
+    }
+}

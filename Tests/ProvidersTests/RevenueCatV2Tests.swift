@@ -28,15 +28,15 @@ struct RevenueCatV2Tests {
     }
 
     @Test func `all operations of the description are there, each once`() {
-        let all = V2Operation.all.map { $0.method + " " + $0.path }
+        let all = RevenueCatState.operations.filter { $0.interface == "REST v2" }
         #expect(all.count == 85)
-        #expect(Set(all).count == 85)
-        #expect(V2Operation.all.count { $0.isServed } == 38)
+        #expect(Set(all.map { $0.method + " " + $0.path }).count == 85)
+        #expect(all.count { $0.standing == .served } == 53)
     }
 
     @Test func `what is not served is refused as to a key without the permission`() {
         var talk = talk()
-        let refused = talk.say("GET", "/v2/projects/p/metrics/overview")
+        let refused = talk.say("GET", "/v2/projects/p/charts/revenue")
         #expect(refused.status == 403 && refused["/type"] == "authorization_error")
         let nowhere = talk.say("GET", "/v2/projects/p/tea")
         #expect(nowhere.status == 404 && nowhere["/type"] == "resource_missing")

@@ -59,7 +59,7 @@ struct ProviderNamesTests {
         Place(
             "Sources/Providers/",
             "what one service does at another: purchases on a device, tags, registrations",
-            ["revenuecat": 6, "onesignal": 8, "firebase": 3, "purchasely": 0, "despia": 1]
+            ["revenuecat": 6, "onesignal": 8, "firebase": 2, "purchasely": 0, "despia": 1]
         ),
         Place(
             "Sources/FakeServers/",

@@ -43,6 +43,10 @@ extension FirebaseState {
         }
         try updateProfile(&user, call, &sinceChanged)
         try updateProviders(&user, call)
+        if call.isAdmin, let entries = fields.object["mfa"]?["enrollments"] {
+            let factors = try factors(entries.array ?? [], givesIDs: false, call)
+            user.secondFactors = factors.isEmpty ? nil : factors
+        }
         edit(call) { $0.save(user) }
         let isMoved = fields.has("email") && old.email != user.email
         if isMoved, let address = old.email {
@@ -55,6 +59,7 @@ extension FirebaseState {
                 provider: provider,
                 extraClaims: session.extraClaims,
                 authTime: session.authTime,
+                secondFactor: session.secondFactor,
                 call
             )
         }
@@ -74,7 +79,10 @@ extension FirebaseState {
         guard email != user.email else { return }
         if let session {
             guard !(settings.refusesEmailUpdate && project(call).enumerationProtection) else {
-                throw FirebaseError("EMAIL_CHANGE_NEEDS_VERIFICATION")
+                throw FirebaseError(
+                    "OPERATION_NOT_ALLOWED",
+                    "Please verify the new email before changing email."
+                )
             }
             try requireRecentSignIn(session, call)
         }
@@ -275,8 +283,8 @@ extension FirebaseState {
     // MARK: createAuthUri
 
     mutating func createAuthURI(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
-        guard !call.fields.has("providerId") else {
-            throw .notImplemented("Sign-in with IDP is not yet supported.")
+        if let provider = call.fields.filled("providerId") {
+            return try authURI(of: provider.lowercased(), call)
         }
         let email = try call.fields.required("identifier", "MISSING_IDENTIFIER").lowercased()
         let uri = try call.fields.required("continueUri", "MISSING_CONTINUE_URI")
@@ -305,6 +313,33 @@ extension FirebaseState {
         return answer
     }
 
+    /// Providers with a sign-in page of their own.
+    private static let identityProviders: Set = [
+        "google.com", "facebook.com", "github.com", "twitter.com", "apple.com", "microsoft.com",
+        "yahoo.com", "linkedin.com", "playgames.google.com",
+    ]
+
+    /// Where a browser signs in with a provider: here the emulator's own page.
+    private mutating func authURI(
+        of provider: String,
+        _ call: FirebaseCall
+    ) throws(FirebaseError) -> JSONObject {
+        let uri = try call.fields.required("continueUri", "MISSING_CONTINUE_URI")
+        guard Self.isAbsolute(uri) else { throw FirebaseError("INVALID_CONTINUE_URI") }
+        let isOwn = ["oidc.", "saml."].contains(where: provider.hasPrefix)
+        guard isOwn || Self.identityProviders.contains(provider) else {
+            throw FirebaseError("INVALID_PROVIDER_ID")
+        }
+        let session = call.fields.filled("sessionId") ?? ids.letters(27)
+        let page =
+            "http://\(call.host)/emulator/auth/handler?providerId=\(provider.percentEncoded)"
+            + "&continueUri=\(uri.percentEncoded)&sessionId=\(session.percentEncoded)"
+        return [
+            "kind": "identitytoolkit#CreateAuthUriResponse", "authUri": .string(page),
+            "providerId": .string(provider), "sessionId": .string(session),
+        ]
+    }
+
     // MARK: Many at once
 
     func batchGet(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
@@ -316,7 +351,8 @@ extension FirebaseState {
             ("kind", "identitytoolkit#DownloadAccountResponse"),
             (
                 "users",
-                page.isEmpty ? nil : .array(page.map(record))
+                // Exports hold hash and salt, in production too.
+                page.isEmpty ? nil : .array(page.map { $0.record(redactsPassword: false) })
             ),
             // A full page always has a token, even when nothing follows (trap T12).
             ("nextPageToken", page.count == size ? page.last.map { .string($0.localID) } : nil),

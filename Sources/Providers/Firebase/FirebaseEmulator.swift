@@ -160,6 +160,7 @@ extension FirebaseState {
         var answer: JSONObject = [
             "name": .string("projects/\(call.projectID)/config"),
             "blockingFunctions": project(call).blockingFunctions,
+            "mfa": .object(secondFactorRules(call)),
         ]
         for member in emulatorConfiguration(call).members { answer[member.key] = member.value }
         return answer
@@ -185,6 +186,9 @@ extension FirebaseState {
         if let functions = body["blockingFunctions"], isNamed("blockingFunctions") {
             // Kept to be read back; the fake calls nobody.
             edit(call) { $0.blockingFunctions = functions }
+        }
+        if let rules = body["mfa"]?.object, isNamed("mfa") {
+            edit(call) { $0.mfa = rules }
         }
         return configuration(call)
     }
@@ -228,23 +232,23 @@ extension FirebaseState {
     }
 
     private static let apiDescription: JSONValue = {
-        let account = FirebaseRoute.Operation.allCases.map(\.rawValue).filter {
-            FirebaseRoute("POST", ["v1", "accounts:" + $0]) != nil
-        }
         let answer: JSONValue = ["responses": ["200": ["description": "as the service answers"]]]
-        var paths = JSONObject(
-            members: account.map {
-                .init(
-                    key: "/identitytoolkit.googleapis.com/v1/accounts:\($0)",
-                    value: ["post": answer]
-                )
-            }
-        )
-        paths["/securetoken.googleapis.com/v1/token"] = ["post": answer]
+        var paths: [String: JSONObject] = [:]
+        for row in FirebaseOperation.table.rows {
+            let isToken = row.call == .token
+            let host = isToken ? "/securetoken.googleapis.com" : "/identitytoolkit.googleapis.com"
+            paths[host + row.path, default: JSONObject()][row.method.lowercased()] = answer
+        }
         return [
             "openapi": "3.0.0",
             "info": ["title": "Fake Firebase Auth", "version": "1"],
-            "paths": .object(paths),
+            "paths": .object(
+                JSONObject(
+                    members: paths.sorted { $0.key < $1.key }.map {
+                        .init(key: $0.key, value: .object($0.value))
+                    }
+                )
+            ),
         ]
     }()
 }

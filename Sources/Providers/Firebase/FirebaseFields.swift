@@ -53,13 +53,7 @@ struct FirebaseFields: Sendable {
 
     func int(_ name: String) -> Int64? { self[name].flatMap { Int64($0) } }
 
-    static func text(_ value: JSONValue?) -> String? {
-        switch value {
-        case .string(let text): text
-        case .number(let number): number.description
-        case .null, .bool, .array, .object, nil: nil
-        }
-    }
+    static func text(_ value: JSONValue?) -> String? { value?.scalarText }
 
     // MARK: Types
 
@@ -92,23 +86,28 @@ struct FirebaseFields: Sendable {
             "temporaryProof", "operation", "userIp", "delegatedProjectNumber", "openidRealm",
             "context", "appId", "hostedDomain", "ux_mode", "customParameter", "authFlowType",
             "otaApp", "iOSAppStoreId", "challenge", "captchaResp", "oauthConsumerKey",
-            "recaptchaResponse",
+            "recaptchaResponse", "mfaPendingCredential", "mfaEnrollmentId", "name",
         ]
         for name in strings { types[name] = .string }
         let flags = [
             "returnSecureToken", "emailVerified", "disabled", "disableUser", "returnOobLink",
             "canHandleCodeInApp", "androidInstallApp", "returnIdpCredential", "autoCreate",
             "returnRefreshToken", "returnUserInfo", "allowOverwrite", "sanityCheck", "force",
-            "upgradeToFederatedLogin",
+            "upgradeToFederatedLogin", "allowPasswordSignup", "enableEmailLinkSignin",
+            "disableAuth", "enableAnonymousUser", "autodeleteAnonymousUsers",
         ]
         for name in flags { types[name] = .boolean }
         for name in [
             "federatedUserId", "deleteAttribute", "deleteProvider", "users", "localIds",
             "initialEmail", "linkedProviders", "expression",
         ] { types[name] = .array }
-        for name in ["linkProviderUserInfo", "mfa", "customParameter", "autoRetrievalInfo"] {
-            types[name] = .object
-        }
+        for name in [
+            "linkProviderUserInfo", "mfa", "customParameter", "autoRetrievalInfo",
+            "phoneEnrollmentInfo", "phoneVerificationInfo", "phoneSignInInfo", "totpEnrollmentInfo",
+            "totpVerificationInfo", "mfaConfig", "testPhoneNumbers", "hashConfig", "inheritance",
+            "recaptchaConfig", "smsRegionConfig", "monitoring", "passwordPolicyConfig",
+            "emailPrivacyConfig", "client", "signIn", "blockingFunctions",
+        ] { types[name] = .object }
         for name in [
             "maxResults", "limit", "offset", "rounds", "memoryCost", "cpuMemCost",
             "parallelization", "blockSize", "dkLen",

@@ -54,7 +54,7 @@ extension FirebaseState {
                 ("firstName", claims["given_name"]), ("lastName", claims["family_name"]),
                 ("photoUrl", claims["picture"]), ("screenName", claims["screen_name"]),
                 ("rawUserInfo", .string(JSONValue.object(.present(info)).text)),
-                ("oauthIdToken", .string(idToken)),
+                ("oauthIdToken", idToken.isEmpty ? nil : .string(idToken)),
                 (
                     "oauthAccessToken",
                     .string(accessToken ?? "FirebaseAuthEmulatorFakeAccessToken_\(providerID)")
@@ -141,7 +141,7 @@ extension FirebaseState {
         guard user.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
         let isRecycled =
             owner?.federated.contains { $0.providerID == assertion.providerID } ?? false
-        let set = tokens(for: user, provider: assertion.providerID, call)
+        let set = signedIn(user, provider: assertion.providerID, call)
         return .present(
             assertion.answer + [
                 ("localId", .string(user.localID)), ("isNewUser", isNew ? true : nil),
@@ -200,21 +200,17 @@ extension FirebaseState {
                 "Invalid IdP response/credential: \(uri)"
             )
         }
-        guard let text = values["id_token"], !text.isEmpty else {
-            throw .notImplemented(
-                values["access_token"] == nil
-                    ? "The Auth Emulator only supports sign-in with credentials (id_token required)."
-                    : "The Auth Emulator only supports sign-in with \(provider) using id_token, not "
-                        + "access_token. Please update your code to use id_token."
-            )
+        if let text = values["SAMLResponse"], !text.isEmpty {
+            return try saml(text, provider, values)
         }
+        let (text, name) = try credential(of: provider, values)
         let claims: JSONObject
         if text.hasPrefix("{"), let object = (try? JSONValue(parsing: text))?.object {
             claims = object
-        } else if !text.hasPrefix("{"), let token = WebToken(text) {
+        } else if !text.hasPrefix("{"), name == "id_token", let token = WebToken(text) {
             claims = token.claims
         } else {
-            throw FirebaseError("INVALID_IDP_RESPONSE", "Unable to parse id_token: \(text)")
+            throw FirebaseError("INVALID_IDP_RESPONSE", "Unable to parse \(name): \(text)")
         }
         guard let subject = claims["sub"], Self.isTruthy(subject) else {
             throw FirebaseError(
@@ -232,7 +228,59 @@ extension FirebaseState {
             email: claims["email"]?.string?.lowercased(),
             isEmailVerified: Self.isTruthy(claims["email_verified"]),
             claims: claims,
-            idToken: text,
+            idToken: name == "id_token" ? text : "",
+            accessToken: values["access_token"]
+        )
+    }
+
+    /// What the provider gave: an ID token, or the JSON that stands for a person in place of an
+    /// access token where a provider gives no other (section 4.3).
+    private func credential(
+        of provider: String,
+        _ values: [String: String]
+    ) throws(FirebaseError) -> (text: String, name: String) {
+        if let text = values["id_token"], !text.isEmpty { return (text, "id_token") }
+        guard let text = values["access_token"], !text.isEmpty else {
+            throw .notImplemented(
+                "The Auth Emulator only supports sign-in with credentials (id_token required)."
+            )
+        }
+        guard !["google.com", "apple.com"].contains(provider) else {
+            throw .notImplemented(
+                "The Auth Emulator only supports sign-in with \(provider) using id_token, not "
+                    + "access_token. Please update your code to use id_token."
+            )
+        }
+        return (text, "access_token")
+    }
+
+    /// `{"assertion": {"subject": {"nameId": …}}}` in place of a signed document.
+    private func saml(
+        _ text: String,
+        _ provider: String,
+        _ values: [String: String]
+    ) throws(FirebaseError) -> Assertion {
+        let value = try? JSONValue(parsing: text)
+        guard let name = value?["assertion"]?["subject"]?["nameId"]?.string, !name.isEmpty else {
+            throw FirebaseError("INVALID_IDP_RESPONSE", "Unable to parse SAMLResponse: \(text)")
+        }
+        let isEmail = Self.isEmail(name)
+        var claims: JSONObject = ["sub": .string(name)]
+        if isEmail {
+            claims["email"] = .string(name)
+            claims["email_verified"] = true
+        }
+        let attributes = value?["assertion"]?["attributeStatements"]?.object ?? JSONObject()
+        for member in attributes.members where claims[member.key] == nil {
+            claims[member.key] = member.value
+        }
+        return Assertion(
+            providerID: provider,
+            rawID: name,
+            email: isEmail ? name.lowercased() : nil,
+            isEmailVerified: isEmail,
+            claims: claims,
+            idToken: "",
             accessToken: values["access_token"]
         )
     }

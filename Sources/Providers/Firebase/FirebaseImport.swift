@@ -51,7 +51,7 @@ extension FirebaseState {
     }
 
     /// One entry of an import; its failure is prose and does not fail the call.
-    private func imported(
+    private mutating func imported(
         _ entry: JSONValue,
         _ call: FirebaseCall
     ) throws(FirebaseError) -> FirebaseUser {
@@ -72,6 +72,10 @@ extension FirebaseState {
             user.email = email
         }
         Self.fill(&user, from: entry)
+        let factors = entry.value["mfaInfo"]?.array ?? []
+        if !factors.isEmpty {
+            user.secondFactors = try importedFactors(factors, of: user, call)
+        }
         Self.fillPassword(of: &user, from: entry, at: call.now)
         return user
     }
@@ -104,6 +108,28 @@ extension FirebaseState {
             case "INVALID_CLAIMS": throw FirebaseError("Invalid custom claims provided.")
             default: throw FirebaseError("Custom claims provided include a reserved claim.")
             }
+        }
+    }
+
+    /// In the emulator's words, which are prose here.
+    private mutating func importedFactors(
+        _ entries: [JSONValue],
+        of user: FirebaseUser,
+        _ call: FirebaseCall
+    ) throws(FirebaseError) -> [SecondFactor] {
+        guard user.email != nil else {
+            throw FirebaseError("Second factor account requires email to be presented.")
+        }
+        guard user.emailVerified == true else {
+            throw FirebaseError("Second factor account requires email to be verified.")
+        }
+        do throws(FirebaseError) {
+            return try factors(entries, givesIDs: true, call)
+        } catch {
+            throw FirebaseError(
+                error.message.hasPrefix("INVALID_MFA_PHONE_NUMBER")
+                    ? "Phone number format is invalid" : "Second factor not supported."
+            )
         }
     }
 

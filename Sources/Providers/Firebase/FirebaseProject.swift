@@ -43,6 +43,13 @@ package struct FirebaseProject: Hashable, Sendable {
     package var allowsDuplicateEmails: Bool
     package var enumerationProtection: Bool
     package var blockingFunctions: JSONValue = .object(JSONObject())
+    /// The rules of second factors, as they were written; nil: all kinds are allowed.
+    package var mfa: JSONObject?
+    /// What a tenant allows, as it was written; nil: everything, as the emulator has it of a tenant
+    /// that nobody made.
+    package var tenant: JSONObject?
+    /// Proofs that a phone's code was right, of somebody who is not its owner, by their text.
+    package var phoneProofs: [String: String]?
     package private(set) var users: SharedTable<String, FirebaseUser> = [:]
     private var ids = SharedOrder<String>()
     private var idsByEmail: SharedTable<String, [String]> = [:]
@@ -191,7 +198,7 @@ package struct FirebaseProject: Hashable, Sendable {
 extension FirebaseProject: Codable {
     private enum CodingKeys: String, CodingKey {
         case projectID, tenantID, allowsDuplicateEmails, enumerationProtection, blockingFunctions
-        case users, idsByEmail, actionCodes, phoneCodes, attempts
+        case users, idsByEmail, actionCodes, phoneCodes, attempts, mfa, tenant, phoneProofs
     }
 
     package init(from decoder: any Decoder) throws {
@@ -201,6 +208,9 @@ extension FirebaseProject: Codable {
         allowsDuplicateEmails = try saved.decode(Bool.self, forKey: .allowsDuplicateEmails)
         enumerationProtection = try saved.decode(Bool.self, forKey: .enumerationProtection)
         blockingFunctions = try saved.decode(JSONValue.self, forKey: .blockingFunctions)
+        mfa = try saved.decodeIfPresent(JSONObject.self, forKey: .mfa)
+        tenant = try saved.decodeIfPresent(JSONObject.self, forKey: .tenant)
+        phoneProofs = try saved.decodeIfPresent([String: String].self, forKey: .phoneProofs)
         users = try saved.decode(SharedTable<String, FirebaseUser>.self, forKey: .users)
         actionCodes = SharedLog(
             try saved.decode([ActionCode].self, forKey: .actionCodes),
@@ -222,6 +232,9 @@ extension FirebaseProject: Codable {
         try saved.encode(allowsDuplicateEmails, forKey: .allowsDuplicateEmails)
         try saved.encode(enumerationProtection, forKey: .enumerationProtection)
         try saved.encode(blockingFunctions, forKey: .blockingFunctions)
+        try saved.encodeIfPresent(mfa, forKey: .mfa)
+        try saved.encodeIfPresent(tenant, forKey: .tenant)
+        try saved.encodeIfPresent(phoneProofs, forKey: .phoneProofs)
         try saved.encode(users, forKey: .users)
         try saved.encode(idsByEmail, forKey: .idsByEmail)
         try saved.encode(actionCodes.all, forKey: .actionCodes)

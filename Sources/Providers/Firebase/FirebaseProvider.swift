@@ -11,6 +11,7 @@ extension FirebaseState: Provider {
     }
     package static let title = "Firebase Auth"
     package static let defaultPort = 9099
+    package static var operations: [ServiceOperation] { FirebaseOperation.table.operations }
     package static let secrets = ProviderSecrets(
         headers: ["authorization", "x-firebase-appcheck", "x-goog-api-key"],
         members: [

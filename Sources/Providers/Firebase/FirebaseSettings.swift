@@ -38,6 +38,8 @@ package struct FirebaseSettings: Hashable, Codable, Sendable {
     package var redactsPasswordHash = false
     /// A field that the API does not know is refused.
     package var refusesUnknownFields = false
+    /// A tenant that nobody made is refused; the emulator makes it when it is first named.
+    package var refusesUnknownTenants: Bool?
     /// `max-age` of the key endpoints, in seconds.
     package var keySecondsMax: Int64 = 21_600
 
@@ -58,6 +60,7 @@ package struct FirebaseSettings: Hashable, Codable, Sendable {
         settings.refusesEmailUpdate = true
         settings.redactsPasswordHash = true
         settings.refusesUnknownFields = true
+        settings.refusesUnknownTenants = true
         return settings
     }
 }

@@ -104,6 +104,9 @@ extension FirebaseState {
         user.photoURL = fields.filled("photoUrl") ?? user.photoURL
         if fields.flag("disabled") == true { user.isDisabled = true }
         if let password = fields["password"] { setPassword(password, of: &user, at: call.now) }
+        if fields.has("mfaInfo") {
+            user.secondFactors = try factors(fields.list("mfaInfo"), givesIDs: true, call)
+        }
         edit(call) { $0.save(user) }
         return signedUp(user, JSONObject())
     }
@@ -165,7 +168,7 @@ extension FirebaseState {
         guard user.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
         guard user.password == password else { throw refuse("INVALID_PASSWORD") }
         user.lastLogin = call.now
-        let set = tokens(for: user, provider: "password", call)
+        let set = signedIn(user, provider: "password", call)
         return .present(
             [
                 ("kind", "identitytoolkit#VerifyPasswordResponse"), ("registered", true),
@@ -263,7 +266,7 @@ extension FirebaseState {
             "localId": .string(user.localID),
             "isNewUser": .bool(known == nil && linking == nil),
         ]
-        for member in tokens(for: user, provider: "password", call).members {
+        for member in signedIn(user, provider: "password", call).members {
             answer[member.key] = member.value
         }
         return answer
@@ -277,34 +280,73 @@ extension FirebaseState {
         guard Self.isPhone(phone) else {
             throw FirebaseError("INVALID_PHONE_NUMBER", "Invalid format.")
         }
+        return ["sessionInfo": .string(sendCode(to: phone, call))]
+    }
+
+    /// The session of a code that is sent to a phone.
+    mutating func sendCode(to phone: String, _ call: FirebaseCall) -> String {
         let code = FirebaseProject.PhoneCode(
             phoneNumber: phone,
             session: ids.letters(40),
             code: ids.digits(6)
         )
         edit(call) { $0.phoneCodes.append(code, as: code.session) }
-        return ["sessionInfo": .string(code.session)]
+        return code.session
     }
 
-    mutating func signInWithPhoneNumber(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
-        let session = try call.fields.required("sessionInfo", "MISSING_SESSION_INFO")
-        let code = try call.fields.required("code", "MISSING_CODE")
+    /// The phone whose code is shown, and the session that it was sent in.
+    func sentCode(
+        _ fields: JSONObject,
+        _ call: FirebaseCall
+    ) throws(FirebaseError) -> (phone: String, session: String) {
+        func text(_ name: String, _ code: String) throws(FirebaseError) -> String {
+            guard let text = FirebaseFields.text(fields[name]), !text.isEmpty else {
+                throw FirebaseError(code)
+            }
+            return text
+        }
+        let session = try text("sessionInfo", "MISSING_SESSION_INFO")
+        let code = try text("code", "MISSING_CODE")
         guard let sent = project(call).phoneCodes[session] else {
             throw FirebaseError("INVALID_SESSION_INFO")
         }
         guard sent.code == code else { throw FirebaseError("INVALID_CODE") }
+        return (sent.phoneNumber, session)
+    }
+
+    mutating func signInWithPhoneNumber(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let phone: String
+        var used: String?
+        if let proof = call.fields.filled("temporaryProof") {
+            phone = try call.fields.required("phoneNumber", "MISSING_PHONE_NUMBER")
+            guard project(call).phoneProofs?[proof] == phone else {
+                throw FirebaseError("INVALID_TEMPORARY_PROOF")
+            }
+        } else {
+            (phone, used) = try sentCode(call.fields.object, call)
+        }
         let linking = call.fields.filled("idToken") == nil ? nil : try self.session(call)
-        let known = project(call).user(withPhone: sent.phoneNumber)
+        let known = project(call).user(withPhone: phone)
         if let linking, let known, known.localID != linking.user.localID {
-            throw FirebaseError("PHONE_NUMBER_EXISTS")
+            guard used != nil else { throw FirebaseError("PHONE_NUMBER_EXISTS") }
+            // Who holds the phone may still sign in as its owner, without another code.
+            let proof = ids.letters(48)
+            edit(call) {
+                if let used { $0.phoneCodes.remove(used) }
+                $0.phoneProofs = ($0.phoneProofs ?? [:]).merging([proof: phone]) { $1 }
+            }
+            return [
+                "phoneNumber": .string(phone), "temporaryProof": .string(proof),
+                "temporaryProofExpiresIn": "3600",
+            ]
         }
         guard known?.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
-        edit(call) { $0.phoneCodes.remove(session) }
+        if let used { edit(call) { $0.phoneCodes.remove(used) } }
         var user = linking?.user ?? known ?? newUser(call)
-        user.phoneNumber = sent.phoneNumber
+        user.phoneNumber = phone
         user.lastLogin = call.now
         var answer: JSONObject = [
-            "localId": .string(user.localID), "phoneNumber": .string(sent.phoneNumber),
+            "localId": .string(user.localID), "phoneNumber": .string(phone),
             "isNewUser": .bool(known == nil && linking == nil),
         ]
         for member in tokens(for: user, provider: "phone", call).members {

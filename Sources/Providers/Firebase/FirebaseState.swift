@@ -148,37 +148,44 @@ package struct FirebaseState: Hashable, Codable, Sendable {
             return try emulatorAnswer(Array(segments.dropFirst()), request, at: now)
         }
         if let keys = try keyAnswer(segments, request, at: now) { return keys }
-        guard var route = FirebaseRoute(request.method, segments) else { throw .notFound }
-        let caller = try caller(of: request, route)
+        guard let (found, values) = FirebaseOperation.table.find(request.method, segments),
+            var operation = found
+        else { throw .notFound }
+        if case .absent(let name) = operation {
+            throw .notImplemented("\(name) is not implemented in the Auth Emulator.")
+        }
+        let (project, tenant) = (values["project"], values["tenant"])
+        let caller = try caller(of: request, operation, namesProject: project != nil)
         let fields =
             // Only the token endpoint takes forms; curl calls everything a form unless told.
-            if route.operation == .token, request.isForm, request.body.first != UInt8(ascii: "{") {
+            if operation == .token, request.isForm, request.body.first != UInt8(ascii: "{") {
                 FirebaseFields(form: request.form)
             } else {
                 try Self.fields(request, refusesUnknown: settings.refusesUnknownFields)
             }
-        if !caller.isAdmin, route.projectID != nil || fields.has("targetProjectId") {
+        if !caller.isAdmin, project != nil || fields.has("targetProjectId") {
             throw FirebaseError(
                 "INSUFFICIENT_PERMISSION",
                 "Only authenticated requests can specify target_project_id."
             )
         }
-        if route.operation.isLegacyBulk {
+        if operation.isLegacyBulk {
             guard fields.filled("targetProjectId") != nil else {
                 throw FirebaseError("INSUFFICIENT_PERMISSION")
             }
-            route.operation = route.operation == .downloadAccount ? .batchGet : .batchCreate
+            operation = operation == .downloadAccount ? .batchGet : .batchCreate
         }
         let call = FirebaseCall(
             isAdmin: caller.isAdmin,
-            projectID: route.projectID ?? fields.filled("targetProjectId") ?? settings.project,
-            tenantID: route.tenantID ?? fields.filled("tenantId"),
+            projectID: project ?? fields.filled("targetProjectId") ?? settings.project,
+            tenantID: tenant ?? fields.filled("tenantId"),
             fields: fields,
             query: request.query,
             host: request[field: "host"] ?? "localhost:9099",
             now: now
         )
-        return HTTPMessage.Response(200, json: .object(try carryOut(route.operation, call)))
+        try checkTenant(operation, call)
+        return HTTPMessage.Response(200, json: .object(try carryOut(operation, call)))
     }
 
     private static func fields(
@@ -201,11 +208,12 @@ package struct FirebaseState: Hashable, Codable, Sendable {
     /// Who calls, section 2.1.
     private func caller(
         of request: HTTPMessage.Request,
-        _ route: FirebaseRoute
+        _ operation: FirebaseOperation,
+        namesProject: Bool
     ) throws(FirebaseError) -> (isAdmin: Bool, key: String?) {
         let key = [request.query("key"), request[field: "x-goog-api-key"]]
             .compactMap { $0 }.first { !$0.isEmpty }
-        if route.operation != .token, let (scheme, token) = request.authorization,
+        if operation != .token, let (scheme, token) = request.authorization,
             scheme == "bearer"
         {
             guard token.lowercased() == "owner" || token.hasPrefix("ya29.") else {
@@ -223,14 +231,14 @@ package struct FirebaseState: Hashable, Codable, Sendable {
             )
         }
         // A path that names a project is refused in its own words.
-        guard !route.operation.isAdminOnly || route.projectID != nil else {
+        guard !operation.isAdminOnly || namesProject else {
             throw .unauthenticated
         }
         return (false, key)
     }
 
     private mutating func carryOut(
-        _ operation: FirebaseRoute.Operation,
+        _ operation: FirebaseOperation,
         _ call: FirebaseCall
     ) throws(FirebaseError) -> JSONObject {
         switch operation {
@@ -263,7 +271,17 @@ package struct FirebaseState: Hashable, Codable, Sendable {
             ]
         case .config: configuration(call)
         case .updateConfig: try updateConfiguration(call)
-        case .downloadAccount, .uploadAccount, .unimplemented:
+        case .startEnrolment: try startEnrolment(call)
+        case .finishEnrolment: try finishEnrolment(call)
+        case .withdrawFactor: try withdrawFactor(call)
+        case .startSecondStep: try startSecondStep(call)
+        case .finishSecondStep: try finishSecondStep(call)
+        case .createTenant: try createTenant(call)
+        case .viewTenant: try viewTenant(call)
+        case .listTenants: try listTenants(call)
+        case .updateTenant: try updateTenant(call)
+        case .deleteTenant: try deleteTenant(call)
+        case .downloadAccount, .uploadAccount, .absent:
             throw .notImplemented("This is not implemented in the Auth Emulator.")
         }
     }

@@ -18,6 +18,7 @@ extension FirebaseState {
         let authTime: Int64
         let extraClaims: JSONObject
         let claims: JSONObject
+        var secondFactor: SecondFactor.Proof?
     }
 
     // MARK: Issuing
@@ -30,6 +31,7 @@ extension FirebaseState {
         provider: String,
         extraClaims: JSONObject = JSONObject(),
         authTime: Int64? = nil,
+        secondFactor: SecondFactor.Proof? = nil,
         _ call: FirebaseCall
     ) -> JSONObject {
         var user = user
@@ -37,7 +39,14 @@ extension FirebaseState {
         edit(call) { $0.save(user) }
         let authTime = authTime ?? user.lastLogin?.seconds ?? call.now.seconds
         let idToken = WebToken.text(
-            claims(of: user, provider: provider, extraClaims, authTime: authTime, call),
+            claims(
+                of: user,
+                provider: provider,
+                extraClaims,
+                authTime: authTime,
+                secondFactor,
+                call
+            ),
             key: signingKey(at: call.now)
         )
         let refresh: JSONObject = [
@@ -46,6 +55,7 @@ extension FirebaseState {
             "projectId": .string(call.projectID), "authTime": .integer(authTime),
             "issued": .integer(call.now.seconds),
             "tenantId": call.tenantID.map(JSONValue.string) ?? .null,
+            "secondFactor": secondFactor.map { .strings([$0.id, $0.kind]) } ?? .null,
         ]
         return [
             "idToken": .string(idToken),
@@ -60,6 +70,7 @@ extension FirebaseState {
         provider: String,
         _ extra: JSONObject,
         authTime: Int64,
+        _ secondFactor: SecondFactor.Proof?,
         _ call: FirebaseCall
     ) -> JSONObject {
         var claims = JSONObject()
@@ -86,6 +97,10 @@ extension FirebaseState {
             "identities": .object(identities), "sign_in_provider": .string(provider),
         ]
         if let tenant = call.tenantID { firebase["tenant"] = .string(tenant) }
+        if let secondFactor {
+            firebase["sign_in_second_factor"] = .string(secondFactor.kind)
+            firebase["second_factor_identifier"] = .string(secondFactor.id)
+        }
         claims["firebase"] = .object(firebase)
         claims["iat"] = .integer(call.now.seconds)
         claims["exp"] = .integer(call.now.seconds + Self.tokenSeconds)
@@ -129,7 +144,11 @@ extension FirebaseState {
             signInProvider: firebase?["sign_in_provider"]?.string ?? "custom",
             authTime: token.claims["auth_time"]?.int64 ?? 0,
             extraClaims: JSONObject(members: extra),
-            claims: token.claims
+            claims: token.claims,
+            secondFactor: SecondFactor.Proof(
+                id: firebase?["second_factor_identifier"]?.string,
+                kind: firebase?["sign_in_second_factor"]?.string
+            )
         )
     }
 
@@ -199,6 +218,10 @@ extension FirebaseState {
             provider: token["provider"]?.string ?? "custom",
             extraClaims: token["extraClaims"]?.object ?? JSONObject(),
             authTime: token["authTime"]?.int64,
+            secondFactor: SecondFactor.Proof(
+                id: token["secondFactor"]?.array?.first?.string,
+                kind: token["secondFactor"]?.array?.last?.string
+            ),
             call
         )
         return [

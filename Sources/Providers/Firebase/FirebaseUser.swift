@@ -37,6 +37,8 @@ package struct FirebaseUser: Hashable, Codable, Sendable {
     package var hasCustomAuth = false
     package var hasEmailLink = false
     package var federated: [Provider] = []
+    /// What is asked for beside the first sign-in; none was enrolled yet.
+    package var secondFactors: [SecondFactor]?
 
     package init(localID: String, created: Instant) {
         self.localID = localID
@@ -132,6 +134,10 @@ package struct FirebaseUser: Hashable, Codable, Sendable {
                 ("customAuth", hasCustomAuth ? true : nil),
                 ("emailLinkSignin", hasEmailLink ? true : nil),
                 ("providerUserInfo", providers.isEmpty ? nil : .array(providers)),
+                (
+                    "mfaInfo",
+                    secondFactors.map { .array($0.map { $0.shown(isHidden: false) }) }
+                ),
             ])
         )
     }

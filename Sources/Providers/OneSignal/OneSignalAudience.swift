@@ -13,7 +13,7 @@ extension OneSignalState {
 
         init(_ body: JSONObject) {
             for member in body["include_aliases"]?.object?.members ?? [] {
-                let ids = member.value.array.map { $0.compactMap(FirebaseFields.text) } ?? []
+                let ids = member.value.array.map { $0.compactMap(\.scalarText) } ?? []
                 named.append(("invalid_aliases", member.key, ids))
             }
             kindCount += body["include_aliases"]?.object == nil ? 0 : 1
@@ -27,7 +27,7 @@ extension OneSignalState {
             ]
             for (field, report, label) in lists {
                 guard let list = body[field]?.array, !list.isEmpty else { continue }
-                named.append((report, label, list.compactMap(FirebaseFields.text)))
+                named.append((report, label, list.compactMap(\.scalarText)))
                 kindCount += 1
             }
             segments = (body["included_segments"]?.array ?? []).compactMap(\.string)
@@ -74,9 +74,7 @@ extension OneSignalState {
         let channel =
             body["target_channel"]?.string ?? body["channel_for_external_user_ids"]?.string
         let excluded = Set((body["excluded_segments"]?.array ?? []).compactMap(\.string))
-        if target.segments.contains(where: { !excluded.contains($0) }) {
-            reach.add(app.reachable, atLeast: 1)
-        }
+        add(target.segments, without: excluded, app, to: &reach)
         if !target.filters.isEmpty {
             let users = Self.audience(target.filters, app)
             let devices = users.flatMap { app.subscriptions(of: $0) }.filter(\.isReachable)
@@ -108,6 +106,40 @@ extension OneSignalState {
             }
         }
         return reach
+    }
+
+    /// Who is in a segment and in none that is excluded.
+    private func add(
+        _ segments: [String],
+        without excluded: Set<String>,
+        _ app: OneSignalApp,
+        to reach: inout Reach
+    ) {
+        let included = segments.filter { !excluded.contains($0) }
+        guard !included.isEmpty else { return }
+        let named = included.compactMap { filters(ofSegment: $0, app.appID) }
+        let without = excluded.compactMap { filters(ofSegment: $0, app.appID) }
+        // A segment without filters is everybody; so is one that only the real app has.
+        let isEverybody = named.count < included.count
+        if isEverybody, without.isEmpty {
+            reach.add(app.reachable, atLeast: 1)
+            return
+        }
+        func audience(_ filters: [[JSONValue]]) -> [OneSignalApp.User] {
+            Self.audience(Array(filters.joined(separator: [Self.or])), app)
+        }
+        let left = Set(without.isEmpty ? [] : audience(without).map(\.id))
+        let users = isEverybody ? Array(app.users.values) : audience(named)
+        let devices = users.filter { !left.contains($0.id) }
+            .flatMap { app.subscriptions(of: $0) }.filter(\.isReachable)
+        reach.add(devices.map(\.platform), atLeast: settings.recipients == .any ? 1 : 0)
+    }
+
+    private static let or: JSONValue = ["operator": "OR"]
+
+    /// What a segment that was made over the API asks for; nil: it is none of those.
+    private func filters(ofSegment name: String, _ appID: String) -> [JSONValue]? {
+        console?.records[appID]?.segments.first { $0.name == name && !$0.isDefault }?.filters
     }
 
     /// Where somebody whom the app does not know is reached.
@@ -178,7 +210,7 @@ private struct TagFilter {
         guard filter["operator"] == nil, filter["field"] == "tag" else { return nil }
         key = filter["key"]?.string ?? ""
         relation = filter["relation"]?.string.flatMap(Relation.init)
-        wanted = filter["value"].flatMap(FirebaseFields.text) ?? ""
+        wanted = filter["value"]?.scalarText ?? ""
     }
 
     /// Among whom all are for whom it holds; nil when that may be anybody.

@@ -47,6 +47,14 @@ package struct OneSignalError: Error, Hashable, Sendable {
             + "(https://documentation.onesignal.com/docs/en/keys-and-ids#api-keys)."
     )
 
+    /// The one that custom events have, in the words of the others.
+    package static let keyMissing = OneSignalError(
+        401,
+        "Access denied.  Please include an 'Authorization: ...' header with a valid API key "
+            + "(https://documentation.onesignal.com/docs/en/keys-and-ids#api-keys).",
+        confidence: .inferred
+    )
+
     /// What the old legacy host said.
     package static let legacyAccess = OneSignalError(
         HTTPMessage.Response(
@@ -89,6 +97,10 @@ package struct OneSignalError: Error, Hashable, Sendable {
         400,
         "app_id must be a valid UUID",
         confidence: .captured
+    )
+    package static let noTarget = OneSignalError(
+        400,
+        "You must include which players, segments, or tags you wish to send this notification to."
     )
     package static let tooManyTags = OneSignalError(
         400,

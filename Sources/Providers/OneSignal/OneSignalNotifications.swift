@@ -104,13 +104,7 @@ extension OneSignalState {
                 "Message Notifications must have English language content"
             )
         }
-        guard !target.isEmpty else {
-            throw OneSignalError(
-                400,
-                "You must include which players, segments, or tags you wish to send this "
-                    + "notification to."
-            )
-        }
+        guard !target.isEmpty else { throw .noTarget }
         try checkTargets(body, target)
         try checkFilters(target.filters)
         if let data = body["custom_data"] {
@@ -148,7 +142,7 @@ extension OneSignalState {
         }
     }
 
-    private func checkFilters(_ filters: [JSONValue]) throws(OneSignalError) {
+    func checkFilters(_ filters: [JSONValue]) throws(OneSignalError) {
         guard filters.count <= 200 else { throw Self.refusal("Too many filters: at most 200") }
         for filter in filters where filter["operator"] == nil {
             guard filter["field"]?.string != nil else {
@@ -173,7 +167,11 @@ extension OneSignalState {
 
     /// What a person would read or an app would act on; ids and keys of the call are left out.
     private static func content(of body: JSONObject) -> JSONValue {
-        let kept = ["contents", "headings", "subtitle", "data", "template_id", "included_segments"]
+        let kept = [
+            "contents", "headings", "subtitle", "data", "template_id", "included_segments",
+            "email_subject", "email_body", "email_from_name", "email_from_address", "sms_from",
+            "sms_media_urls",
+        ]
         return .object(JSONObject(members: body.members.filter { kept.contains($0.key) }))
     }
 
@@ -216,7 +214,7 @@ extension OneSignalState {
     /// Notifications of the API are gone after thirty days (section 6).
     private static let keptFor: Duration = .seconds(30 * 86_400)
 
-    private static func isPurged(_ found: NotificationLog.Notification, _ now: Instant) -> Bool {
+    static func isPurged(_ found: NotificationLog.Notification, _ now: Instant) -> Bool {
         now - found.queued > keptFor
     }
 
@@ -242,7 +240,7 @@ extension OneSignalState {
         var shown: JSONObject = ["id": .string(notification.id), "app_id": .string(app.appID)]
         for key in [
             "contents", "headings", "data", "included_segments", "include_aliases", "filters",
-            "target_channel", "name",
+            "target_channel", "name", "template_id", "email_subject", "email_body", "sms_from",
         ] {
             if let value = notification.body[key], !value.isNull { shown[key] = value }
         }

@@ -160,7 +160,7 @@ extension OneSignalState {
         )
     }
 
-    private static func shown(
+    static func shown(
         _ player: OneSignalApp.Subscription,
         _ app: OneSignalApp
     ) -> JSONObject {
@@ -168,14 +168,16 @@ extension OneSignalState {
         let details = player.details
         let number = player.deviceType ?? deviceTypes.first { $0.value == player.type }?.key ?? 0
         return [
-            "id": .string(player.id), "identifier": .string(player.token), "session_count": 1,
+            "id": .string(player.id), "identifier": .string(player.token),
+            "session_count": details["session_count"] ?? 1,
             "language": details["language"] ?? "en", "timezone": details["timezone"] ?? 0,
             "game_version": details["game_version"] ?? "1.0",
             "device_os": details["device_os"] ?? "", "device_type": .integer(number),
             "device_model": details["device_model"] ?? "", "ad_id": .null,
             "tags": .object(owner?.tags ?? JSONObject()),
             "last_active": .integer(owner?.lastActive ?? player.created),
-            "amount_spent": .number(JSONNumber(0.0)), "created_at": .integer(player.created),
+            "amount_spent": owner?.properties["amount_spent"] ?? .number(JSONNumber(0.0)),
+            "created_at": .integer(player.created),
             "invalid_identifier": .bool(!player.isReachable), "badge_count": 0,
             "sdk": details["sdk"] ?? "", "test_type": .null, "ip": "127.0.0.1",
             "external_user_id": owner?.aliases["external_id"].map(JSONValue.string) ?? .null,

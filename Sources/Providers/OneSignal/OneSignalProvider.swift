@@ -12,6 +12,7 @@ extension OneSignalState: Provider {
     }
     package static let title = "OneSignal"
     package static let defaultPort = 9320
+    package static var operations: [ServiceOperation] { OneSignalOperation.table.operations }
     package static let secrets = ProviderSecrets(
         headers: ["authorization"],
         members: ["token", "identifier", "email", "phone_number", "identifier_auth_hash", "ip"]

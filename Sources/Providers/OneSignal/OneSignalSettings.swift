@@ -21,6 +21,8 @@ package struct OneSignalSettings: Hashable, Codable, Sendable {
     /// A wrong key is a 400 with the old legacy text below `/api/v1`.
     package var legacyAuthError = false
     package var playersNeedKey = true
+    /// Users and subscriptions are written without a key, as OneSignal's own libraries on phones do.
+    package var usersNeedNoKey: Bool?
     /// An idempotency key that is no UUID is refused.
     package var requiresUUIDKeys = false
     /// How many tags the plan allows a user; none: any number.

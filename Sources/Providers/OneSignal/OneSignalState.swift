@@ -12,6 +12,9 @@ package struct OneSignalState: Hashable, Sendable {
     struct Call {
         let request: HTTPMessage.Request
         let path: [String]
+        let operation: OneSignalOperation
+        /// What stands in the place of the names of the operation's path.
+        let values: [String: String]
         let isLegacy: Bool
         let body: JSONObject
         let now: Instant
@@ -19,6 +22,9 @@ package struct OneSignalState: Hashable, Sendable {
         let planned: ProviderPlan.Answer
 
         func query(_ name: String) -> String? { request.query(name) }
+
+        /// A value of the path.
+        func named(_ name: String) -> String { values[name] ?? "" }
     }
 
     package var settings: OneSignalSettings
@@ -26,6 +32,8 @@ package struct OneSignalState: Hashable, Sendable {
     package var key: Secret?
     var apps: [String: OneSignalApp] = [:]
     var notifications: [String: NotificationLog] = [:]
+    /// What is kept about apps beside their users; none was asked for yet.
+    var console: OneSignalConsole?
     var ids: IDSource
     /// Times of recent calls, by what is limited.
     private var recent: SharedTable<String, [Instant]> = [:]
@@ -67,28 +75,31 @@ package struct OneSignalState: Hashable, Sendable {
         var path = isLegacy ? Array(segments.dropFirst(2)) : segments
         // UUIDs are the same in any case.
         if path.count > 1 { path[1] = path[1].lowercased() }
-        guard ["notifications", "apps", "players"].contains(path.first) else {
+        guard let (operation, values) = OneSignalOperation.table.find(request.method, path) else {
             throw .notFound
         }
-        let needsKey = path.first != "players" || settings.playersNeedKey
-        guard !needsKey || isAuthorized(request) else {
+        let (object, problem) =
+            ["POST", "PUT", "PATCH"].contains(request.method)
+            ? request.jsonObject() : (JSONObject(), "")
+        let app = values["app_id"] ?? request.query("app_id") ?? object?["app_id"]?.string
+        guard isAllowed(request, operation?.right ?? .organization, app: app?.lowercased()) else {
+            // Custom events alone have a 401 (API description).
+            guard operation != .customEvents else { throw .keyMissing }
             throw settings.legacyAuthError && isLegacy ? .legacyAccess : .accessDenied
         }
+        guard let operation else { throw .accessDenied }
         if let max = settings.callsPerSecondMax { try limit("all", max, at: now) }
         if let max = settings.viewsPerSecondMax, request.method == "GET" {
             try limit("views", max, at: now)
         }
-        var body = JSONObject()
-        if ["POST", "PUT", "PATCH"].contains(request.method) {
-            let (object, problem) = request.jsonObject()
-            guard let object else {
-                throw OneSignalError(400, "Invalid JSON: \(problem)", confidence: .inferred)
-            }
-            body = object
+        guard let body = object else {
+            throw OneSignalError(400, "Invalid JSON: \(problem)", confidence: .inferred)
         }
         return Call(
             request: request,
             path: path,
+            operation: operation,
+            values: values,
             isLegacy: isLegacy,
             body: body,
             now: now,
@@ -96,10 +107,27 @@ package struct OneSignalState: Hashable, Sendable {
         )
     }
 
-    private func isAuthorized(_ request: HTTPMessage.Request) -> Bool {
-        guard let key else { return true }
-        guard let (scheme, credential) = request.authorization else { return false }
-        return ["key", "basic", "bearer"].contains(scheme) && credential == key.exposed
+    /// Whether the caller shows a key that has the right; a key that is not given is not demanded,
+    /// and another app's never does.
+    private func isAllowed(
+        _ request: HTTPMessage.Request,
+        _ right: OneSignalOperation.Right,
+        app: String?
+    ) -> Bool {
+        let shown = request.authorization.flatMap { scheme, credential in
+            ["key", "basic", "bearer"].contains(scheme) ? credential : nil
+        }
+        switch right {
+        case .anybody: return true
+        case .players where !settings.playersNeedKey: return true
+        case .users where settings.usersNeedNoKey == true: return true
+        case .organization: return key.map { shown == $0.exposed } ?? true
+        case .app, .players, .users: break
+        }
+        if let owner = shown.flatMap({ console?.owner(of: $0) }) { return owner == app }
+        // An app that was made over the API has no key but its own.
+        if let app, console?.records[app]?.isMade == true { return false }
+        return key.map { shown == $0.exposed } ?? true
     }
 
     /// Refuses the call when there were too many of its kind within a second.
@@ -120,16 +148,28 @@ package struct OneSignalState: Hashable, Sendable {
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> Answer {
-        let path = call.path
-        switch (call.request.method, path[0], path.count) {
-        case ("POST", "notifications", 1): return try createNotification(call, &effects)
-        case ("GET", "notifications", 1): return (try listNotifications(call), .documented)
-        case ("GET", "notifications", 2): return (try viewNotification(call), .documented)
-        case ("DELETE", "notifications", 2):
-            return (try cancelNotification(call, &effects), .documented)
-        case (_, "players", _): return try playerAnswer(call, &effects)
-        case (_, "apps", 3...): return try userAnswer(call, &effects)
-        default: throw .notFound
+        switch call.operation {
+        case .createNotification: return try createNotification(call, &effects)
+        case .listNotifications: return (try listNotifications(call), .documented)
+        case .viewNotification: return (try viewNotification(call), .documented)
+        case .cancelNotification: return (try cancelNotification(call, &effects), .documented)
+        case .players: return try playerAnswer(call, &effects)
+        case .createUser, .user, .subscription, .subscriptionByToken, .legacyTags:
+            return try userAnswer(call, &effects)
+        case .listApps, .createApp, .viewApp, .updateApp, .listTokens, .createToken, .deleteToken,
+            .updateToken, .rotateToken:
+            return (try appAnswer(call), .documented)
+        case .listSegments, .createSegment, .deleteSegment, .viewSegment, .updateSegment:
+            return (try segmentAnswer(call), .documented)
+        case .listTemplates, .createTemplate, .deleteTemplate, .viewTemplate, .updateTemplate,
+            .copyTemplate:
+            return (try templateAnswer(call), .documented)
+        case .notificationHistory, .exportEvents, .exportSubscriptions, .csvFile, .outcomes,
+            .measureOutcome:
+            return (try exportAnswer(call), .inferred)
+        case .startActivity, .updateActivity, .keepActivityToken, .dropActivityToken,
+            .customEvents, .unsubscribe, .listJourneys, .inAppMessages, .onSession, .onPurchase:
+            return (try activityAnswer(call, &effects), .inferred)
         }
     }
 
@@ -146,7 +186,9 @@ package struct OneSignalState: Hashable, Sendable {
     /// The id of the app that a call names, in lower case.
     func knownAppID(_ id: String?) throws(OneSignalError) -> String {
         guard let id = id?.lowercased(), Self.isUUID(id) else { throw .invalidApp }
-        guard settings.apps.isEmpty || settings.apps.contains(where: { $0.lowercased() == id })
+        guard
+            settings.apps.isEmpty || settings.apps.contains(where: { $0.lowercased() == id })
+                || console?.records[id]?.isMade == true
         else {
             throw OneSignalError(404, "App with id: \(id) does not exist", confidence: .captured)
         }
@@ -183,6 +225,6 @@ package struct OneSignalState: Hashable, Sendable {
 extension OneSignalState: Codable {
     /// Keys of the service stay outside: they are configuration, and secret.
     private enum CodingKeys: String, CodingKey {
-        case settings, apps, notifications, ids, recent
+        case settings, apps, notifications, console, ids, recent
     }
 }

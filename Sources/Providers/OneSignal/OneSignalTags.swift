@@ -20,7 +20,7 @@ extension OneSignalState {
             switch member.value {
             case .string, .number, .bool:
                 tags[member.key] = .string(
-                    FirebaseFields.text(member.value) ?? (member.value == true ? "true" : "false")
+                    member.value.scalarText ?? (member.value == true ? "true" : "false")
                 )
             // An empty text deletes a tag everywhere, null when a device is edited.
             case .null: tags[member.key] = ""

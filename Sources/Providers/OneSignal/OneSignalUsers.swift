@@ -203,7 +203,7 @@ extension OneSignalState {
     ) throws(OneSignalError) -> [String: String] {
         var aliases: [String: String] = [:]
         for member in value?.object?.members ?? [] {
-            guard let id = FirebaseFields.text(member.value), !id.isEmpty else {
+            guard let id = member.value.scalarText, !id.isEmpty else {
                 throw OneSignalError(
                     400,
                     "Alias ids must be strings: \(member.key)",
@@ -259,10 +259,10 @@ extension OneSignalState {
     }
 
     /// What was bought outside, as `deltas` report it.
-    private static func add(_ purchases: [JSONValue], to user: inout OneSignalApp.User) {
+    static func add(_ purchases: [JSONValue], to user: inout OneSignalApp.User) {
         guard !purchases.isEmpty else { return }
         func number(_ value: JSONValue?) -> Double {
-            value.flatMap(FirebaseFields.text).flatMap { Double($0) } ?? 0
+            value?.scalarText.flatMap { Double($0) } ?? 0
         }
         let known = user.properties["purchases"]?.array ?? []
         user.properties["purchases"] = .array(known + purchases)

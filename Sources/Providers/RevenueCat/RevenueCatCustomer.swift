@@ -80,6 +80,8 @@ package struct Customer: Hashable, Codable, Sendable {
     package var experiments: [JSONValue] = []
     package var restoreBehavior: RevenueCatSettings.RestoreBehavior?
     package var offeringOverride: String?
+    /// What is left of virtual currencies, by their code.
+    package var balances: [String: Int64]?
 
     package static func isAnonymous(_ id: String) -> Bool { id.hasPrefix("$RCAnonymousID:") }
 
@@ -127,6 +129,9 @@ package struct Customer: Hashable, Codable, Sendable {
         oneTime.merge(other.oneTime, uniquingKeysWith: +)
         if let more = other.refundedOneTime {
             refundedOneTime = (refundedOneTime ?? []) + more
+        }
+        if let more = other.balances {
+            balances = (balances ?? [:]).merging(more) { $0.addingSaturated($1) }
         }
     }
 

@@ -11,6 +11,9 @@ extension RevenueCatState: Provider {
     }
     package static let title = "RevenueCat"
     package static let defaultPort = 9310
+    package static var operations: [ServiceOperation] {
+        V1Operation.table.operations + V2Operation.table.operations
+    }
     package static let setsOffOthers = true
     package static let secrets = ProviderSecrets(
         headers: ["authorization", WebhookSignature.fieldName.lowercased()],

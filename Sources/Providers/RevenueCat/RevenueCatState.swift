@@ -18,6 +18,10 @@ package struct RevenueCatState: Hashable, Sendable {
     private var outgoing: [JSONObject] = []
     /// Times of recent calls, for the rate limit.
     var recentCalls: [Instant] = []
+    /// Virtual currencies, by their code; none was made yet.
+    var currencies: [String: VirtualCurrency]?
+    /// Results of calls with an idempotency key (API description of v2).
+    var keyed: KeyedResults?
     /// What REST still shows while it lags: state at a moment, oldest first.
     private var past: [Past] = []
 
@@ -147,6 +151,6 @@ extension RevenueCatState: Codable {
     /// The key stays outside: it is configuration, and secret.
     private enum CodingKeys: String, CodingKey {
         case settings, catalog, webhooks, customers, customerByID, nextCustomer, ids, outgoing
-        case recentCalls, past
+        case recentCalls, currencies, keyed, past
     }
 }

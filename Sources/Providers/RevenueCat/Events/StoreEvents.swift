@@ -49,6 +49,34 @@ extension RevenueCatState {
     ) {
         guard let customer = customers[number] else { return }
         tell(type, .lifecycle(Self.identity(customer), item(purchase, money), detail), at: time)
+        switch money {
+        case .price where Self.granting.contains(type):
+            grantCurrencies(purchase, of: number, sign: 1, at: time)
+        case .refund: grantCurrencies(purchase, of: number, sign: -1, at: time)
+        // Nothing was paid, or what was paid is only told again.
+        case .price, .none: break
+        }
+    }
+
+    /// The events that say that something was paid for (fact sheet, section 2.2).
+    private static let granting: Set = ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"]
+
+    /// Gives what a product grants of virtual currencies, or takes it back, and tells of it.
+    private mutating func grantCurrencies(
+        _ purchase: Purchase,
+        of number: Int,
+        sign: Int64,
+        at time: Instant
+    ) {
+        for (code, currency) in (currencies ?? [:]).sorted(by: { $0.key < $1.key }) {
+            let given = currency.granted(
+                by: Self.productID(purchase.productID),
+                isTrial: purchase.period == "TRIAL"
+            )
+            guard given != 0 else { continue }
+            let amount = given.multiplyingSaturated(sign)
+            emitVirtualCurrency(purchase, of: number, amount: amount, code: code, at: time)
+        }
     }
 
     private static func identity(_ customer: Customer) -> RevenueCatEvent.Identity {
@@ -147,15 +175,21 @@ extension RevenueCatState {
         _ purchase: Purchase,
         of number: Int,
         amount: Int64,
+        code: String = "CRD",
         at time: Instant
     ) {
+        let known =
+            currencies?[code]
+            ?? VirtualCurrency(name: "Credits", description: "Credits to spend", made: time)
+        currencies = (currencies ?? [:]).merging([code: known]) { old, _ in old }
+        adjust(number, [code: amount])
         guard let customer = customers[number] else { return }
         let id = newEventID()
         let currency = RevenueCatEvent.Currency(
             amount: amount,
-            code: "CRD",
-            name: "Credits",
-            description: "Credits to spend",
+            code: code,
+            name: known.name,
+            description: known.description ?? "",
             productName: purchase.productID,
             transactionID: "vatx" + ids.hex(15)
         )

@@ -164,27 +164,29 @@ extension RevenueCatState {
         _ path: [String],
         _ call: Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        let method = call.request.method
-        if path == ["receipts"], method == "POST" { return try receipt(call) }
-        guard path.first == "subscribers", path.count >= 2 else { throw .notFound }
-        if path == ["subscribers", "identify"], method == "POST" { return try logIn(call) }
-        let id = try Self.checked(path[1])
-        switch (method, Array(path.dropFirst(2))) {
-        case ("GET", []): return read(id, call)
-        case ("DELETE", []): return try delete(id, call)
-        case ("POST", ["attributes"]): return try setAttributes(id, call)
-        case ("POST", ["attribution"]):
+        guard let (operation, values) = V1Operation.table.find(call.request.method, path),
+            let operation
+        else { throw .notFound }
+        switch operation {
+        case .receipts: return try receipt(call)
+        case .identify: return try logIn(call)
+        default: break
+        }
+        let id = try Self.checked(values["app_user_id"] ?? "")
+        let rest = Array(path.dropFirst(2))
+        switch operation {
+        case .receipts, .identify: throw .notFound
+        case .read: return read(id, call)
+        case .delete: return try delete(id, call)
+        case .setAttributes: return try setAttributes(id, call)
+        case .attribution:
             _ = see(id, call.now)
             return HTTPMessage.Response(200, json: [:])
-        case ("POST", ["restore_behavior"]): return try setRestoreBehavior(id, call)
-        case ("GET", ["offerings"]): return try offerings(id, call)
-        case (_, let rest) where rest.first == "offerings" && rest.last == "override":
-            return try overrideOffering(id, rest, call)
-        case ("POST", let rest) where rest.first == "entitlements" && rest.count == 3:
-            return try promotional(id, rest[1], rest[2], call)
-        case ("POST", let rest) where ["subscriptions", "transactions"].contains(rest.first):
-            return try playAction(id, rest, call)
-        default: throw .notFound
+        case .restoreBehavior: return try setRestoreBehavior(id, call)
+        case .offerings: return try offerings(id, call)
+        case .overrideOffering, .deleteOverride: return try overrideOffering(id, rest, call)
+        case .grant, .revokeGrants: return try promotional(id, rest[1], rest[2], call)
+        case .change: return try playAction(id, rest, call)
         }
     }
 

@@ -43,8 +43,8 @@ extension RevenueCatState {
         _ path: [String],
         at now: Instant
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        guard let (operation, values) = V2Operation.find(request.method, path) else {
-            guard V2Operation.isKnown(path) else { throw .missing("resource") }
+        guard let (operation, values) = V2Operation.table.find(request.method, path) else {
+            guard V2Operation.table.isKnown(path) else { throw .missing("resource") }
             throw RevenueCatError(
                 v2: 400,
                 "invalid_request",
@@ -55,7 +55,7 @@ extension RevenueCatState {
             let isKnown = project == settings.project || settings.knowsItsProjectAlone != true
             guard isKnown else { throw .missing("project") }
         }
-        guard let name = operation.call else {
+        guard let name = operation else {
             throw RevenueCatError(
                 v2: 403,
                 "authorization_error",
@@ -72,6 +72,8 @@ extension RevenueCatState {
         let call = CallV2(request: request, values: values, body: body, now: now)
         if let response = try answerCustomers(name, call) { return response }
         if let response = try answerPurchases(name, call) { return response }
+        if let response = try answerInvoices(name, call) { return response }
+        if let response = try answerCurrencies(name, call) { return response }
         return try answerCatalog(name, call)
     }
 

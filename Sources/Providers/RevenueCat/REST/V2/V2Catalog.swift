@@ -6,7 +6,7 @@ extension RevenueCatState {
     private static let made: JSONValue = .integer(1_577_836_800_000)
 
     mutating func answerCatalog(
-        _ name: V2Operation.Call,
+        _ name: V2Operation,
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         switch name {
@@ -65,8 +65,25 @@ extension RevenueCatState {
             ]
             let path = "\(call.base)/packages/\(id)/products"
             return try page([(Self.productID(name), value)], path, call)
-        case .listVirtualCurrencies:
-            return try page([], call.base + "/virtual_currencies", call)
+        case .listApps:
+            return try page([(settings.appID, app(call))], call.base + "/apps", call)
+        case .getApp:
+            try demandApp(call)
+            return HTTPMessage.Response(200, json: app(call))
+        case .listPublicAPIKeys:
+            try demandApp(call)
+            let id = Self.ownID("apikey", settings.appID)
+            let key: JSONValue = [
+                "object": "public_api_key", "id": .string(id),
+                "key": .string("appl_" + id.dropFirst("apikey".count)),
+                "environment": "production", "app_id": .string(settings.appID),
+                "created_at": Self.made,
+            ]
+            let path = "\(call.base)/apps/\(settings.appID)/public_api_keys"
+            return try page([(id, key)], path, call)
+        case .listPaywalls: return try page([], call.base + "/paywalls", call)
+        case .getPaywall: throw .missing("paywall")
+        case .getOverviewMetrics: return try overview(call)
         default: throw .missing("resource")
         }
     }
@@ -103,7 +120,82 @@ extension RevenueCatState {
         }
     }
 
+    private func demandApp(_ call: CallV2) throws(RevenueCatError) {
+        guard call.named("app_id") == settings.appID else { throw .missing("app") }
+    }
+
     // MARK: Shapes
+
+    private func app(_ call: CallV2) -> JSONValue {
+        [
+            "object": "app", "id": .string(settings.appID), "name": "Assay", "type": "app_store",
+            "created_at": Self.made, "project_id": .string(call.project),
+            "app_store": ["bundle_id": "com.example.assay"],
+        ]
+    }
+
+    /// What a dashboard opens with, of everything that happened here.
+    private func overview(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        let known = [
+            "USD", "EUR", "GBP", "AUD", "CAD", "JPY", "BRL", "KRW", "CNY", "MXN", "SEK", "PLN",
+        ]
+        let currency = call.query("currency") ?? "USD"
+        guard known.contains(currency) else {
+            throw RevenueCatError(
+                v2: 400,
+                "parameter_error",
+                "currency must be one of \(known.joined(separator: ", ")).",
+                param: "currency"
+            )
+        }
+        let now = call.now
+        let month = now - .seconds(28 * 86_400)
+        let customers = customers.all
+        let running = customers.flatMap(\.purchases).filter {
+            !$0.isOneTime && $0.isActive(at: now)
+        }
+        let paid = running.filter { $0.period != "TRIAL" && $0.store != "PROMOTIONAL" }
+        func dollars(_ purchases: [Purchase]) -> Double {
+            purchases.reduce(0) { sum, purchase in
+                guard case .number(let price) = purchase.priceUSD else { return sum }
+                return sum + (price.double ?? 0)
+            }
+        }
+        let monthly = paid.reduce(0.0) { sum, purchase in
+            let days = catalog.product(purchase.productID).days ?? 30
+            return sum + dollars([purchase]) * 30 / Double(max(1, days))
+        }
+        let recent = customers.flatMap(\.purchases).filter { $0.purchased > month }
+        let numbers: [(String, String, String, String, Double)] = [
+            (
+                "active_trials", "Active Trials", "#", "P0D",
+                Double(running.count { $0.period == "TRIAL" })
+            ), ("active_subscriptions", "Active Subscriptions", "#", "P0D", Double(paid.count)),
+            ("mrr", "MRR", "$", "P28D", (monthly * 100).rounded() / 100),
+            ("revenue", "Revenue", "$", "P28D", (dollars(recent) * 100).rounded() / 100),
+            (
+                "new_customers", "New Customers", "#", "P28D",
+                Double(customers.count { $0.firstSeen > month })
+            ),
+            (
+                "active_users", "Active Customers", "#", "P28D",
+                Double(customers.count { $0.lastSeen > month })
+            ),
+        ]
+        let metrics = numbers.map { id, name, unit, period, value -> JSONValue in
+            [
+                "object": "overview_metric", "id": .string(id), "name": .string(name),
+                "description": .string(name), "unit": .string(unit), "period": .string(period),
+                "value": .number(JSONNumber(value)),
+                "last_updated_at": .integer(now.milliseconds),
+                "last_updated_at_iso8601": .string(now.description),
+            ]
+        }
+        return HTTPMessage.Response(
+            200,
+            json: ["object": "overview_metrics", "metrics": .array(metrics)]
+        )
+    }
 
     func entitlements(_ names: [String], _ call: CallV2) -> [(id: String, value: JSONValue)] {
         names.map { (Self.entitlementID($0), entitlement(named: $0, call)) }

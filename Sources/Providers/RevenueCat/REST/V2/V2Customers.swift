@@ -4,7 +4,7 @@ internal import Conformance
 extension RevenueCatState {
     /// The answer to an operation about a customer; nil for any other.
     mutating func answerCustomers(
-        _ name: V2Operation.Call,
+        _ name: V2Operation,
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response? {
         let id = call.named("customer_id")
@@ -90,12 +90,6 @@ extension RevenueCatState {
                 (Self.purchaseID($0), purchase($0, customer, id, call))
             }
             return try page(items, path + "/purchases", call)
-        case .listVirtualCurrenciesBalances:
-            _ = try known(id, call)
-            return try page([], path + "/virtual_currencies", call)
-        case .listCustomerInvoices:
-            _ = try known(id, call)
-            return try page([], path + "/invoices", call)
         case .grantCustomerEntitlement:
             return try grant(to: id, call)
         case .revokeCustomerGrantedEntitlement:

@@ -4,12 +4,12 @@ internal import Conformance
 extension RevenueCatState {
     /// The answer to an operation about a purchase; nil for any other.
     mutating func answerPurchases(
-        _ name: V2Operation.Call,
+        _ name: V2Operation,
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response? {
         switch name {
         case .getSubscription, .listSubscriptionEntitlements, .listSubscriptionTransactions,
-            .cancelSubscription, .refundSubscription:
+            .cancelSubscription, .refundSubscription, .refundTransaction, .getManagementURL:
             return try answer(name, toSubscription: call.named("subscription_id"), call)
         case .getPurchase, .listPurchaseEntitlements, .refundPurchase:
             return try answer(name, toPurchase: call.named("purchase_id"), call)
@@ -53,7 +53,7 @@ extension RevenueCatState {
     }
 
     private mutating func answer(
-        _ name: V2Operation.Call,
+        _ name: V2Operation,
         toSubscription wanted: String,
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response {
@@ -79,17 +79,43 @@ extension RevenueCatState {
                         "Only the App Store's and Play's subscriptions have transactions here."
                     )
                 }
-                let transaction: JSONValue = [
-                    "object": "subscription_transaction", "id": .string(found.transactionID),
-                    "purchased_at": .integer(found.purchased.milliseconds),
-                    "product_store_identifier": .string(found.webhookProductID),
-                    "expiration_date": Self.time(found.expires),
-                    "effective_expiration_date": Self.time(found.effectiveEnd),
-                ]
                 return try page(
-                    [(found.transactionID, transaction)],
+                    [(found.transactionID, Self.transaction(found))],
                     path + "/transactions",
                     call
+                )
+            case .refundTransaction:
+                guard call.named("transaction_id") == found.transactionID else {
+                    throw .missing("transaction")
+                }
+                guard found.store == "PLAY_STORE" else {
+                    throw RevenueCatError(
+                        v2: 400,
+                        "invalid_request",
+                        "Only transactions of the Play Store can be refunded here."
+                    )
+                }
+                try change(.refund, found, of: customer, call)
+                let after = customers.all.lazy.flatMap(\.purchases)
+                    .first { $0.transactionID == found.transactionID }
+                return HTTPMessage.Response(200, json: Self.transaction(after ?? found))
+            case .getManagementURL:
+                guard found.store == "RC_BILLING", found.isActive(at: call.now) else {
+                    throw RevenueCatError(
+                        v2: 400,
+                        "invalid_request",
+                        "Only active subscriptions of Web Billing have one."
+                    )
+                }
+                let token = Self.ownID("", wanted + String(call.now.milliseconds))
+                return HTTPMessage.Response(
+                    200,
+                    json: [
+                        "object": "authenticated_management_url",
+                        "management_url": .string(
+                            "https://pay.rev.cat/manage/\(wanted)?token=\(token)"
+                        ),
+                    ]
                 )
             case .cancelSubscription, .refundSubscription:
                 let kind = name == .cancelSubscription ? StoreAction.Kind.cancel : .refund
@@ -108,7 +134,7 @@ extension RevenueCatState {
     }
 
     private mutating func answer(
-        _ name: V2Operation.Call,
+        _ name: V2Operation,
         toPurchase wanted: String,
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response {
@@ -146,7 +172,70 @@ extension RevenueCatState {
         }
     }
 
+    // MARK: Invoices
+
+    /// What Web Billing wrote to a customer; the stores write their own.
+    mutating func answerInvoices(
+        _ name: V2Operation,
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response? {
+        guard [.listCustomerInvoices, .getInvoice].contains(name) else { return nil }
+        let id = call.named("customer_id")
+        let path = "\(call.base)/customers/\(id.percentEncoded)/invoices"
+        let billed = try known(id, call).purchases.filter { $0.store == "RC_BILLING" }
+        if name == .getInvoice {
+            let wanted = call.named("invoice_id")
+            guard billed.contains(where: { Self.invoiceID($0) == wanted }) else {
+                throw .missing("invoice")
+            }
+            return HTTPMessage.Response(
+                302,
+                fields: [
+                    HTTPMessage.Field("location", "https://pay.rev.cat/invoices/\(wanted).pdf")
+                ],
+                body: []
+            )
+        }
+        let items = billed.map { purchase -> (id: String, value: JSONValue) in
+            let invoice = Self.invoiceID(purchase)
+            let days = catalog.product(purchase.productID).days
+            let time = purchase.purchased.milliseconds
+            return (
+                invoice,
+                [
+                    "object": "invoice", "id": .string(invoice),
+                    "total_amount": Self.revenue(purchase), "issued_at": .integer(time),
+                    "paid_at": .integer(time), "invoice_url": .string("\(path)/\(invoice)/file"),
+                    "line_items": [
+                        [
+                            "object": "invoice.line_item", "quantity": 1,
+                            "product_identifier": .string(purchase.productID),
+                            "product_display_name": .string(purchase.productID),
+                            "product_duration": days.map { .string("P\($0)D") } ?? .null,
+                            "unit_amount": Self.revenue(purchase),
+                        ]
+                    ],
+                ]
+            )
+        }
+        return try page(items, path, call)
+    }
+
+    private static func invoiceID(_ purchase: Purchase) -> String {
+        ownID("rcbin", purchase.transactionID)
+    }
+
     // MARK: Shapes
+
+    private static func transaction(_ purchase: Purchase) -> JSONValue {
+        [
+            "object": "subscription_transaction", "id": .string(purchase.transactionID),
+            "purchased_at": .integer(purchase.purchased.milliseconds),
+            "product_store_identifier": .string(purchase.webhookProductID),
+            "expiration_date": time(purchase.expires),
+            "effective_expiration_date": time(purchase.effectiveEnd),
+        ]
+    }
 
     static func subscriptionID(_ purchase: Purchase) -> String {
         "sub" + Digest.sha256(Array(purchase.originalTransactionID.utf8)).dropFirst(7).prefix(12)
@@ -165,7 +254,7 @@ extension RevenueCatState {
         return [
             "currency": "USD", "gross": .number(JSONNumber(gross)),
             "commission": .number(JSONNumber(commission)), "tax": 0,
-            "proceeds": .number(JSONNumber(gross - commission)),
+            "proceeds": .number(JSONNumber(((gross - commission) * 100).rounded() / 100)),
         ]
     }
 

@@ -1,0 +1,87 @@
+internal import Conformance
+internal import Providers
+
+/// How much of the services' own interfaces the fakes have: what `assay serve --coverage` prints.
+struct ServiceCoverage {
+    /// The operations of one interface, with what becomes of each.
+    private struct Interface {
+        let title: String
+        let operations: [ServiceOperation]
+
+        var described: [ServiceOperation] { operations.filter(\.isDescribed) }
+
+        func count(_ standing: ServiceOperation.Standing) -> Int {
+            described.count { $0.standing == standing }
+        }
+    }
+
+    let providers: [ProviderEntry]
+
+    private var interfaces: [(provider: ProviderEntry, interface: Interface)] {
+        providers.flatMap { provider -> [(ProviderEntry, Interface)] in
+            let operations = provider.operations()
+            var names: [String] = []
+            for name in operations.map(\.interface) where !names.contains(name) {
+                names.append(name)
+            }
+            return names.map { name in
+                let own = operations.filter { $0.interface == name }
+                return (provider, Interface(title: name, operations: own))
+            }
+        }
+    }
+
+    /// For people: the sums, then every operation.
+    var text: String {
+        var text = ""
+        let titles = interfaces.map { "\($0.provider.title) \($0.interface.title)" }
+        let width = (titles.map(\.count).max() ?? 0) + 2
+        for (title, found) in zip(titles, interfaces) {
+            let interface = found.interface
+            let parts = ServiceOperation.Standing.allCases.map { standing in
+                (standing, interface.count(standing))
+            }.filter { $0.1 > 0 }.map { "\($0.1) \($0.0.rawValue)" }
+            let older = interface.operations.count - interface.described.count
+            text +=
+                title.padded(to: width) + "\(interface.described.count) described: "
+                + parts.joined(separator: ", ") + (older > 0 ? "; \(older) older ones" : "") + "\n"
+        }
+        for (title, found) in zip(titles, interfaces) {
+            text += "\n\(title)\n"
+            for operation in found.interface.operations {
+                text +=
+                    "  " + operation.standing.rawValue.padded(to: 9)
+                    + operation.method.padded(to: 7) + operation.path
+                    + (operation.isDescribed ? "" : "  (older)") + "\n"
+                if let deviation = operation.deviation { text += "           \(deviation)\n" }
+            }
+        }
+        return text
+    }
+
+    var json: JSONValue {
+        .array(
+            interfaces.flatMap { provider, interface in
+                interface.operations.map { operation -> JSONValue in
+                    .object(
+                        .present([
+                            ("service", .string(provider.party.description)),
+                            ("interface", .string(interface.title)),
+                            ("method", .string(operation.method)),
+                            ("path", .string(operation.path)),
+                            ("standing", .string(operation.standing.rawValue)),
+                            ("described", .bool(operation.isDescribed)),
+                            ("deviation", operation.deviation.map(JSONValue.string)),
+                        ])
+                    )
+                }
+            }
+        )
+    }
+}
+
+extension String {
+    fileprivate func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: max(1, width - count))
+    }
+}

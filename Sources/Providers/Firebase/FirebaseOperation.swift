@@ -1,0 +1,156 @@
+/// The operations of the Identity Toolkit and the secure token service (fact sheet, section 1; those
+/// of v2 by Google's reference).
+enum FirebaseOperation: Hashable, Sendable {
+    case signUp, signInWithPassword, signInWithIdp, signInWithCustomToken, signInWithEmailLink
+    case sendVerificationCode, signInWithPhoneNumber, sendOobCode, resetPassword, update
+    case lookup, delete, createAuthUri, batchGet, query, batchCreate, batchDelete
+    case createSessionCookie, token, projectConfig, recaptchaParams, config, updateConfig
+    case downloadAccount, uploadAccount
+    case startEnrolment, finishEnrolment, withdrawFactor, startSecondStep, finishSecondStep
+    case createTenant, viewTenant, listTenants, updateTenant, deleteTenant
+    /// Known, and absent from the emulator as from here.
+    case absent(String)
+
+    var isAdminOnly: Bool {
+        switch self {
+        case .batchGet, .query, .batchCreate, .batchDelete, .createSessionCookie, .config,
+            .updateConfig, .createTenant, .viewTenant, .listTenants, .updateTenant, .deleteTenant:
+            true
+        case .signUp, .signInWithPassword, .signInWithIdp, .signInWithCustomToken,
+            .signInWithEmailLink, .sendVerificationCode, .signInWithPhoneNumber, .sendOobCode,
+            .resetPassword, .update, .lookup, .delete, .createAuthUri, .token, .projectConfig,
+            .recaptchaParams, .downloadAccount, .uploadAccount, .startEnrolment, .finishEnrolment,
+            .withdrawFactor, .startSecondStep, .finishSecondStep, .absent:
+            false
+        }
+    }
+
+    var isLegacyBulk: Bool { self == .downloadAccount || self == .uploadAccount }
+
+    /// `accounts:NAME`, for whoever has an API key and for an admin's projects and tenants.
+    private static let ofAccounts: [(name: String, operation: FirebaseOperation)] = [
+        ("signUp", .signUp), ("signInWithPassword", .signInWithPassword),
+        ("signInWithIdp", .signInWithIdp), ("signInWithCustomToken", .signInWithCustomToken),
+        ("signInWithEmailLink", .signInWithEmailLink),
+        ("sendVerificationCode", .sendVerificationCode),
+        ("signInWithPhoneNumber", .signInWithPhoneNumber), ("sendOobCode", .sendOobCode),
+        ("resetPassword", .resetPassword), ("update", .update), ("lookup", .lookup),
+        ("delete", .delete), ("createAuthUri", .createAuthUri), ("batchGet", .batchGet),
+        ("query", .query), ("batchCreate", .batchCreate), ("batchDelete", .batchDelete),
+    ]
+
+    private static let legacy: [(name: String, operation: FirebaseOperation)] = [
+        ("createAuthUri", .createAuthUri), ("deleteAccount", .delete),
+        ("emailLinkSignin", .signInWithEmailLink), ("getAccountInfo", .lookup),
+        ("getOobConfirmationCode", .sendOobCode), ("getProjectConfig", .projectConfig),
+        ("getRecaptchaParam", .recaptchaParams), ("resetPassword", .resetPassword),
+        ("sendVerificationCode", .sendVerificationCode), ("setAccountInfo", .update),
+        ("signupNewUser", .signUp), ("verifyAssertion", .signInWithIdp),
+        ("verifyCustomToken", .signInWithCustomToken), ("verifyPassword", .signInWithPassword),
+        ("verifyPhoneNumber", .signInWithPhoneNumber), ("downloadAccount", .downloadAccount),
+        ("uploadAccount", .uploadAccount), ("signOutUser", .absent("signOutUser")),
+    ]
+
+    static let table = OperationTable<FirebaseOperation>(
+        "Identity Toolkit",
+        own + accounts + projects + second + absentOnes + old
+    )
+
+    private static let own: [OperationTable<FirebaseOperation>.Row] = [
+        .init("POST", "/v1/token", .token), .init("GET", "/v1/projects", .projectConfig),
+        .init("GET", "/v1/recaptchaParams", .recaptchaParams),
+    ]
+
+    private static let accounts = rows(of: "/v1/")
+
+    private static let projects: [OperationTable<FirebaseOperation>.Row] =
+        rows(of: "/v1/projects/{project}/") + rows(of: "/v1/projects/{project}/tenants/{tenant}/")
+        + [
+            .init("POST", "/v1/projects/{project}/accounts", .signUp),
+            .init("POST", "/v1/projects/{project}/tenants/{tenant}/accounts", .signUp),
+            .init("POST", "/v1/projects/{project}:createSessionCookie", .createSessionCookie),
+            .init(
+                "POST",
+                "/v1/projects/{project}/tenants/{tenant}:createSessionCookie",
+                .createSessionCookie
+            ), .init("POST", "/v1/projects/{project}:queryAccounts", .query),
+            .init("GET", "/v2/projects/{project}/config", .config),
+            .init("PATCH", "/v2/projects/{project}/config", .updateConfig),
+            .init("POST", "/v2/projects/{project}/tenants", .createTenant),
+            .init("GET", "/v2/projects/{project}/tenants", .listTenants),
+            .init("GET", "/v2/projects/{project}/tenants/{tenant}", .viewTenant),
+            .init("PATCH", "/v2/projects/{project}/tenants/{tenant}", .updateTenant),
+            .init("DELETE", "/v2/projects/{project}/tenants/{tenant}", .deleteTenant),
+        ]
+
+    private static let second: [OperationTable<FirebaseOperation>.Row] = [
+        .init("POST", "/v2/accounts/mfaEnrollment:start", .startEnrolment),
+        .init("POST", "/v2/accounts/mfaEnrollment:finalize", .finishEnrolment),
+        .init("POST", "/v2/accounts/mfaEnrollment:withdraw", .withdrawFactor),
+        .init("POST", "/v2/accounts/mfaSignIn:start", .startSecondStep),
+        .init("POST", "/v2/accounts/mfaSignIn:finalize", .finishSecondStep),
+    ]
+
+    /// What neither the emulator nor this fake has: 501, with its name (section 4.15).
+    private static var absentOnes: [OperationTable<FirebaseOperation>.Row] {
+        let (project, tenant) = (
+            "/v2/projects/{project}", "/v2/projects/{project}/tenants/{tenant}"
+        )
+        var rows = [
+            absent("GET", "/v2/passwordPolicy"), absent("GET", "/v2/recaptchaConfig"),
+            absent("POST", "/v2/accounts:revokeToken"),
+            absent("POST", "/v1/accounts:issueSamlResponse"),
+            absent("POST", "/v1/accounts:signInWithGameCenter"),
+            absent("POST", "/v1/accounts:verifyIosClient"),
+            absent("POST", "/v2/accounts/passkeyEnrollment:start"),
+            absent("POST", "/v2/accounts/passkeyEnrollment:finalize"),
+            absent("POST", "/v2/accounts/passkeySignIn:start"),
+            absent("POST", "/v2/accounts/passkeySignIn:finalize"),
+            absent("GET", "/v2/defaultSupportedIdps"),
+            absent("POST", project + "/identityPlatform:initializeAuth"),
+        ]
+        for root in [project, tenant] {
+            for name in ["defaultSupportedIdpConfigs", "inboundSamlConfigs", "oauthIdpConfigs"] {
+                let path = "\(root)/\(name)"
+                for method in ["GET", "POST"] { rows.append(absent(method, path)) }
+                for method in ["GET", "PATCH", "DELETE"] {
+                    rows.append(absent(method, path + "/{config}"))
+                }
+            }
+        }
+        for verb in ["getIamPolicy", "setIamPolicy", "testIamPermissions"] {
+            rows.append(absent("POST", "\(tenant):\(verb)"))
+        }
+        return rows
+    }
+
+    private static let old: [OperationTable<FirebaseOperation>.Row] = legacy.map {
+        let isRead = $0.operation == .projectConfig || $0.operation == .recaptchaParams
+        return OperationTable<FirebaseOperation>.Row(
+            isRead ? "GET" : "POST",
+            "/identitytoolkit/v3/relyingparty/" + $0.name,
+            $0.operation,
+            isDescribed: false
+        )
+    }
+
+    private static func rows(
+        of root: String
+    ) -> [OperationTable<FirebaseOperation>.Row] {
+        ofAccounts.map {
+            .init(
+                $0.operation == .batchGet ? "GET" : "POST",
+                root + "accounts:" + $0.name,
+                $0.operation
+            )
+        }
+    }
+
+    private static func absent(
+        _ method: String,
+        _ path: String
+    ) -> OperationTable<FirebaseOperation>.Row {
+        let name = path.split(separator: "/").last { !$0.hasPrefix("{") || $0.contains(":") }
+        return .init(method, path, .absent(name.map(String.init) ?? path), standing: .absent)
+    }
+}

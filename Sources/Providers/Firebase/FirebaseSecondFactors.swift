@@ -1,0 +1,353 @@
+internal import Conformance
+
+/// Enrolling second factors and signing in with them (Identity Platform's reference, v2 *accounts*;
+/// order and texts are the emulator's where it has them).
+extension FirebaseState {
+    /// How long a TOTP enrolment may take, in seconds (*inferred*).
+    private static let enrolmentSeconds: Int64 = 300
+
+    // MARK: Rules
+
+    /// The rules of a project or tenant, as its configuration shows them.
+    func secondFactorRules(_ call: FirebaseCall) -> JSONObject {
+        let project = project(call)
+        if let rules = project.mfa ?? project.tenant?["mfaConfig"]?.object { return rules }
+        // A tenant that somebody made has none until they are switched on.
+        guard project.tenant == nil else { return ["state": "DISABLED", "enabledProviders": []] }
+        return [
+            "state": "ENABLED", "enabledProviders": ["PHONE_SMS"],
+            "providerConfigs": [
+                ["state": "ENABLED", "totpProviderConfig": ["adjacentIntervals": 5]]
+            ],
+        ]
+    }
+
+    private func asks(_ call: FirebaseCall) -> Bool {
+        ["ENABLED", "MANDATORY"].contains(secondFactorRules(call)["state"]?.string)
+    }
+
+    private func demand(isPhone: Bool, _ call: FirebaseCall) throws(FirebaseError) {
+        let rules = secondFactorRules(call)
+        let isAllowed =
+            isPhone
+            ? rules["enabledProviders"]?.array?.contains("PHONE_SMS") == true
+            : totpRules(rules) != nil
+        guard asks(call), isAllowed else {
+            throw FirebaseError(
+                "OPERATION_NOT_ALLOWED",
+                (isPhone ? "SMS" : "TOTP") + " based MFA not enabled."
+            )
+        }
+    }
+
+    private func totpRules(_ rules: JSONObject) -> JSONValue? {
+        rules["providerConfigs"]?.array?.first {
+            ["ENABLED", "MANDATORY"].contains($0["state"]?.string)
+                && $0["totpProviderConfig"]?.object != nil
+        }?["totpProviderConfig"]
+    }
+
+    private func totpSteps(_ call: FirebaseCall) -> Int64 {
+        let steps = totpRules(secondFactorRules(call))?["adjacentIntervals"]?.int64 ?? 5
+        return min(10, max(0, steps))
+    }
+
+    // MARK: The first step
+
+    /// The tokens of somebody who signed in; only a credential for the second step where the account
+    /// has second factors.
+    mutating func signedIn(
+        _ user: FirebaseUser,
+        provider: String,
+        _ call: FirebaseCall
+    ) -> JSONObject {
+        let factors = user.secondFactors ?? []
+        // Who links is signed in already.
+        guard asks(call), !factors.isEmpty, call.fields.filled("idToken") == nil else {
+            return tokens(for: user, provider: provider, call)
+        }
+        var user = user
+        user.lastLogin = project(call).users[user.localID]?.lastLogin
+        edit(call) { $0.save(user) }
+        let pending: JSONObject = [
+            "_fakeMfaPendingCredential": "DO NOT MODIFY", "localId": .string(user.localID),
+            "provider": .string(provider), "projectId": .string(call.projectID),
+            "tenantId": call.tenantID.map(JSONValue.string) ?? .null,
+        ]
+        return [
+            "mfaPendingCredential": .string(Base64.url(JSONValue.object(pending).bytes)),
+            "mfaInfo": .array(factors.map { $0.shown(isHidden: true) }),
+        ]
+    }
+
+    private func pending(
+        _ call: FirebaseCall
+    ) throws(FirebaseError) -> (user: FirebaseUser, provider: String) {
+        guard let text = call.fields.filled("mfaPendingCredential") else {
+            throw FirebaseError(
+                "MISSING_MFA_PENDING_CREDENTIAL",
+                "Request does not have MFA pending credential."
+            )
+        }
+        guard let value = Base64.bytes(text).flatMap({ try? JSONValue(parsing: $0) }),
+            value["_fakeMfaPendingCredential"] != nil, let id = value["localId"]?.string,
+            value["projectId"]?.string == call.projectID,
+            value["tenantId"]?.string == call.tenantID
+        else { throw FirebaseError("INVALID_MFA_PENDING_CREDENTIAL") }
+        guard let user = project(call).users[id] else { throw FirebaseError("USER_NOT_FOUND") }
+        guard user.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
+        return (user, value["provider"]?.string ?? "password")
+    }
+
+    // MARK: Enrolment
+
+    /// Sign-ins to which no second factor can be added.
+    private static let ineligible: Set = ["anonymous", "phone", "custom", "gc.apple.com"]
+
+    private func enrolling(_ call: FirebaseCall) throws(FirebaseError) -> Session {
+        _ = try call.fields.required("idToken", "MISSING_ID_TOKEN")
+        let session = try session(call)
+        guard !Self.ineligible.contains(session.signInProvider) else {
+            throw FirebaseError(
+                "UNSUPPORTED_FIRST_FACTOR",
+                "MFA is not available for the given first factor."
+            )
+        }
+        guard session.user.emailVerified == true else {
+            throw FirebaseError(
+                "UNVERIFIED_EMAIL",
+                "Need to verify email first before enrolling second factors."
+            )
+        }
+        return session
+    }
+
+    mutating func startEnrolment(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        if call.fields.object["totpEnrollmentInfo"]?.object != nil {
+            try demand(isPhone: false, call)
+            let session = try enrolling(call)
+            let secret = ids.draw(32, from: Base32.alphabet)
+            let end = call.now + .seconds(Self.enrolmentSeconds)
+            let info: JSONObject = [
+                "_fakeTotpSession": "DO NOT MODIFY", "secret": .string(secret),
+                "localId": .string(session.user.localID), "end": .integer(end.seconds),
+            ]
+            return [
+                "totpSessionInfo": [
+                    "sharedSecretKey": .string(secret),
+                    "verificationCodeLength": .integer(Int64(SecondFactor.digits)),
+                    "hashingAlgorithm": "SHA1", "periodSec": .integer(SecondFactor.period),
+                    "sessionInfo": .string(Base64.url(JSONValue.object(info).bytes)),
+                    "finalizeEnrollmentTime": .string(end.preciseText),
+                ]
+            ]
+        }
+        try demand(isPhone: true, call)
+        let session = try enrolling(call)
+        guard let info = call.fields.object["phoneEnrollmentInfo"]?.object else {
+            throw FirebaseError("INVALID_ARGUMENT", "((Missing phoneEnrollmentInfo.))")
+        }
+        let phone = FirebaseFields.text(info["phoneNumber"]) ?? ""
+        guard Self.isPhone(phone) else {
+            throw FirebaseError("INVALID_PHONE_NUMBER", "Invalid format.")
+        }
+        try checkNew(phone, session.user)
+        return ["phoneSessionInfo": ["sessionInfo": .string(sendCode(to: phone, call))]]
+    }
+
+    private func checkNew(_ phone: String, _ user: FirebaseUser) throws(FirebaseError) {
+        guard user.secondFactors?.contains(where: { $0.phoneNumber == phone }) != true else {
+            throw FirebaseError(
+                "SECOND_FACTOR_EXISTS",
+                "Phone number already enrolled as second factor for this account."
+            )
+        }
+    }
+
+    mutating func finishEnrolment(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let isApp = call.fields.object["totpVerificationInfo"]?.object != nil
+        try demand(isPhone: !isApp, call)
+        let session = try enrolling(call)
+        var user = session.user
+        var factor = SecondFactor(
+            id: ids.letters(28),
+            displayName: call.fields.filled("displayName"),
+            enrolled: call.now
+        )
+        if let info = call.fields.object["totpVerificationInfo"]?.object {
+            factor.secret = try checkedSecret(info, user, call)
+        } else {
+            guard let info = call.fields.object["phoneVerificationInfo"]?.object else {
+                throw FirebaseError("INVALID_ARGUMENT", "((Missing phoneVerificationInfo.))")
+            }
+            let (phone, used) = try sentCode(info, call)
+            try checkNew(phone, user)
+            factor.phoneNumber = phone
+            edit(call) { $0.phoneCodes.remove(used) }
+        }
+        user.secondFactors = (user.secondFactors ?? []) + [factor]
+        var answer = tokens(
+            for: user,
+            provider: session.signInProvider,
+            extraClaims: session.extraClaims,
+            authTime: session.authTime,
+            secondFactor: SecondFactor.Proof(factor),
+            call
+        )
+        answer["expiresIn"] = nil
+        if isApp { answer["totpAuthInfo"] = [:] }
+        return answer
+    }
+
+    /// The secret of an enrolment whose code is right.
+    private func checkedSecret(
+        _ info: JSONObject,
+        _ user: FirebaseUser,
+        _ call: FirebaseCall
+    ) throws(FirebaseError) -> String {
+        guard let text = info["sessionInfo"]?.string, !text.isEmpty else {
+            throw FirebaseError("MISSING_SESSION_INFO")
+        }
+        guard let code = FirebaseFields.text(info["verificationCode"]), !code.isEmpty else {
+            throw FirebaseError("MISSING_CODE")
+        }
+        guard let value = Base64.bytes(text).flatMap({ try? JSONValue(parsing: $0) }),
+            value["_fakeTotpSession"] != nil, value["localId"]?.string == user.localID,
+            let secret = value["secret"]?.string
+        else { throw FirebaseError("INVALID_SESSION_INFO") }
+        guard call.now.seconds < value["end"]?.int64 ?? 0 else {
+            throw FirebaseError("SESSION_EXPIRED")
+        }
+        let steps = totpSteps(call)
+        guard SecondFactor.isCode(code, of: secret, at: call.now, within: steps) else {
+            throw FirebaseError("INVALID_CODE")
+        }
+        return secret
+    }
+
+    mutating func withdrawFactor(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        _ = try call.fields.required("idToken", "MISSING_ID_TOKEN")
+        let session = try session(call)
+        let wanted = call.fields.filled("mfaEnrollmentId")
+        var user = session.user
+        guard let wanted, user.secondFactors?.contains(where: { $0.id == wanted }) == true else {
+            throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND")
+        }
+        user.secondFactors?.removeAll { $0.id == wanted }
+        if user.secondFactors?.isEmpty == true { user.secondFactors = nil }
+        var answer = tokens(
+            for: user,
+            provider: session.signInProvider,
+            extraClaims: session.extraClaims,
+            authTime: session.authTime,
+            secondFactor: session.secondFactor.flatMap { $0.id == wanted ? nil : $0 },
+            call
+        )
+        answer["expiresIn"] = nil
+        return answer
+    }
+
+    // MARK: The second step
+
+    mutating func startSecondStep(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        try demand(isPhone: true, call)
+        let (user, _) = try pending(call)
+        guard let wanted = call.fields.filled("mfaEnrollmentId") else {
+            throw FirebaseError(
+                "MISSING_MFA_ENROLLMENT_ID",
+                "No second factor identifier is provided."
+            )
+        }
+        guard let factor = user.secondFactors?.first(where: { $0.id == wanted }) else {
+            throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND")
+        }
+        guard let phone = factor.phoneNumber else {
+            throw FirebaseError("INVALID_ARGUMENT", "MFA provider not supported!")
+        }
+        return ["phoneResponseInfo": ["sessionInfo": .string(sendCode(to: phone, call))]]
+    }
+
+    mutating func finishSecondStep(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let (user, provider) = try pending(call)
+        let factor: SecondFactor
+        if let info = call.fields.object["totpVerificationInfo"]?.object {
+            try demand(isPhone: false, call)
+            let wanted = call.fields.filled("mfaEnrollmentId")
+            guard let wanted else {
+                throw FirebaseError(
+                    "MISSING_MFA_ENROLLMENT_ID",
+                    "No second factor identifier is provided."
+                )
+            }
+            let known = user.secondFactors?.first { $0.id == wanted }
+            guard let known, let secret = known.secret else {
+                throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND")
+            }
+            let code = FirebaseFields.text(info["verificationCode"]) ?? ""
+            guard !code.isEmpty else { throw FirebaseError("MISSING_CODE") }
+            let steps = totpSteps(call)
+            guard SecondFactor.isCode(code, of: secret, at: call.now, within: steps) else {
+                throw FirebaseError("INVALID_CODE")
+            }
+            factor = known
+        } else {
+            try demand(isPhone: true, call)
+            guard let info = call.fields.object["phoneVerificationInfo"]?.object else {
+                throw FirebaseError("INVALID_ARGUMENT", "((Missing phoneVerificationInfo.))")
+            }
+            let (phone, used) = try sentCode(info, call)
+            guard let known = user.secondFactors?.first(where: { $0.phoneNumber == phone }) else {
+                throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND")
+            }
+            edit(call) { $0.phoneCodes.remove(used) }
+            factor = known
+        }
+        var signedIn = user
+        signedIn.lastLogin = call.now
+        var answer = tokens(
+            for: signedIn,
+            provider: provider,
+            secondFactor: SecondFactor.Proof(factor),
+            call
+        )
+        answer["expiresIn"] = nil
+        return answer
+    }
+
+    // MARK: An admin's lists
+
+    /// The factors that an admin writes; an entry without a phone is refused, as the admin API has
+    /// none other.
+    mutating func factors(
+        _ entries: [JSONValue],
+        givesIDs: Bool,
+        _ call: FirebaseCall
+    ) throws(FirebaseError) -> [SecondFactor] {
+        var factors: [SecondFactor] = []
+        for entry in entries {
+            let phone = FirebaseFields.text(entry["phoneInfo"]) ?? ""
+            guard Self.isPhone(phone) else {
+                throw FirebaseError("INVALID_MFA_PHONE_NUMBER", "Invalid format.")
+            }
+            let given = entry["mfaEnrollmentId"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+            guard givesIDs || given != nil else {
+                throw FirebaseError("INVALID_MFA_ENROLLMENT_ID", "mfaEnrollmentId must be defined.")
+            }
+            if let given, factors.contains(where: { $0.id == given }) {
+                throw FirebaseError("DUPLICATE_MFA_ENROLLMENT_ID")
+            }
+            // A phone is a factor once.
+            guard !factors.contains(where: { $0.phoneNumber == phone }) else { continue }
+            let enrolled = entry["enrolledAt"]?.string.flatMap { Instant(iso8601: $0) }
+            factors.append(
+                SecondFactor(
+                    id: given ?? ids.letters(28),
+                    displayName: entry["displayName"]?.string,
+                    enrolled: enrolled ?? call.now,
+                    phoneNumber: phone
+                )
+            )
+        }
+        return factors
+    }
+}

@@ -1,0 +1,178 @@
+internal import Conformance
+
+/// Tenants: groups of accounts that know nothing of each other (Identity Platform's reference, v2
+/// *projects.tenants*; the emulator makes one when it is first named).
+extension FirebaseState {
+    /// What a tenant's owner writes.
+    private static let tenantMembers = [
+        "displayName", "allowPasswordSignup", "enableEmailLinkSignin", "disableAuth",
+        "enableAnonymousUser", "mfaConfig", "testPhoneNumbers", "hashConfig", "inheritance",
+        "recaptchaConfig", "smsRegionConfig", "monitoring", "passwordPolicyConfig",
+        "emailPrivacyConfig", "client", "autodeleteAnonymousUsers",
+    ]
+
+    /// Refuses what a tenant does not allow.
+    func checkTenant(
+        _ operation: FirebaseOperation,
+        _ call: FirebaseCall
+    ) throws(FirebaseError) {
+        guard call.tenantID != nil else { return }
+        switch operation {
+        case .createTenant, .listTenants, .viewTenant, .updateTenant, .deleteTenant: return
+        default: break
+        }
+        guard let rules = project(call).tenant else {
+            guard settings.refusesUnknownTenants != true || projects[call.key] != nil else {
+                throw FirebaseError("TENANT_NOT_FOUND")
+            }
+            return
+        }
+        guard rules["disableAuth"] != true else { throw FirebaseError("PROJECT_DISABLED") }
+        guard !call.isAdmin else { return }
+        let allows = { (name: String) in rules[name] == true }
+        switch operation {
+        case .signInWithPassword:
+            guard allows("allowPasswordSignup") else {
+                throw FirebaseError("PASSWORD_LOGIN_DISABLED")
+            }
+        case .signUp:
+            let isAnonymous = ["email", "password", "idToken"].allSatisfy { !call.fields.has($0) }
+            guard !isAnonymous || allows("enableAnonymousUser") else {
+                throw FirebaseError("ADMIN_ONLY_OPERATION")
+            }
+            guard isAnonymous || allows("allowPasswordSignup") else {
+                throw FirebaseError("OPERATION_NOT_ALLOWED")
+            }
+        case .signInWithEmailLink:
+            guard allows("enableEmailLinkSignin") else {
+                throw FirebaseError("OPERATION_NOT_ALLOWED")
+            }
+        // A tenant has no switch for the others.
+        default: break
+        }
+    }
+
+    // MARK: Their configuration
+
+    private static let tenantMissing = FirebaseError("TENANT_NOT_FOUND")
+
+    private func shown(_ tenant: FirebaseProject) -> JSONObject {
+        let id = tenant.tenantID ?? ""
+        var shown: JSONObject = [
+            "name": .string("projects/\(tenant.projectID)/tenants/\(id)"), "tenantId": .string(id),
+        ]
+        let rules =
+            tenant.tenant ?? [
+                "allowPasswordSignup": true, "enableEmailLinkSignin": true,
+                "enableAnonymousUser": true, "disableAuth": false,
+            ]
+        for member in rules.members { shown[member.key] = member.value }
+        return shown
+    }
+
+    mutating func createTenant(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let label = call.fields.filled("displayName") ?? ""
+        if !label.isEmpty { try Self.check(displayName: label) }
+        let id =
+            (label.isEmpty ? "tenant" : label.lowercased()) + "-"
+            + ids.draw(
+                5,
+                from: "abcdefghijklmnopqrstuvwxyz0123456789"
+            )
+        var rules: JSONObject = [
+            "allowPasswordSignup": false, "enableEmailLinkSignin": false, "disableAuth": false,
+            "enableAnonymousUser": false,
+            "mfaConfig": ["state": "DISABLED", "enabledProviders": []],
+        ]
+        try Self.write(call, into: &rules) { _ in true }
+        let place = self.call(call, tenant: id)
+        edit(place) { $0.tenant = rules }
+        return shown(project(place))
+    }
+
+    func viewTenant(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        if projects[call.key] == nil, settings.refusesUnknownTenants == true {
+            throw Self.tenantMissing
+        }
+        return shown(project(call))
+    }
+
+    func listTenants(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let wanted = (call.query("pageSize") ?? call.query("maxResults")).flatMap { Int($0) } ?? 20
+        let size = min(max(1, wanted), 1000)
+        let after = call.query("pageToken") ?? ""
+        let known = projects.values.filter { $0.projectID == call.projectID && $0.tenantID != nil }
+            .sorted { ($0.tenantID ?? "") < ($1.tenantID ?? "") }
+            .filter { ($0.tenantID ?? "") > after }
+        let page = known.prefix(size)
+        return .present([
+            ("tenants", .array(page.map { .object(shown($0)) })),
+            (
+                "nextPageToken",
+                known.count > size ? page.last?.tenantID.map(JSONValue.string) : nil
+            ),
+        ])
+    }
+
+    mutating func updateTenant(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        if projects[call.key] == nil, settings.refusesUnknownTenants == true {
+            throw Self.tenantMissing
+        }
+        let mask = call.query("updateMask")?.split(separator: ",").map(String.init)
+        var rules = shown(project(call))
+        rules["name"] = nil
+        rules["tenantId"] = nil
+        try Self.write(call, into: &rules) { name in
+            mask?.contains { $0 == name || $0.hasPrefix(name + ".") } ?? true
+        }
+        let written = rules
+        edit(call) { $0.tenant = written }
+        return shown(project(call))
+    }
+
+    mutating func deleteTenant(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        guard projects[call.key] != nil || settings.refusesUnknownTenants != true else {
+            throw Self.tenantMissing
+        }
+        projects[call.key] = nil
+        return JSONObject()
+    }
+
+    private func call(_ call: FirebaseCall, tenant: String) -> FirebaseCall {
+        FirebaseCall(
+            isAdmin: call.isAdmin,
+            projectID: call.projectID,
+            tenantID: tenant,
+            fields: call.fields,
+            query: call.query,
+            host: call.host,
+            now: call.now
+        )
+    }
+
+    private static func write(
+        _ call: FirebaseCall,
+        into rules: inout JSONObject,
+        _ isNamed: (String) -> Bool
+    ) throws(FirebaseError) {
+        for name in tenantMembers where isNamed(name) {
+            guard let value = call.fields.object[name] else { continue }
+            if name == "displayName", let text = value.string { try check(displayName: text) }
+            rules[name] = value.isNull ? nil : value
+        }
+    }
+
+    /// A letter, then letters, digits and hyphens; 4 to 20 of them.
+    private static func check(displayName text: String) throws(FirebaseError) {
+        let isValid =
+            (4...20).contains(text.count) && text.first?.isLetter == true
+            && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
+        guard isValid else {
+            throw FirebaseError(
+                "INVALID_DISPLAY_NAME",
+                "DisplayName should start with a letter and only consist of letters, digits and "
+                    + "hyphens with 4-20 characters."
+            )
+        }
+    }
+}

@@ -1,0 +1,36 @@
+/// The gzip format (RFC 1952) around bytes that are stored as they are: what asks for `.gz` can read
+/// it, and nothing has to be compressed.
+enum Gzip {
+    /// The longest stored block (RFC 1951, section 3.2.4).
+    private static let blockMax = 65_535
+
+    static func stored(_ bytes: [UInt8]) -> [UInt8] {
+        // Deflate, no flags, no time, no level, system unknown.
+        var out: [UInt8] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]
+        var rest = bytes[...]
+        repeat {
+            let block = rest.prefix(blockMax)
+            rest = rest.dropFirst(blockMax)
+            let count = UInt16(block.count)
+            out.append(rest.isEmpty ? 1 : 0)
+            out += [UInt8(count & 0xff), UInt8(count >> 8)]
+            out += [UInt8(~count & 0xff), UInt8(~count >> 8)]
+            out += block
+        } while !rest.isEmpty
+        return out + little(checksum(bytes)) + little(UInt32(truncatingIfNeeded: bytes.count))
+    }
+
+    private static func little(_ number: UInt32) -> [UInt8] {
+        (0..<4).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
+    }
+
+    /// CRC-32 of RFC 1952, section 8.
+    private static func checksum(_ bytes: [UInt8]) -> UInt32 {
+        var sum: UInt32 = 0xffff_ffff
+        for byte in bytes {
+            sum ^= UInt32(byte)
+            for _ in 0..<8 { sum = sum & 1 == 1 ? (sum >> 1) ^ 0xedb8_8320 : sum >> 1 }
+        }
+        return ~sum
+    }
+}

@@ -1,0 +1,213 @@
+internal import Conformance
+
+/// Live activities, events and what devices report of themselves (API description; the routes of
+/// devices are seen in the published SDKs and *inferred*).
+extension OneSignalState {
+    /// How long an event's payload may be, in bytes (*inferred*).
+    private static let payloadMax = 2024
+
+    mutating func activityAnswer(
+        _ call: Call,
+        _ effects: inout [Effect]
+    ) throws(OneSignalError) -> HTTPMessage.Response {
+        switch call.operation {
+        case .startActivity: return try startActivity(call, &effects)
+        case .updateActivity: return try updateActivity(call, &effects)
+        case .keepActivityToken:
+            _ = try knownAppID(call.named("app_id"))
+            _ = try text("token", call)
+            return json(200, ["success": true])
+        case .dropActivityToken:
+            _ = try knownAppID(call.named("app_id"))
+            return json(200, ["success": true])
+        case .customEvents: return try takeEvents(call, &effects)
+        case .unsubscribe: return try unsubscribe(call, &effects)
+        case .listJourneys:
+            _ = try knownAppID(call.named("app_id"))
+            return json(200, ["journeys": [], "has_more": false])
+        case .inAppMessages:
+            let appID = try knownAppID(call.named("app_id"))
+            guard apps[appID]?.subscriptions[call.named("subscription_id")] != nil else {
+                throw .subscriptionMissing
+            }
+            return json(200, ["in_app_messages": []])
+        case .onSession, .onPurchase: return try report(call)
+        default: throw .notFound
+        }
+    }
+
+    // MARK: Live activities
+
+    private func object(_ name: String, _ call: Call) throws(OneSignalError) {
+        guard call.body[name]?.object != nil else {
+            throw OneSignalError(400, "\(name) is required", confidence: .inferred)
+        }
+    }
+
+    private mutating func startActivity(
+        _ call: Call,
+        _ effects: inout [Effect]
+    ) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.named("app_id"))
+        let target = Target(call.body)
+        if let key = target.key,
+            let stored = notifications[appID]?.result(
+                of: key,
+                at: call.now,
+                within: Self.replayWindow
+            )
+        {
+            return HTTPMessage.Response(
+                201,
+                json: stored,
+                fields: [HTTPMessage.Field("Idempotent-Replayed", "true")]
+            )
+        }
+        for name in ["name", "activity_id"] { _ = try text(name, call) }
+        guard call.body["event"] == "start" else {
+            throw OneSignalError(400, "event must be start", confidence: .inferred)
+        }
+        for name in ["event_attributes", "event_updates", "contents", "headings"] {
+            try object(name, call)
+        }
+        guard !target.isEmpty else { throw .noTarget }
+        let answer: JSONObject = ["notification_id": .string(ids.uuid())]
+        if let key = target.key {
+            notifications[appID, default: NotificationLog()]
+                .keep(.object(answer), of: key, at: call.now)
+        }
+        effects.append(
+            Effect(
+                kind: "onesignal.live-activity",
+                recipients: target.ids,
+                content: [
+                    "event": "start", "activity_id": call.body["activity_id"] ?? .null,
+                    "event_updates": call.body["event_updates"] ?? .null,
+                ],
+                idempotencyKey: target.key
+            )
+        )
+        return json(201, answer)
+    }
+
+    private mutating func updateActivity(
+        _ call: Call,
+        _ effects: inout [Effect]
+    ) throws(OneSignalError) -> HTTPMessage.Response {
+        _ = try knownAppID(call.named("app_id"))
+        _ = try text("name", call)
+        guard ["update", "end"].contains(call.body["event"]?.string) else {
+            throw OneSignalError(400, "event must be update or end", confidence: .inferred)
+        }
+        try object("event_updates", call)
+        let activity = call.named("activity_id")
+        effects.append(
+            Effect(
+                kind: "onesignal.live-activity",
+                recipients: [activity],
+                content: [
+                    "event": call.body["event"] ?? .null, "activity_id": .string(activity),
+                    "event_updates": call.body["event_updates"] ?? .null,
+                ]
+            )
+        )
+        return json(200, ["id": .string(ids.uuid())])
+    }
+
+    // MARK: Events
+
+    private func takeEvents(
+        _ call: Call,
+        _ effects: inout [Effect]
+    ) throws(OneSignalError) -> HTTPMessage.Response {
+        _ = try knownAppID(call.named("app_id"))
+        guard let events = call.body["events"]?.array, !events.isEmpty else {
+            throw OneSignalError(400, "events is required", confidence: .inferred)
+        }
+        var taken: [Effect] = []
+        for event in events {
+            let who = [event["external_id"], event["onesignal_id"]].compactMap { $0?.string }
+                .filter { !$0.isEmpty }
+            guard let name = event["name"]?.string, !name.isEmpty, let id = who.first else {
+                throw OneSignalError(
+                    400,
+                    "Every event needs a name, and external_id or onesignal_id",
+                    confidence: .inferred
+                )
+            }
+            let payload = event["payload"] ?? [:]
+            guard payload.object != nil, payload.bytes.count <= Self.payloadMax else {
+                throw OneSignalError(
+                    400,
+                    "payload must be an object of at most \(Self.payloadMax) bytes",
+                    confidence: .inferred
+                )
+            }
+            if let time = event["timestamp"], !time.isNull,
+                time.string.flatMap({ Instant(iso8601: $0) }) == nil
+            {
+                throw OneSignalError(
+                    400,
+                    "timestamp must be a date of ISO 8601",
+                    confidence: .inferred
+                )
+            }
+            taken.append(
+                Effect(
+                    kind: "onesignal.event",
+                    recipients: [id],
+                    content: ["name": .string(name), "payload": payload]
+                )
+            )
+        }
+        effects += taken
+        return json(200, JSONObject())
+    }
+
+    // MARK: Devices
+
+    /// The token of a message's own link; here the id of the email's subscription, or the address.
+    private mutating func unsubscribe(
+        _ call: Call,
+        _ effects: inout [Effect]
+    ) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.named("app_id"))
+        guard let token = call.query("token"), !token.isEmpty else {
+            throw OneSignalError(400, "token is required", confidence: .inferred)
+        }
+        let app = apps[appID]
+        let found =
+            app?.subscriptions[token] ?? app?.subscription(type: "Email", token: token)
+        guard var device = found, device.type == "Email" else {
+            throw OneSignalError(400, "token is not valid", confidence: .inferred)
+        }
+        device.isEnabled = false
+        // Unsubscribed (section 7).
+        device.notificationTypes = -2
+        apps[appID]?.save(device)
+        if let owner = apps[appID]?.users[device.ownerID] {
+            note("onesignal.subscription", owner, ["type": "Email"], &effects)
+        }
+        return json(202, ["success": true])
+    }
+
+    private mutating func report(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.body["app_id"]?.string)
+        guard var device = apps[appID]?.subscriptions[call.named("player_id")],
+            var owner = apps[appID]?.users[device.ownerID]
+        else { throw .playerMissing }
+        if call.operation == .onSession {
+            let count = device.details["session_count"]?.int64 ?? 1
+            device.details["session_count"] = .integer(count.addingSaturated(1))
+            owner.lastActive = call.now.seconds
+        } else {
+            guard let purchases = call.body["purchases"]?.array, !purchases.isEmpty else {
+                throw OneSignalError(400, "purchases is required", confidence: .inferred)
+            }
+            Self.add(purchases, to: &owner)
+        }
+        apps[appID]?.save(device)
+        apps[appID]?.save(owner)
+        return json(200, ["success": true])
+    }
+}

@@ -1,0 +1,274 @@
+internal import Conformance
+
+/// What an organization keeps about its apps beside their users: names, keys, segments, templates
+/// and outcomes (API description).
+package struct OneSignalConsole: Hashable, Codable, Sendable {
+    /// A key of an app, known by its digest alone.
+    struct Token: Hashable, Codable, Sendable {
+        let id: String
+        var digest: String
+        var name: String
+        var allowlistMode: String
+        var allowlist: [String]
+        let created: Instant
+        var updated: Instant
+
+        func isShown(by text: String) -> Bool { digest == Self.digest(text) }
+
+        static func digest(_ text: String) -> String { Digest.sha256(Array(text.utf8)) }
+    }
+
+    struct Segment: Hashable, Codable, Sendable {
+        let id: String
+        var name: String
+        var filters: [JSONValue]
+        let created: Instant
+        var updated: Instant
+        /// The ones that every app begins with.
+        let isDefault: Bool
+    }
+
+    struct Template: Hashable, Codable, Sendable {
+        let id: String
+        var name: String
+        var content: JSONObject
+        let created: Instant
+        var updated: Instant
+
+        var channel: String {
+            content["isEmail"] == true ? "email" : content["isSMS"] == true ? "sms" : "push"
+        }
+    }
+
+    struct Record: Hashable, Codable, Sendable {
+        var name: String
+        let created: Instant
+        var updated: Instant
+        /// Whether it was made over the API, and so has no key but its own.
+        let isMade: Bool
+        /// What else was said about it, as it was said.
+        var details = JSONObject()
+        var tokens: [Token] = []
+        var segments: [Segment] = []
+        var templates: [Template] = []
+        /// Count and sum, by the outcome's id.
+        var outcomes: [String: Outcome] = [:]
+    }
+
+    struct Outcome: Hashable, Codable, Sendable {
+        var count: Int64 = 0
+        var sum = 0.0
+    }
+
+    /// By the app's id.
+    var records: [String: Record] = [:]
+
+    /// The app to which a key belongs; nil: it is none of those made here.
+    func owner(of key: String) -> String? {
+        guard !records.isEmpty else { return nil }
+        let digest = Token.digest(key)
+        return records.first { $0.value.tokens.contains { $0.digest == digest } }?.key
+    }
+}
+
+/// Apps and their keys (API description; *Apps* and *API keys*).
+extension OneSignalState {
+    /// What is kept about an app, made when it is first asked for.
+    mutating func record(of appID: String, at now: Instant) -> OneSignalConsole.Record {
+        if let known = console?.records[appID] { return known }
+        var record = OneSignalConsole.Record(
+            name: "Assay",
+            created: now,
+            updated: now,
+            isMade: false
+        )
+        record.segments = Self.defaultSegments(appID, now)
+        keep(record, of: appID)
+        return record
+    }
+
+    mutating func keep(_ record: OneSignalConsole.Record, of appID: String) {
+        var console = self.console ?? OneSignalConsole()
+        console.records[appID] = record
+        self.console = console
+    }
+
+    // MARK: Apps
+
+    mutating func appAnswer(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        switch call.operation {
+        case .listApps:
+            let known = Set(console?.records.keys.map(\.self) ?? []).union(apps.keys)
+                .union(settings.apps.map { $0.lowercased() })
+            let ids = (known.isEmpty ? [Self.standardApp] : known).sorted()
+            return HTTPMessage.Response(
+                200,
+                json: .array(ids.map { .object(shown(record(of: $0, at: call.now), $0)) })
+            )
+        case .createApp:
+            let name = try text("name", call)
+            let id = ids.uuid()
+            var record = OneSignalConsole.Record(
+                name: name,
+                created: call.now,
+                updated: call.now,
+                isMade: true
+            )
+            record.segments = Self.defaultSegments(id, call.now)
+            let (token, key) = newToken("Default", call)
+            record.tokens = [token]
+            try describe(&record, call)
+            keep(record, of: id)
+            var body = shown(record, id)
+            // Told once, as every key is.
+            body["basic_auth_key"] = .string(key)
+            return json(200, body)
+        case .viewApp:
+            let id = try knownAppID(call.named("app_id"))
+            return json(200, shown(record(of: id, at: call.now), id))
+        case .updateApp:
+            let id = try knownAppID(call.named("app_id"))
+            var record = record(of: id, at: call.now)
+            try describe(&record, call)
+            record.updated = call.now
+            keep(record, of: id)
+            return json(200, shown(record, id))
+        default: return try tokenAnswer(call)
+        }
+    }
+
+    /// The members of an app that its owner writes.
+    private static let appMembers = [
+        "gcm_key", "android_gcm_sender_id", "chrome_web_origin", "chrome_key",
+        "chrome_web_default_notification_icon", "chrome_web_sub_domain", "apns_env",
+        "apns_certificates", "apns_key_id", "apns_team_id", "apns_bundle_id", "safari_site_origin",
+        "safari_push_id", "safari_icon_16_16", "safari_icon_32_32", "safari_icon_64_64",
+        "safari_icon_128_128", "safari_icon_256_256", "site_name", "organization_id",
+        "additional_data_is_root_payload",
+    ]
+
+    private func describe(
+        _ record: inout OneSignalConsole.Record,
+        _ call: Call
+    ) throws(OneSignalError) {
+        if let environment = call.body["apns_env"], !environment.isNull,
+            !["sandbox", "production"].contains(environment.string)
+        {
+            throw OneSignalError(
+                400,
+                "apns_env must be sandbox or production",
+                confidence: .inferred
+            )
+        }
+        if let name = call.body["name"]?.string, !name.isEmpty { record.name = name }
+        for key in Self.appMembers {
+            if let value = call.body[key] { record.details[key] = value.isNull ? nil : value }
+        }
+    }
+
+    private func shown(_ record: OneSignalConsole.Record, _ id: String) -> JSONObject {
+        let app = apps[id]
+        let reachable = app?.reachable.values.reduce(0, +) ?? 0
+        var shown: JSONObject = [
+            "id": .string(id), "name": .string(record.name),
+            "players": .integer(Int64(app?.subscriptions.count ?? 0)),
+            "messageable_players": .integer(reachable),
+            "updated_at": .string(record.updated.preciseText),
+            "created_at": .string(record.created.preciseText), "gcm_key": .null,
+            "chrome_key": .null, "chrome_web_origin": .null,
+            "chrome_web_default_notification_icon": .null, "chrome_web_sub_domain": .null,
+            "apns_certificates": .null, "apns_key_id": .null,
+            "apns_team_id": .null, "apns_bundle_id": .null, "safari_site_origin": .null,
+            "safari_push_id": .null, "site_name": .null, "basic_auth_key": .null,
+        ]
+        for member in record.details.members { shown[member.key] = member.value }
+        return shown
+    }
+
+    /// A member of the body that has to be there.
+    func text(_ name: String, _ call: Call) throws(OneSignalError) -> String {
+        guard let text = call.body[name]?.string, !text.isEmpty else {
+            throw OneSignalError(400, "\(name) is required", confidence: .inferred)
+        }
+        return text
+    }
+
+    // MARK: Keys
+
+    private mutating func newToken(
+        _ name: String,
+        _ call: Call
+    ) -> (OneSignalConsole.Token, key: String) {
+        // As rich keys look (section 1).
+        let key = "os_v2_app_" + ids.draw(52, from: "abcdefghijklmnopqrstuvwxyz234567")
+        let token = OneSignalConsole.Token(
+            id: ids.uuid(),
+            digest: OneSignalConsole.Token.digest(key),
+            name: name,
+            allowlistMode: call.body["ip_allowlist_mode"]?.string ?? "disabled",
+            allowlist: (call.body["ip_allowlist"]?.array ?? []).compactMap(\.string),
+            created: call.now,
+            updated: call.now
+        )
+        return (token, key)
+    }
+
+    private static func told(_ token: OneSignalConsole.Token, _ key: String) -> JSONObject {
+        ["token_id": .string(token.id), "formatted_token": .string(key)]
+    }
+
+    private mutating func tokenAnswer(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let wanted = call.named("token_id")
+        let appID = try knownAppID(call.named("app_id"))
+        var record = record(of: appID, at: call.now)
+        if let mode = call.body["ip_allowlist_mode"],
+            !["disabled", "explicit"].contains(mode.string)
+        {
+            throw OneSignalError(
+                400,
+                "ip_allowlist_mode must be disabled or explicit",
+                confidence: .inferred
+            )
+        }
+        if call.operation == .listTokens {
+            let tokens = record.tokens.map { token -> JSONValue in
+                [
+                    "token_id": .string(token.id), "name": .string(token.name),
+                    "created_at": .string(token.created.preciseText),
+                    "updated_at": .string(token.updated.preciseText),
+                    "ip_allowlist_mode": .string(token.allowlistMode),
+                    "ip_allowlist": .strings(token.allowlist),
+                ]
+            }
+            return json(200, ["tokens": .array(tokens)])
+        }
+        if call.operation == .createToken {
+            let (token, key) = newToken(try text("name", call), call)
+            record.tokens.append(token)
+            keep(record, of: appID)
+            return json(200, Self.told(token, key))
+        }
+        guard let index = record.tokens.firstIndex(where: { $0.id == wanted }) else {
+            throw OneSignalError(404, "API key not found", confidence: .inferred)
+        }
+        var answer = JSONObject()
+        switch call.operation {
+        case .deleteToken: record.tokens.remove(at: index)
+        case .rotateToken:
+            let (token, key) = newToken(record.tokens[index].name, call)
+            record.tokens[index].digest = token.digest
+            record.tokens[index].updated = call.now
+            answer = Self.told(record.tokens[index], key)
+        default:
+            var token = record.tokens[index]
+            token.name = call.body["name"]?.string ?? token.name
+            token.allowlistMode = call.body["ip_allowlist_mode"]?.string ?? token.allowlistMode
+            token.allowlist =
+                call.body["ip_allowlist"]?.array?.compactMap(\.string) ?? token.allowlist
+            token.updated = call.now
+            record.tokens[index] = token
+        }
+        keep(record, of: appID)
+        return json(200, answer)
+    }
+}

@@ -1,0 +1,240 @@
+internal import Conformance
+
+/// What is read about messages and people afterwards: history, exports and outcomes (API
+/// description).
+extension OneSignalState {
+    mutating func exportAnswer(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        switch call.operation {
+        case .notificationHistory: return try history(call)
+        case .exportEvents:
+            let appID = try knownAppID(call.query("app_id"))
+            let id = call.named("notification_id")
+            let sent = try sent(id, appID, call)
+            let channel = Self.channel(of: sent.body)
+            return exported("events_audience-activity-\(id)-\(channel)", appID, call)
+        case .exportSubscriptions:
+            let appID = try knownAppID(call.query("app_id") ?? call.body["app_id"]?.string)
+            for (key, kind) in [("extra_fields", "an array"), ("segment_name", "a string")] {
+                if let value = call.body[key], !value.isNull, value.kind != kind {
+                    throw OneSignalError(400, "\(key) must be \(kind)", confidence: .inferred)
+                }
+            }
+            if let since = call.body["last_active_since"], !since.isNull,
+                since.scalarText.flatMap({ Int64($0) }) == nil
+            {
+                throw OneSignalError(
+                    400,
+                    "last_active_since must be a time in seconds",
+                    confidence: .inferred
+                )
+            }
+            if let name = call.body["segment_name"]?.string,
+                !record(of: appID, at: call.now).segments.contains(where: { $0.name == name })
+            {
+                throw OneSignalError(400, "Segment not found", confidence: .inferred)
+            }
+            // The file says everything of the call: it is made when it is fetched.
+            let asked = JSONValue.object(call.body).text
+            let name = "users_" + asked.utf8.map { Self.hex($0) }.joined()
+            return exported(name, appID, call)
+        case .csvFile:
+            let appID = try knownAppID(call.named("app_id"))
+            return try file(call.named("file"), appID, call)
+        case .outcomes: return try outcomes(call)
+        case .measureOutcome: return try measure(call)
+        default: throw .notFound
+        }
+    }
+
+    private static func hex(_ byte: UInt8) -> String {
+        let text = String(byte, radix: 16)
+        return byte < 16 ? "0" + text : text
+    }
+
+    private func sent(
+        _ id: String,
+        _ appID: String,
+        _ call: Call
+    ) throws(OneSignalError) -> NotificationLog.Notification {
+        guard let found = notifications[appID]?.notifications[id],
+            !Self.isPurged(found, call.now)
+        else { throw .notificationMissing }
+        return found
+    }
+
+    /// By which channel a message goes (section 3).
+    static func channel(of body: JSONObject) -> String {
+        if let channel = body["target_channel"]?.string { return channel }
+        if let channel = body["channel_for_external_user_ids"]?.string { return channel }
+        if body["email_body"] != nil || body["isEmail"] == true { return "email" }
+        if body["sms_from"] != nil || body["include_phone_numbers"] != nil { return "sms" }
+        return "push"
+    }
+
+    // MARK: History
+
+    private func history(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.body["app_id"]?.string ?? call.query("app_id"))
+        guard ["sent", "clicked"].contains(call.body["events"]?.string) else {
+            throw OneSignalError(400, "events must be sent or clicked", confidence: .inferred)
+        }
+        let id = call.named("notification_id")
+        _ = try sent(id, appID, call)
+        let events = call.body["events"]?.string ?? ""
+        let name = "events_\(events)-\(id)"
+        return json(
+            200,
+            ["success": true, "destination_url": .string(address(name, appID, call))]
+        )
+    }
+
+    // MARK: Exports
+
+    private func address(_ name: String, _ appID: String, _ call: Call) -> String {
+        let host = call.request[field: "host"] ?? "localhost"
+        return "http://\(host)/csv_exports/\(appID)/\(name).csv.gz"
+    }
+
+    private func exported(
+        _ name: String,
+        _ appID: String,
+        _ call: Call
+    ) -> HTTPMessage.Response {
+        json(200, ["csv_file_url": .string(address(name, appID, call))])
+    }
+
+    private func file(
+        _ file: String,
+        _ appID: String,
+        _ call: Call
+    ) throws(OneSignalError) -> HTTPMessage.Response {
+        guard file.hasSuffix(".csv.gz") else { throw .notFound }
+        let name = file.dropLast(".csv.gz".count)
+        let lines: [[String]]
+        if name.hasPrefix("users_") {
+            lines = try people(name.dropFirst("users_".count), appID)
+        } else {
+            let log = notifications[appID]
+            let id = log?.notifications.keys.first { name.contains($0) }
+            guard let id, let sent = log?.notifications[id], !Self.isPurged(sent, call.now) else {
+                throw .notFound
+            }
+            lines = events(of: sent, appID)
+        }
+        let text = lines.map { $0.map(Self.cell).joined(separator: ",") + "\n" }.joined()
+        return HTTPMessage.Response(
+            200,
+            fields: [HTTPMessage.Field("content-type", "application/gzip")],
+            body: Gzip.stored(Array(text.utf8))
+        )
+    }
+
+    /// RFC 4180.
+    private static func cell(_ text: String) -> String {
+        let isPlain = !text.contains { ",\"\n\r".contains($0) }
+        return isPlain ? text : "\"" + text.replacing("\"", with: "\"\"") + "\""
+    }
+
+    private static let columns = [
+        "id", "identifier", "session_count", "language", "timezone", "game_version", "device_os",
+        "device_type", "device_model", "ad_id", "tags", "last_active", "playtime", "amount_spent",
+        "created_at", "invalid_identifier", "badge_count",
+    ]
+
+    /// A line for each device; what was asked for stands in the file's name, in hexadecimal.
+    private func people(
+        _ asked: Substring,
+        _ appID: String
+    ) throws(OneSignalError) -> [[String]] {
+        let digits = Array(asked)
+        let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap {
+            UInt8(String(digits[$0...($0 + 1)]), radix: 16)
+        }
+        guard let body = (try? JSONValue(parsing: bytes))?.object else { throw .notFound }
+        let app = apps[appID] ?? OneSignalApp(appID: appID)
+        let extra = (body["extra_fields"]?.array ?? []).compactMap(\.string)
+        let since = body["last_active_since"]?.scalarText.flatMap { Int64($0) }
+        var wanted: Set<String>?
+        if let name = body["segment_name"]?.string,
+            let segment = console?.records[appID]?.segments.first(where: { $0.name == name }),
+            !segment.filters.isEmpty
+        {
+            wanted = Set(Self.audience(segment.filters, app).map(\.id))
+        }
+        var lines = [Self.columns + extra]
+        for device in app.subscriptions(.max, from: 0) {
+            let owner = app.users[device.ownerID]
+            guard wanted?.contains(device.ownerID) ?? true else { continue }
+            guard (owner?.lastActive ?? device.created) >= since ?? .min else { continue }
+            let player = Self.shown(device, app)
+            lines.append(
+                (Self.columns + extra).map { name in
+                    switch name {
+                    case "onesignal_id": owner?.id ?? ""
+                    case "notification_types": String(device.notificationTypes)
+                    default: player[name].map { $0.scalarText ?? $0.text } ?? ""
+                    }
+                }
+            )
+        }
+        return lines.map { $0.map { $0 == "null" ? "" : $0 } }
+    }
+
+    /// Who was sent a message: those whom it names and who are reached.
+    private func events(
+        of sent: NotificationLog.Notification,
+        _ appID: String
+    ) -> [[String]] {
+        let status = sent.isCanceled ? "canceled" : "sent"
+        return [["status", "recipient", "sent_time"]]
+            + Target(sent.body).ids.map { [status, $0, String(sent.queued.seconds)] }
+    }
+
+    // MARK: Outcomes
+
+    /// `GET /apps/{app_id}/outcomes`: what apps measured, by `name.count` and `name.sum`.
+    private mutating func outcomes(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.named("app_id"))
+        let query = call.request.query
+        let asked = query.filter { ["outcome_names", "outcome_names[]"].contains($0.name) }
+            .flatMap { $0.value.split(separator: ",").map(String.init) }
+        guard !asked.isEmpty else {
+            throw OneSignalError(400, "outcome_names is required", confidence: .inferred)
+        }
+        let known = record(of: appID, at: call.now).outcomes
+        var shown: [JSONValue] = []
+        for name in asked {
+            let parts = name.split(separator: ".")
+            guard parts.count >= 2, let way = parts.last, ["count", "sum"].contains(way) else {
+                throw OneSignalError(
+                    400,
+                    "outcome_names must end in .count or .sum: \(name)",
+                    confidence: .inferred
+                )
+            }
+            let id = parts.dropLast().joined(separator: ".")
+            let outcome = known[id] ?? OneSignalConsole.Outcome()
+            shown.append([
+                "id": .string(id), "aggregation": .string(String(way)),
+                "value": .integer(
+                    way == "count"
+                        ? outcome.count
+                        : Int64(exactly: outcome.sum.rounded()) ?? 0
+                ),
+            ])
+        }
+        return json(200, ["outcomes": .array(shown)])
+    }
+
+    /// What an app's library reports (*inferred*: seen in the published SDKs).
+    private mutating func measure(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.body["app_id"]?.string)
+        let id = try text("id", call)
+        var record = record(of: appID, at: call.now)
+        record.outcomes[id, default: OneSignalConsole.Outcome()].count += 1
+        let weight = call.body["weight"]?.scalarText.flatMap { Double($0) } ?? 0
+        record.outcomes[id]?.sum += weight.isFinite ? weight : 0
+        keep(record, of: appID)
+        return json(200, ["success": true])
+    }
+}

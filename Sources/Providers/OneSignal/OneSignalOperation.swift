@@ -1,0 +1,144 @@
+/// The operations of OneSignal's REST API (API description; fact sheet, sections 3 to 10).
+enum OneSignalOperation: Hashable, Sendable {
+    case createNotification, listNotifications, viewNotification, cancelNotification
+    case notificationHistory, exportEvents, unsubscribe
+    case listApps, createApp, viewApp, updateApp
+    case listTokens, createToken, deleteToken, updateToken, rotateToken
+    case listSegments, createSegment, deleteSegment, viewSegment, updateSegment
+    case listTemplates, createTemplate, deleteTemplate, viewTemplate, updateTemplate, copyTemplate
+    case outcomes, measureOutcome
+    case startActivity, updateActivity, keepActivityToken, dropActivityToken
+    case createUser, user, subscription, subscriptionByToken, legacyTags
+    case customEvents, listJourneys, inAppMessages
+    case exportSubscriptions, csvFile
+    case players, onSession, onPurchase
+
+    /// Who may call.
+    enum Right: Hashable, Sendable {
+        /// The holder of a key of the app that is named.
+        case app
+        /// The holder of the organization's key.
+        case organization
+        /// Devices, and whoever knows a user: without a key where a switch says so.
+        case players, users
+        /// Anybody: the file's name cannot be guessed.
+        case anybody
+    }
+
+    var right: Right {
+        switch self {
+        case .listApps, .createApp, .viewApp, .updateApp, .listTokens, .createToken, .deleteToken,
+            .updateToken, .rotateToken, .copyTemplate:
+            .organization
+        case .players, .onSession, .onPurchase: .players
+        case .createUser, .user, .subscription, .subscriptionByToken, .inAppMessages,
+            .measureOutcome, .keepActivityToken, .dropActivityToken:
+            .users
+        case .csvFile: .anybody
+        case .createNotification, .listNotifications, .viewNotification, .cancelNotification,
+            .notificationHistory, .exportEvents, .unsubscribe, .listSegments, .createSegment,
+            .deleteSegment, .viewSegment, .updateSegment, .listTemplates, .createTemplate,
+            .deleteTemplate, .viewTemplate, .updateTemplate, .outcomes, .startActivity,
+            .updateActivity, .legacyTags, .customEvents, .listJourneys, .exportSubscriptions:
+            .app
+        }
+    }
+
+    /// Those without an operation are the dashboard's, and answer as to a key without the permission.
+    static let table = OperationTable<OneSignalOperation>("REST", described + older)
+
+    private static let described: [OperationTable<OneSignalOperation>.Row] = [
+        .init("POST", "/notifications", .createNotification),
+        .init("GET", "/notifications", .listNotifications),
+        .init("DELETE", "/notifications/{notification_id}", .cancelNotification),
+        .init("GET", "/notifications/{notification_id}", .viewNotification),
+        .init("POST", "/notifications/{notification_id}/history", .notificationHistory),
+        .init("POST", "/notifications/{notification_id}/export_events", .exportEvents),
+        .init("GET", "/apps", .listApps), .init("POST", "/apps", .createApp),
+        .init("GET", "/apps/{app_id}", .viewApp), .init("PUT", "/apps/{app_id}", .updateApp),
+        .init("GET", "/apps/{app_id}/segments", .listSegments),
+        .init("POST", "/apps/{app_id}/segments", .createSegment),
+        .init("DELETE", "/apps/{app_id}/segments/{segment_id}", .deleteSegment),
+        .init("GET", "/apps/{app_id}/segments/{segment_id}", .viewSegment),
+        .init("PATCH", "/apps/{app_id}/segments/{segment_id}", .updateSegment),
+        .init("GET", "/apps/{app_id}/outcomes", .outcomes),
+        .init("POST", "/apps/{app_id}/activities/activity/{activity_type}", .startActivity),
+        .init(
+            "POST",
+            "/apps/{app_id}/live_activities/{activity_id}/notifications",
+            .updateActivity
+        ), .init("POST", "/apps/{app_id}/users", .createUser),
+        .init("DELETE", "/apps/{app_id}/users/by/{alias_label}/{alias_id}", .user),
+        .init("GET", "/apps/{app_id}/users/by/{alias_label}/{alias_id}", .user),
+        .init("PATCH", "/apps/{app_id}/users/by/{alias_label}/{alias_id}", .user),
+        .init("GET", "/apps/{app_id}/users/by/{alias_label}/{alias_id}/identity", .user),
+        .init("PATCH", "/apps/{app_id}/users/by/{alias_label}/{alias_id}/identity", .user),
+        .init(
+            "DELETE",
+            "/apps/{app_id}/users/by/{alias_label}/{alias_id}/identity/{alias_label_to_delete}",
+            .user
+        ),
+        .init("POST", "/apps/{app_id}/users/by/{alias_label}/{alias_id}/subscriptions", .user),
+        .init("DELETE", "/apps/{app_id}/subscriptions/{subscription_id}", .subscription),
+        .init("PATCH", "/apps/{app_id}/subscriptions/{subscription_id}", .subscription),
+        .init("GET", "/apps/{app_id}/subscriptions/{subscription_id}/user/identity", .subscription),
+        .init(
+            "PATCH",
+            "/apps/{app_id}/subscriptions/{subscription_id}/user/identity",
+            .subscription
+        ), .init("PATCH", "/apps/{app_id}/subscriptions/{subscription_id}/owner", .subscription),
+        .init(
+            "PATCH",
+            "/apps/{app_id}/subscriptions_by_token/{token_type}/{token}",
+            .subscriptionByToken
+        ),
+        .init(
+            "POST",
+            "/apps/{app_id}/notifications/{notification_id}/unsubscribe",
+            .unsubscribe
+        ), .init("POST", "/players/csv_export?app_id={app_id}", .exportSubscriptions),
+        .init("GET", "/templates", .listTemplates), .init("POST", "/templates", .createTemplate),
+        .init("DELETE", "/templates/{template_id}", .deleteTemplate),
+        .init("GET", "/templates/{template_id}", .viewTemplate),
+        .init("PATCH", "/templates/{template_id}", .updateTemplate),
+        .init("POST", "/templates/{template_id}/copy_to_app", .copyTemplate),
+        .init("GET", "/apps/{app_id}/auth/tokens", .listTokens),
+        .init("POST", "/apps/{app_id}/auth/tokens", .createToken),
+        .init("DELETE", "/apps/{app_id}/auth/tokens/{token_id}", .deleteToken),
+        .init("PATCH", "/apps/{app_id}/auth/tokens/{token_id}", .updateToken),
+        .init("POST", "/apps/{app_id}/auth/tokens/{token_id}/rotate", .rotateToken),
+        .init("POST", "/apps/{app_id}/custom_events", .customEvents),
+        .init(
+            "GET",
+            "/apps/{app_id}/journeys",
+            .listJourneys,
+            deviation: "always an empty list: the fake runs no journeys"
+        ), .init("POST", "/apps/{app_id}/journeys"),
+        .init("DELETE", "/apps/{app_id}/journeys/{journey_id}"),
+        .init("GET", "/apps/{app_id}/journeys/{journey_id}"),
+        .init("PATCH", "/apps/{app_id}/journeys/{journey_id}"),
+        .init("GET", "/apps/{app_id}/journeys/{journey_id}/stats"),
+        .init("PATCH", "/apps/{app_id}/journeys/{journey_id}/nodes/{node_id}"),
+        .init("GET", "/organizations/{organization_id}/audit_logs"),
+    ]
+
+    /// What older pages, and OneSignal's own libraries on phones, call (fact sheet, section 10).
+    private static let older: [OperationTable<OneSignalOperation>.Row] = [
+        .older("POST", "/players", .players), .older("GET", "/players", .players),
+        .older("GET", "/players/{player_id}", .players),
+        .older("PUT", "/players/{player_id}", .players),
+        .older("DELETE", "/players/{player_id}", .players),
+        .older("POST", "/players/{player_id}/on_session", .onSession),
+        .older("POST", "/players/{player_id}/on_purchase", .onPurchase),
+        .older("PUT", "/apps/{app_id}/users/{external_user_id}", .legacyTags),
+        .older("PATCH", "/apps/{app_id}/users/{external_user_id}", .legacyTags),
+        .older("GET", "/apps/{app_id}/subscriptions/{subscription_id}/iams", .inAppMessages),
+        .older("POST", "/outcomes/measure", .measureOutcome),
+        .older("POST", "/apps/{app_id}/live_activities/{activity_id}/token", .keepActivityToken),
+        .older(
+            "DELETE",
+            "/apps/{app_id}/live_activities/{activity_id}/token/{subscription_id}",
+            .dropActivityToken
+        ), .older("GET", "/csv_exports/{app_id}/{file}", .csvFile),
+    ]
+}

@@ -1,0 +1,113 @@
+internal import Conformance
+
+/// Templates of messages (API description, *Templates*).
+extension OneSignalState {
+    private static let templateMembers = [
+        "contents", "headings", "subtitle", "isEmail", "email_subject", "email_body", "email_bcc",
+        "isSMS", "dynamic_content",
+    ]
+
+    mutating func templateAnswer(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let operation = call.operation
+        let appID = try knownAppID(call.query("app_id") ?? call.body["app_id"]?.string)
+        var record = record(of: appID, at: call.now)
+        if operation == .listTemplates { return list(record.templates, call) }
+        if operation == .createTemplate {
+            var template = OneSignalConsole.Template(
+                id: ids.uuid(),
+                name: try text("name", call),
+                content: JSONObject(),
+                created: call.now,
+                updated: call.now
+            )
+            guard call.body["contents"]?.object != nil || call.body["email_body"]?.string != nil
+            else { throw OneSignalError(400, "contents is required", confidence: .inferred) }
+            try fill(&template, call)
+            record.templates.append(template)
+            keep(record, of: appID)
+            return json(200, Self.shown(template))
+        }
+        let wanted = call.named("template_id")
+        guard let index = record.templates.firstIndex(where: { $0.id == wanted }) else {
+            // What changes something has no 404 in the description.
+            let status = [.updateTemplate, .copyTemplate].contains(operation) ? 400 : 404
+            throw OneSignalError(status, "Template not found", confidence: .inferred)
+        }
+        switch operation {
+        case .viewTemplate: return json(200, Self.shown(record.templates[index]))
+        case .deleteTemplate:
+            record.templates.remove(at: index)
+            keep(record, of: appID)
+            return json(200, ["success": true])
+        case .copyTemplate:
+            let target = try knownAppID(call.body["target_app_id"]?.string)
+            let source = record.templates[index]
+            let copy = OneSignalConsole.Template(
+                id: ids.uuid(),
+                name: source.name,
+                content: source.content,
+                created: call.now,
+                updated: call.now
+            )
+            var other = self.record(of: target, at: call.now)
+            other.templates.append(copy)
+            keep(other, of: target)
+            return json(200, Self.shown(copy))
+        default:
+            var template = record.templates[index]
+            if let name = call.body["name"]?.string, !name.isEmpty { template.name = name }
+            try fill(&template, call)
+            template.updated = call.now
+            record.templates[index] = template
+            keep(record, of: appID)
+            return json(200, Self.shown(template))
+        }
+    }
+
+    private func fill(
+        _ template: inout OneSignalConsole.Template,
+        _ call: Call
+    ) throws(OneSignalError) {
+        for key in Self.templateMembers {
+            if let value = call.body[key] { template.content[key] = value.isNull ? nil : value }
+        }
+        let isText = template.channel != "email"
+        guard !isText || template.content["contents"]?["en"]?.string?.isEmpty == false else {
+            throw OneSignalError(
+                400,
+                "Message Notifications must have English language content"
+            )
+        }
+        guard isText || template.content["email_subject"]?.string?.isEmpty == false else {
+            throw OneSignalError(400, "email_subject is required", confidence: .inferred)
+        }
+    }
+
+    private func list(
+        _ templates: [OneSignalConsole.Template],
+        _ call: Call
+    ) -> HTTPMessage.Response {
+        let (limit, offset) = page(call, max: 50)
+        let channel = call.query("channel")
+        let found = templates.filter { channel == nil || $0.channel == channel }
+        return json(
+            200,
+            [
+                "total_count": .integer(Int64(found.count)), "offset": .integer(Int64(offset)),
+                "limit": .integer(Int64(limit)),
+                "templates": .array(
+                    found.dropFirst(offset).prefix(limit).map { .object(Self.shown($0)) }
+                ),
+            ]
+        )
+    }
+
+    private static func shown(_ template: OneSignalConsole.Template) -> JSONObject {
+        [
+            "id": .string(template.id), "name": .string(template.name),
+            "created_at": .string(template.created.preciseText),
+            "updated_at": .string(template.updated.preciseText),
+            "channel": .string(template.channel), "content": .object(template.content),
+        ]
+    }
+}

@@ -1,0 +1,72 @@
+/// The operations of REST v1 that are served (API description of v1; fact sheet, sections 4.1 to 4.3).
+enum V1Operation: Hashable, Sendable {
+    case read, delete, receipts, attribution, grant, revokeGrants, setAttributes
+    case overrideOffering, deleteOverride, offerings
+    /// What is done to a purchase: its verb stands last in the path.
+    case change
+    /// Called by the services' own libraries.
+    case identify, restoreBehavior
+
+    static let table = OperationTable<V1Operation>(
+        "REST v1",
+        root: "/v1",
+        [
+            // Before those who could be called so.
+            .older("POST", "/subscribers/identify", .identify),
+            .init("GET", "/subscribers/{app_user_id}", .read),
+            .init("DELETE", "/subscribers/{app_user_id}", .delete),
+            .init("POST", "/receipts", .receipts),
+            .init("POST", "/subscribers/{app_user_id}/attribution", .attribution),
+            .init(
+                "POST",
+                "/subscribers/{app_user_id}/entitlements/{entitlement_identifier}/promotional",
+                .grant
+            ),
+            .init(
+                "POST",
+                "/subscribers/{app_user_id}/entitlements/{entitlement_identifier}/revoke_promotionals",
+                .revokeGrants
+            ),
+            .init(
+                "POST",
+                "/subscribers/{app_user_id}/subscriptions/{product_identifier}/revoke",
+                .change
+            ),
+            .init("POST", "/subscribers/{app_user_id}/attributes", .setAttributes),
+            .init(
+                "POST",
+                "/subscribers/{app_user_id}/subscriptions/{product_identifier}/defer",
+                .change
+            ),
+            .init(
+                "POST",
+                "/subscribers/{app_user_id}/offerings/{offering_uuid}/override",
+                .overrideOffering
+            ),
+            .init("DELETE", "/subscribers/{app_user_id}/offerings/override", .deleteOverride),
+            .init("GET", "/subscribers/{app_user_id}/offerings", .offerings),
+            .init(
+                "POST",
+                "/subscribers/{app_user_id}/transactions/{store_transaction_identifier}/refund",
+                .change
+            ),
+            .init(
+                "POST",
+                "/subscribers/{app_user_id}/subscriptions/{store_transaction_identifier}/cancel",
+                .change
+            ),
+            .init(
+                "POST",
+                "/subscribers/{app_user_id}/subscriptions/{store_transaction_identifier}/extend",
+                .change
+            ),
+            // The guide of cancellations names the product in front of the transaction.
+            .older(
+                "POST",
+                "/subscribers/{app_user_id}/subscriptions/{product}/{transaction}/cancel",
+                .change
+            ),
+            .older("POST", "/subscribers/{app_user_id}/restore_behavior", .restoreBehavior),
+        ]
+    )
+}

@@ -1,0 +1,259 @@
+internal import Conformance
+
+/// A currency of an app's own, which products grant and a backend spends (API description of v2).
+package struct VirtualCurrency: Hashable, Codable, Sendable {
+    /// What some products grant of it.
+    package struct Grant: Hashable, Codable, Sendable {
+        /// RevenueCat's own ids.
+        let products: [String]
+        let amount: Int64
+        /// During a trial.
+        let trialAmount: Int64
+        /// Kept and shown; the fake lets nothing expire.
+        let expires: Bool
+    }
+
+    var name: String
+    var description: String?
+    let made: Instant
+    var grants: [Grant] = []
+
+    init(name: String, description: String?, made: Instant) {
+        (self.name, self.description, self.made) = (name, description, made)
+    }
+
+    /// What a purchase of a product brings.
+    func granted(by product: String, isTrial: Bool) -> Int64 {
+        grants.filter { $0.products.contains(product) }
+            .reduce(0) { $0.addingSaturated(isTrial ? $1.trialAmount : $1.amount) }
+    }
+}
+
+/// Answers to calls that bring an idempotency key, so that a second copy changes nothing.
+package struct KeyedResults: Hashable, Codable, Sendable {
+    private struct Result: Hashable, Codable {
+        let request: String
+        let body: JSONValue
+    }
+
+    /// How many are kept; the oldest go.
+    private static let countMax = 10_000
+
+    private var results: [String: Result] = [:]
+    private var keys: [String] = []
+
+    /// The answer to the first call with that key; nil when there was none.
+    ///
+    /// - Throws: 409, when the first call with that key was another one.
+    func result(of key: String, _ request: String) throws(RevenueCatError) -> JSONValue? {
+        guard let known = results[key] else { return nil }
+        guard known.request == request else {
+            throw RevenueCatError(
+                v2: 409,
+                "idempotency_error",
+                "Idempotency key already used for a different request"
+            )
+        }
+        return known.body
+    }
+
+    mutating func keep(_ body: JSONValue, of key: String, _ request: String) {
+        if results[key] == nil { keys.append(key) }
+        results[key] = Result(request: request, body: body)
+        if keys.count > Self.countMax { results[keys.removeFirst()] = nil }
+    }
+}
+
+/// Virtual currencies over REST v2.
+extension RevenueCatState {
+    /// Adds to a customer's balances, which may not fall below nothing.
+    mutating func adjust(_ number: Int, _ amounts: [String: Int64]) {
+        for (code, amount) in amounts {
+            let old = customers[number]?.balances?[code] ?? 0
+            var balances = customers[number]?.balances ?? [:]
+            balances[code] = max(0, old.addingSaturated(amount))
+            customers[number]?.balances = balances
+        }
+    }
+
+    mutating func answerCurrencies(
+        _ name: V2Operation,
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response? {
+        let path = call.base + "/virtual_currencies"
+        let code = call.named("virtual_currency_code")
+        switch name {
+        case .listVirtualCurrencies:
+            let items = (currencies ?? [:]).sorted { $0.key < $1.key }
+                .map { ($0.key, Self.shown($0.value, $0.key, call)) }
+            return try page(items, path, call)
+        case .createVirtualCurrency:
+            let code = try Self.code(try call.text("code"))
+            guard currencies?[code] == nil else {
+                throw RevenueCatError(
+                    v2: 409,
+                    "resource_already_exists",
+                    "The virtual currency exists already."
+                )
+            }
+            var currency = VirtualCurrency(
+                name: try call.text("name"),
+                description: call.body["description"]?.string,
+                made: call.now
+            )
+            currency.grants = try Self.grants(call) ?? []
+            currencies = (currencies ?? [:]).merging([code: currency]) { $1 }
+            return HTTPMessage.Response(201, json: Self.shown(currency, code, call))
+        case .getVirtualCurrency:
+            return HTTPMessage.Response(200, json: Self.shown(try currency(code), code, call))
+        case .updateVirtualCurrency:
+            var currency = try currency(code)
+            if call.body["name"] != nil { currency.name = try call.text("name") }
+            if let text = call.body["description"] { currency.description = text.string }
+            if let grants = try Self.grants(call) { currency.grants = grants }
+            currencies?[code] = currency
+            return HTTPMessage.Response(200, json: Self.shown(currency, code, call))
+        case .deleteVirtualCurrency:
+            _ = try currency(code)
+            currencies?[code] = nil
+            return HTTPMessage.Response(
+                200,
+                json: [
+                    "object": "virtual_currency", "id": .string(code),
+                    "deleted_at": .integer(call.now.milliseconds),
+                ]
+            )
+        case .listVirtualCurrenciesBalances: return try balances(call)
+        case .createVirtualCurrenciesTransaction, .updateVirtualCurrenciesBalance:
+            return try change(call)
+        default: return nil
+        }
+    }
+
+    private func currency(_ code: String) throws(RevenueCatError) -> VirtualCurrency {
+        guard let known = currencies?[code] else { throw .missing("virtual currency") }
+        return known
+    }
+
+    // MARK: Balances
+
+    private func balances(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        let id = call.named("customer_id")
+        let known = customers[try number(of: id)]?.balances ?? [:]
+        let showsAll = call.query("include_empty_balances") == "true"
+        let items = (currencies ?? [:]).sorted { $0.key < $1.key }.compactMap {
+            code,
+            currency -> (id: String, value: JSONValue)? in
+            let balance = known[code] ?? 0
+            guard balance != 0 || showsAll else { return nil }
+            var shown: JSONObject = [
+                "object": "virtual_currency_balance", "currency_code": .string(code),
+                "balance": .integer(balance), "name": .string(currency.name),
+            ]
+            if let text = currency.description { shown["description"] = .string(text) }
+            return (code, .object(shown))
+        }
+        let path = "\(call.base)/customers/\(id.percentEncoded)/virtual_currencies"
+        return try page(items, path, call)
+    }
+
+    /// Takes all adjustments or none; no event tells of them (fact sheet, section 2.2).
+    private mutating func change(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        let number = try number(of: call.named("customer_id"))
+        let key = call.request[field: "idempotency-key"].flatMap { $0.isEmpty ? nil : $0 }
+        let request = call.request.target + "\n" + JSONValue.object(call.body).text
+        if let key, let known = try keyed?.result(of: key, request) {
+            return HTTPMessage.Response(200, json: known)
+        }
+        guard let members = call.body["adjustments"]?.object?.members, !members.isEmpty else {
+            throw Self.wrong("adjustments must be an object of amounts.", "adjustments")
+        }
+        var amounts: [String: Int64] = [:]
+        for member in members {
+            guard currencies?[member.key] != nil else { throw .missing("virtual currency") }
+            guard let amount = member.value.int64 else {
+                throw Self.wrong("The amount of \(member.key) is no integer.", "adjustments")
+            }
+            let left = customers[number]?.balances?[member.key] ?? 0
+            guard left.addingSaturated(amount) >= 0 else {
+                throw RevenueCatError(
+                    v2: 422,
+                    "unprocessable_entity_error",
+                    "The balance of \(member.key) is not sufficient."
+                )
+            }
+            amounts[member.key] = amount
+        }
+        adjust(number, amounts)
+        let response = try balances(call)
+        if let key, let body = try? JSONValue(parsing: response.body) {
+            var results = keyed ?? KeyedResults()
+            results.keep(body, of: key, request)
+            keyed = results
+        }
+        return response
+    }
+
+    // MARK: Shapes
+
+    private static func wrong(_ text: String, _ name: String) -> RevenueCatError {
+        RevenueCatError(v2: 400, "parameter_error", text, param: name)
+    }
+
+    private static func code(_ text: String) throws(RevenueCatError) -> String {
+        let isValid = text.utf8.allSatisfy {
+            (0x30...0x39).contains($0) || (0x41...0x5a).contains($0) || (0x61...0x7a).contains($0)
+                || $0 == 0x5f
+        }
+        guard isValid, text.count <= 10 else {
+            throw wrong("code takes up to 10 letters, digits and underscores.", "code")
+        }
+        return text
+    }
+
+    /// The grants of the body; nil when it has none.
+    private static func grants(_ call: CallV2) throws(RevenueCatError) -> [VirtualCurrency.Grant]? {
+        guard let value = call.body["product_grants"] else { return nil }
+        guard let list = value.isNull ? [] : value.array else {
+            throw wrong("product_grants must be a list.", "product_grants")
+        }
+        var grants: [VirtualCurrency.Grant] = []
+        for grant in list {
+            guard let products = grant["product_ids"]?.array?.compactMap(\.string),
+                let amount = grant["amount"]?.int64, amount >= 0
+            else { throw wrong("A grant needs product_ids and an amount.", "product_grants") }
+            grants.append(
+                VirtualCurrency.Grant(
+                    products: products,
+                    amount: amount,
+                    trialAmount: grant["trial_amount"]?.int64 ?? 0,
+                    expires: grant["expire_at_cycle_end"]?.bool ?? false
+                )
+            )
+        }
+        return grants
+    }
+
+    private static func shown(
+        _ currency: VirtualCurrency,
+        _ code: String,
+        _ call: CallV2
+    ) -> JSONValue {
+        [
+            "object": "virtual_currency", "project_id": .string(call.project),
+            "code": .string(code), "name": .string(currency.name),
+            "created_at": .integer(currency.made.milliseconds),
+            "description": currency.description.map(JSONValue.string) ?? .null,
+            "product_grants": .array(
+                currency.grants.map {
+                    [
+                        "object": "virtual_currency.product_grant",
+                        "product_ids": .strings($0.products), "amount": .integer($0.amount),
+                        "trial_amount": .integer($0.trialAmount),
+                        "expire_at_cycle_end": .bool($0.expires),
+                    ]
+                }
+            ),
+        ]
+    }
+}
