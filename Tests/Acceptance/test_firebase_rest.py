@@ -20,6 +20,8 @@ AUDIENCE = (
 # quotas of the whole service, an identity provider's nonce, a password policy. They come by a fault.
 BY_FAULT = {
     "CREDENTIAL_MISMATCH",
+    # Production says OPERATION_NOT_ALLOWED, with a text.
+    "EMAIL_CHANGE_NEEDS_VERIFICATION",
     "MISSING_OR_INVALID_NONCE",
     "PASSWORD_DOES_NOT_MEET_REQUIREMENTS",
     "PROJECT_DISABLED",
@@ -616,7 +618,7 @@ class FirebaseREST(unittest.TestCase):
         self.protect()
         self.switch(refusesEmailUpdate=True)
         self.fails(self.user("update", {**body, "email": "n@e.w"}),
-                   "EMAIL_CHANGE_NEEDS_VERIFICATION")
+                   "OPERATION_NOT_ALLOWED", text="Please verify the new email before changing email.")
         self.switch(verifiesIDTokens=True)
         self.ok(self.user("lookup", body))
         self.serving.advance("2h")
