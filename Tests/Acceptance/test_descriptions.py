@@ -41,11 +41,15 @@ class Description:
 
     def __init__(self, name):
         self.root = yaml.load((SPECS / name).read_text(), Loader)
-        self.operations = {
-            (method.upper(), path): operation
-            for path, methods in self.root["paths"].items() for method, operation in methods.items()
-            if method in ("get", "post", "put", "patch", "delete")}
+        self.operations = self.operations_of(self.root)
         self.called = set()
+
+    @staticmethod
+    def operations_of(root):
+        return {
+            (method.upper(), path): operation
+            for path, methods in root["paths"].items() for method, operation in methods.items()
+            if method in ("get", "post", "put", "patch", "delete")}
 
     def resolved(self, value, depth=0):
         # Some shapes hold themselves.

@@ -137,32 +137,35 @@ extension OneSignalState {
         }
     }
 
-    /// The members of an app that its owner writes.
+    /// The members of an app that its owner writes, and everybody with the right reads.
     private static let appMembers = [
-        "gcm_key", "android_gcm_sender_id", "chrome_web_origin", "chrome_key",
-        "chrome_web_default_notification_icon", "chrome_web_sub_domain", "apns_env",
-        "apns_certificates", "apns_key_id", "apns_team_id", "apns_bundle_id", "safari_site_origin",
-        "safari_push_id", "safari_icon_16_16", "safari_icon_32_32", "safari_icon_64_64",
-        "safari_icon_128_128", "safari_icon_256_256", "site_name", "organization_id",
-        "additional_data_is_root_payload",
+        "gcm_key", "chrome_web_origin", "chrome_key", "chrome_web_default_notification_icon",
+        "chrome_web_sub_domain", "apns_env", "apns_certificates", "apns_key_id", "apns_team_id",
+        "apns_bundle_id", "safari_site_origin", "safari_push_id", "safari_icon_16_16",
+        "safari_icon_32_32", "safari_icon_64_64", "safari_icon_128_128", "safari_icon_256_256",
+        "site_name",
     ]
 
     private func describe(
         _ record: inout OneSignalConsole.Record,
         _ call: Call
     ) throws(OneSignalError) {
+        func wrong(_ text: String) -> OneSignalError {
+            OneSignalError(400, text, confidence: .inferred)
+        }
         if let environment = call.body["apns_env"], !environment.isNull,
             !["sandbox", "production"].contains(environment.string)
         {
-            throw OneSignalError(
-                400,
-                "apns_env must be sandbox or production",
-                confidence: .inferred
-            )
+            throw wrong("apns_env must be sandbox or production")
         }
-        if let name = call.body["name"]?.string, !name.isEmpty { record.name = name }
+        if let name = call.body["name"], !name.isNull {
+            guard let text = name.string, !text.isEmpty else { throw wrong("name must be text") }
+            record.name = text
+        }
         for key in Self.appMembers {
-            if let value = call.body[key] { record.details[key] = value.isNull ? nil : value }
+            guard let value = call.body[key] else { continue }
+            guard value.isNull || value.string != nil else { throw wrong("\(key) must be text") }
+            record.details[key] = value.isNull ? nil : value
         }
     }
 

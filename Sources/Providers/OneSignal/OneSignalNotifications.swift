@@ -240,7 +240,7 @@ extension OneSignalState {
         var shown: JSONObject = ["id": .string(notification.id), "app_id": .string(app.appID)]
         for key in [
             "contents", "headings", "data", "included_segments", "include_aliases", "filters",
-            "target_channel", "name", "template_id", "email_subject", "email_body", "sms_from",
+            "target_channel", "name",
         ] {
             if let value = notification.body[key], !value.isNull { shown[key] = value }
         }

@@ -96,11 +96,9 @@ extension RevenueCatState {
                     "The virtual currency exists already."
                 )
             }
-            var currency = VirtualCurrency(
-                name: try call.text("name"),
-                description: call.body["description"]?.string,
-                made: call.now
-            )
+            var currency = VirtualCurrency(name: "", description: nil, made: call.now)
+            try Self.describe(&currency, call)
+            _ = try call.text("name")
             currency.grants = try Self.grants(call) ?? []
             currencies = (currencies ?? [:]).merging([code: currency]) { $1 }
             return HTTPMessage.Response(201, json: Self.shown(currency, code, call))
@@ -108,8 +106,7 @@ extension RevenueCatState {
             return HTTPMessage.Response(200, json: Self.shown(try currency(code), code, call))
         case .updateVirtualCurrency:
             var currency = try currency(code)
-            if call.body["name"] != nil { currency.name = try call.text("name") }
-            if let text = call.body["description"] { currency.description = text.string }
+            try Self.describe(&currency, call)
             if let grants = try Self.grants(call) { currency.grants = grants }
             currencies?[code] = currency
             return HTTPMessage.Response(200, json: Self.shown(currency, code, call))
@@ -198,6 +195,25 @@ extension RevenueCatState {
 
     private static func wrong(_ text: String, _ name: String) -> RevenueCatError {
         RevenueCatError(v2: 400, "parameter_error", text, param: name)
+    }
+
+    private static func describe(
+        _ currency: inout VirtualCurrency,
+        _ call: CallV2
+    ) throws(RevenueCatError) {
+        if call.body["name"] != nil {
+            let name = try call.text("name")
+            guard name.unicodeScalars.count <= 50 else {
+                throw wrong("name takes up to 50 characters.", "name")
+            }
+            currency.name = name
+        }
+        guard let text = call.body["description"] else { return }
+        let count = text.string?.unicodeScalars.count ?? (text.isNull ? 1 : 0)
+        guard (1...1500).contains(count) else {
+            throw wrong("description takes 1 to 1500 characters.", "description")
+        }
+        currency.description = text.string
     }
 
     private static func code(_ text: String) throws(RevenueCatError) -> String {
