@@ -139,7 +139,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ProvidersTests",
-            dependencies: ["Conformance", "Providers"],
+            dependencies: ["Conformance", "Providers", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -34,32 +34,85 @@ struct HostileRequestTests {
         ["app_user_id": "ada", "new_app_user_id": "bob", "fetch_token": "t", "product_id": "p"],
         ["attributes": ["$email": ["value": "a@b.c", "updated_at_ms": 1]], "duration": "weekly"],
         ["command": "setvault://?key=a&value=b&locked=true", "device": "main", "page": 5],
+        [
+            "name": "Tea", "contents": ["en": "Tea"], "headings": ["en": "Tea"], "event": "start",
+            "activity_id": "a", "event_attributes": [:], "event_updates": [:],
+            "events": [["name": "e", "external_id": "ada", "payload": ["a": 1]]],
+            "filters": [["field": "tag", "key": "a", "relation": "=", "value": "b"]],
+            "include_aliases": ["external_id": ["ada"]], "target_app_id": .string(app),
+            "email_subject": "Tea", "isEmail": true, "segment_name": "Tea",
+            "extra_fields": ["onesignal_id"], "last_active_since": "1",
+        ],
+        [
+            "id": "ada", "code": "GLD", "name": "Gold", "adjustments": ["GLD": 5],
+            "product_grants": [["product_ids": ["p"], "amount": 5]], "entitlement_id": "entl",
+            "expires_at": 4_102_444_800_000, "target_customer_id": "bob", "offering_id": .null,
+        ],
+        [
+            "idToken": "eyJhbGciOiJub25lIn0.eyJ1c2VyX2lkIjoieCJ9.", "mfaPendingCredential": "e30",
+            "mfaEnrollmentId": "x", "phoneEnrollmentInfo": ["phoneNumber": "+15550100"],
+            "phoneVerificationInfo": ["sessionInfo": "x", "code": "1"], "totpEnrollmentInfo": [:],
+            "totpVerificationInfo": ["sessionInfo": "e30", "verificationCode": "123456"],
+            "displayName": "blue", "allowPasswordSignup": true, "mfaConfig": ["state": "ENABLED"],
+            "mfaInfo": [["phoneInfo": "+15550100"]], "localId": "x",
+        ],
     ]
 
-    private static let paths: [(Exchange.Party, String, String)] = [
-        (.firebase, "POST", "/identitytoolkit.googleapis.com/v1/accounts:signUp?key=k"),
-        (.firebase, "POST", "/identitytoolkit.googleapis.com/v1/accounts:update?key=k"),
-        (.firebase, "POST", "/v1/accounts:signInWithIdp?key=k"),
-        (.firebase, "POST", "/identitytoolkit.googleapis.com/v1/projects/p/accounts:lookup"),
-        (.firebase, "POST", "/identitytoolkit.googleapis.com/v1/projects/p/accounts:batchCreate"),
-        (.firebase, "POST", "/identitytoolkit.googleapis.com/v1/projects/p/accounts:sendOobCode"),
-        (.firebase, "POST", "/securetoken.googleapis.com/v1/token?key=k"),
-        (.firebase, "GET", "/emulator/action?mode=resetPassword&oobCode=x&apiKey=k"),
-        (.firebase, "PATCH", "/emulator/v1/projects/p/config"),
-        (.oneSignal, "POST", "/notifications"),
-        (.oneSignal, "GET", "/notifications?app_id=x&limit=-1"),
-        (.oneSignal, "POST", "/apps/\(app)/users"),
-        (.oneSignal, "PATCH", "/apps/\(app)/users/by/external_id/ada"),
-        (.oneSignal, "PATCH", "/apps/\(app)/users/by/external_id/ada/identity"),
-        (.oneSignal, "POST", "/apps/\(app)/users/by/external_id/ada/subscriptions"),
-        (.oneSignal, "POST", "/api/v1/players"),
-        (.revenueCat, "POST", "/v1/receipts"), (.revenueCat, "POST", "/v1/subscribers/identify"),
-        (.revenueCat, "POST", "/v1/subscribers/ada/attributes"),
-        (.revenueCat, "POST", "/v1/subscribers/ada/entitlements/premium/promotional"),
-        (.revenueCat, "GET", "/v2/projects/p/customers/ada"), (.despia, "POST", "/bridge"),
-        (.despia, "POST", "/device/paywall/complete"), (.despia, "PATCH", "/device"),
-        (.purchasely, "GET", "/"),
-    ]
+    /// Every operation of the inventory, about things that are there and things that are not.
+    private static let operations: [(Exchange.Party, String, String)] =
+        ProviderTable.all.listed.flatMap { provider in
+            provider.operations().flatMap { operation in
+                ["ada", "x"].map { name in
+                    let parts = operation.path.split(separator: "/").map { part -> String in
+                        guard part.hasPrefix("{"), let end = part.firstIndex(of: "}") else {
+                            return String(part)
+                        }
+                        let value =
+                            part.hasPrefix("{app_id")
+                            ? app : part.hasPrefix("{alias_label") ? "external_id" : name
+                        return value + part[part.index(after: end)...]
+                    }
+                    let path = "/" + parts.joined(separator: "/")
+                    return (
+                        provider.party, operation.method,
+                        provider.party == .firebase ? path + "?key=k" : path
+                    )
+                }
+            }
+        }
+
+    private static let paths: [(Exchange.Party, String, String)] =
+        operations + [
+            (.firebase, "POST", "/identitytoolkit.googleapis.com/v1/accounts:signUp?key=k"),
+            (.firebase, "POST", "/identitytoolkit.googleapis.com/v1/accounts:update?key=k"),
+            (.firebase, "POST", "/v1/accounts:signInWithIdp?key=k"),
+            (.firebase, "POST", "/identitytoolkit.googleapis.com/v1/projects/p/accounts:lookup"),
+            (
+                .firebase, "POST",
+                "/identitytoolkit.googleapis.com/v1/projects/p/accounts:batchCreate"
+            ),
+            (
+                .firebase, "POST",
+                "/identitytoolkit.googleapis.com/v1/projects/p/accounts:sendOobCode"
+            ),
+            (.firebase, "POST", "/securetoken.googleapis.com/v1/token?key=k"),
+            (.firebase, "GET", "/emulator/action?mode=resetPassword&oobCode=x&apiKey=k"),
+            (.firebase, "PATCH", "/emulator/v1/projects/p/config"),
+            (.oneSignal, "POST", "/notifications"),
+            (.oneSignal, "GET", "/notifications?app_id=x&limit=-1"),
+            (.oneSignal, "POST", "/apps/\(app)/users"),
+            (.oneSignal, "PATCH", "/apps/\(app)/users/by/external_id/ada"),
+            (.oneSignal, "PATCH", "/apps/\(app)/users/by/external_id/ada/identity"),
+            (.oneSignal, "POST", "/apps/\(app)/users/by/external_id/ada/subscriptions"),
+            (.oneSignal, "POST", "/api/v1/players"),
+            (.revenueCat, "POST", "/v1/receipts"),
+            (.revenueCat, "POST", "/v1/subscribers/identify"),
+            (.revenueCat, "POST", "/v1/subscribers/ada/attributes"),
+            (.revenueCat, "POST", "/v1/subscribers/ada/entitlements/premium/promotional"),
+            (.revenueCat, "GET", "/v2/projects/p/customers/ada"), (.despia, "POST", "/bridge"),
+            (.despia, "POST", "/device/paywall/complete"), (.despia, "PATCH", "/device"),
+            (.purchasely, "GET", "/"),
+        ]
 
     @Test("from a seed, two hundred at a time", arguments: 0..<UInt64(30))
     func survives(seed: UInt64) throws {
@@ -159,7 +212,9 @@ struct HostileRequestTests {
         for (party, method, path) in Self.paths {
             for body in [deep, object] {
                 let request = HTTPMessage.Request(method, path, body: body)
-                #expect(services.respond(party, to: request, at: Self.now).response.status < 500)
+                let status = services.respond(party, to: request, at: Self.now).response.status
+                // 501 is what is known and absent.
+                #expect(status < 500 || status == 501, "\(path)")
             }
         }
     }

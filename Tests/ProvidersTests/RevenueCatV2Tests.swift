@@ -150,4 +150,47 @@ struct RevenueCatV2Tests {
         let gone: JSONValue = ["attributes": [["name": "tea", "value": .null]]]
         #expect(talk.say("POST", path, gone)["/items"] == [])
     }
+
+    @Test func `a currency is granted by what is paid for and taken back with it, and told`() throws
+    {
+        var talk = talk()
+        var action = StoreAction(.purchase, user: "ada")
+        action.product = "coins_100"
+        try talk.state.carryOut(action, at: talk.now)
+        let products = talk.say("GET", "/v2/projects/p/products")["/items"]?.array ?? []
+        let coins = products.first { $0["store_identifier"] == "coins_100" }?["id"] ?? .null
+        let currencies = "/v2/projects/p/virtual_currencies"
+        let made = talk.say(
+            "POST",
+            currencies,
+            [
+                "code": "GLD", "name": "Gold",
+                "product_grants": [["product_ids": [coins], "amount": 100]],
+            ]
+        )
+        #expect(made.status == 201)
+        _ = talk.state.takeEvents()
+        talk.wait(.seconds(60))
+        try talk.state.carryOut(action, at: talk.now)
+        let events = talk.state.takeEvents()
+        let types = events.compactMap { $0["type"]?.string }
+        #expect(types == ["NON_RENEWING_PURCHASE", "VIRTUAL_CURRENCY_TRANSACTION"])
+        #expect(events.last?["adjustments"]?.array?.first?["amount"]?.int64 == 100)
+        let mine = Self.customers + "/ada/virtual_currencies"
+        #expect(talk.say("GET", mine)["/items/0/balance"]?.int64 == 100)
+        // What a backend takes is told by no event, and a second copy takes nothing.
+        let key = talk.fields + [HTTPMessage.Field("Idempotency-Key", "k")]
+        for _ in 0..<2 {
+            let spent = talk.say("POST", mine + "/transactions", ["adjustments": ["GLD": -40]], key)
+            #expect(spent["/items/0/balance"]?.int64 == 60)
+        }
+        let other = talk.say("POST", mine + "/transactions", ["adjustments": ["GLD": -1]], key)
+        #expect(other.status == 409 && other["/type"] == "idempotency_error")
+        #expect(talk.state.takeEvents().isEmpty)
+        // It comes back from a file as it was.
+        let saved = try JSONValue(encoding: talk.state)
+        talk.state = try saved.decoded(as: RevenueCatState.self)
+        talk.state.take(key: Secret("sk"))
+        #expect(talk.say("GET", mine)["/items/0/balance"]?.int64 == 60)
+    }
 }

@@ -22,6 +22,11 @@ package enum Repository {
         return found.sorted { $0.path < $1.path }
     }
 
+    /// The text of one file; empty when it is not there.
+    package static func text(of path: String) -> String {
+        (try? String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)) ?? ""
+    }
+
     /// The lines of the Swift sources below folders, counted from 1.
     package static func lines(
         below folders: String...

@@ -125,11 +125,17 @@ enum FirebaseOperation: Hashable, Sendable {
     }
 
     private static let old: [OperationTable<FirebaseOperation>.Row] = legacy.map {
-        let isRead = $0.operation == .projectConfig || $0.operation == .recaptchaParams
+        var (isRead, standing) = (false, ServiceOperation.Standing.served)
+        switch $0.operation {
+        case .projectConfig, .recaptchaParams: isRead = true
+        case .absent: standing = .absent
+        default: break  // All others are written to.
+        }
         return OperationTable<FirebaseOperation>.Row(
             isRead ? "GET" : "POST",
             "/identitytoolkit/v3/relyingparty/" + $0.name,
             $0.operation,
+            standing: standing,
             isDescribed: false
         )
     }

@@ -63,7 +63,15 @@ package struct SecondFactor: Hashable, Codable, Sendable {
     static let period: Int64 = 30
 
     /// The code of a moment (RFC 6238 with SHA-1).
-    static func code(of secret: String, at time: Instant, shifted steps: Int64 = 0) -> String {
+    ///
+    /// - Parameters:
+    ///   - secret: In Base32.
+    ///   - time: When the code is typed.
+    ///   - steps: How many periods later it is made; less than nothing for earlier.
+    /// - Returns: Six digits.
+    package static func code(of secret: String, at time: Instant, shifted steps: Int64 = 0)
+        -> String
+    {
         let counter = UInt64(bitPattern: time.seconds / period + steps)
         let message = (0..<8).reversed().map { UInt8(truncatingIfNeeded: counter >> ($0 * 8)) }
         let code = Array(

@@ -108,7 +108,7 @@ extension OneSignalState {
         _ appID: String,
         _ call: Call
     ) throws(OneSignalError) -> HTTPMessage.Response {
-        guard file.hasSuffix(".csv.gz") else { throw .notFound }
+        guard file.hasSuffix(".csv.gz") else { throw Self.fileMissing }
         let name = file.dropLast(".csv.gz".count)
         let lines: [[String]]
         if name.hasPrefix("users_") {
@@ -117,7 +117,7 @@ extension OneSignalState {
             let log = notifications[appID]
             let id = log?.notifications.keys.first { name.contains($0) }
             guard let id, let sent = log?.notifications[id], !Self.isPurged(sent, call.now) else {
-                throw .notFound
+                throw Self.fileMissing
             }
             lines = events(of: sent, appID)
         }
@@ -128,6 +128,12 @@ extension OneSignalState {
             body: Gzip.stored(Array(text.utf8))
         )
     }
+
+    private static let fileMissing = OneSignalError(
+        404,
+        "The specified key does not exist.",
+        confidence: .inferred
+    )
 
     /// RFC 4180.
     private static func cell(_ text: String) -> String {
@@ -150,7 +156,7 @@ extension OneSignalState {
         let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap {
             UInt8(String(digits[$0...($0 + 1)]), radix: 16)
         }
-        guard let body = (try? JSONValue(parsing: bytes))?.object else { throw .notFound }
+        guard let body = (try? JSONValue(parsing: bytes))?.object else { throw Self.fileMissing }
         let app = apps[appID] ?? OneSignalApp(appID: appID)
         let extra = (body["extra_fields"]?.array ?? []).compactMap(\.string)
         let since = body["last_active_since"]?.scalarText.flatMap { Int64($0) }

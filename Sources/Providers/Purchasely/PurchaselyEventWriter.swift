@@ -11,6 +11,50 @@ package enum PurchaselyEventWriter {
         )
     }
 
+    /// The same as version 2 told it: nested, and by the two names it had for what grants and what
+    /// revokes (fact sheet, sections 4 and 8).
+    ///
+    /// - Returns: Nil for what version 2 had no name for.
+    package static func version2(_ event: PurchaselyEvent) -> JSONObject? {
+        let names = ["ACTIVATE": "PURCHASE_VALIDATED", "DEACTIVATE": "SUBSCRIPTION_EXPIRED"]
+        guard let name = names[event.name] else { return nil }
+        let user: JSONObject =
+            switch event.holder {
+            case .user(let id): ["vendor_id": .string(id)]
+            case .anonymous(let id): ["anonymous_id": .string(id)]
+            }
+        let platforms = [
+            "GOOGLE_PLAY_STORE": "ANDROID", "HUAWEI_APPGALLERY": "ANDROID",
+            "AMAZON_APPSTORE": "ANDROID",
+        ]
+        let properties = JSONObject.present([
+            (
+                "app",
+                [
+                    "platform": .string(platforms[event.store] ?? "IOS"),
+                    "package_id": .string(event.bundleID),
+                ]
+            ), ("store", .string(event.store)),
+            (
+                "product",
+                [
+                    "plan": [
+                        "type": .string(event.purchaseType), "vendor_id": .string(event.plan),
+                        "store_product_id": .string(event.storeProduct),
+                    ], "vendor_id": .string(event.product),
+                ]
+            ), ("expires_at", event.dates.effectiveRenewal.map { .string($0.preciseText) }),
+            ("period_type", .string(event.offer == "NONE" ? "NORMAL" : event.offer)),
+            ("purchase_id", .string(event.purchaseID)),
+            ("purchased_at", .string(event.dates.purchased.preciseText)),
+            ("original_transaction_id", .string(event.originalTransactionID)),
+        ])
+        return [
+            "name": .string(name), "user": .object(user), "properties": .object(properties),
+            "api_version": 2, "received_at": .string(event.time.preciseText),
+        ]
+    }
+
     private typealias Members = [(String, JSONValue?)]
 
     private static func head(_ event: PurchaselyEvent) -> Members {

@@ -2,8 +2,22 @@ package import Conformance
 
 extension PurchaselyState: Provider {
     package static let party = Exchange.Party.purchasely
-    /// The fake sends, and answers nothing.
-    package static let hosts = [ServiceHost("api.purchasely.io", paths: [])]
+    package static let hosts = [ServiceHost("api.purchasely.io", paths: [clientPath])]
+    /// Where a backend synchronises custom audiences: the one published call of a backend.
+    private static let clientPath = "/client/mobile_applications/"
+    package static var operations: [ServiceOperation] {
+        ["GET", "POST", "PUT", "PATCH", "DELETE"].map { method in
+            ServiceOperation(
+                interface: "Client API",
+                method: method,
+                path: clientPath + "{app_id}/…",
+                standing: .refused,
+                isDescribed: true,
+                deviation: "403 as to an account without custom audiences; no other call of a "
+                    + "backend is published"
+            )
+        }
+    }
     package static var hints: ProviderHints {
         ProviderHints(words: ["PURCHASELY"])
     }
@@ -31,34 +45,49 @@ extension PurchaselyState: Provider {
         self.init(seed: seed)
     }
 
-    /// Purchasely has no API for a backend: it only calls.
+    /// Purchasely calls a backend; all that one may call is refused as to an account without the
+    /// feature (documentation of the Client API: Bearer keys, `FEATURE_NOT_ENABLED`).
     package mutating func respond(
         to request: HTTPMessage.Request,
         at _: Instant,
         planned _: ProviderPlan.Answer
     ) -> Reply {
-        let response =
-            if request.method == "GET", request.path == "/" {
-                HTTPMessage.Response(
-                    200,
-                    json: [
-                        "purchasely": [
-                            "ready": true, "subscriptions": .integer(Int64(subscriptions.count)),
-                        ]
-                    ]
-                )
-            } else {
-                HTTPMessage.Response(
-                    404,
-                    json: [
-                        "error": .string(
-                            "Purchasely calls a backend and answers none; move it with the "
-                                + "control API, POST /assay/v1/purchasely/{action}"
-                        )
-                    ]
-                )
-            }
+        let response: HTTPMessage.Response
+        if request.method == "GET", request.path == "/" {
+            let ready: JSONObject = [
+                "ready": true, "subscriptions": .integer(Int64(subscriptions.count)),
+            ]
+            response = HTTPMessage.Response(200, json: ["purchasely": .object(ready)])
+        } else if request.path.hasPrefix(Self.clientPath) {
+            response = Self.client(request)
+        } else {
+            response = Self.refusal(
+                404,
+                "NOT_FOUND",
+                "Purchasely calls a backend and answers none here; move it with the control API, "
+                    + "POST /assay/v1/purchasely/{action}"
+            )
+        }
         return Reply(response, .inferred, of: "purchasely")
+    }
+
+    private static func client(_ request: HTTPMessage.Request) -> HTTPMessage.Response {
+        guard request.authorization?.scheme == "bearer" else {
+            return refusal(401, "UNAUTHORIZED", "A Bearer token is required.")
+        }
+        return refusal(
+            403,
+            "FEATURE_NOT_ENABLED",
+            "Custom audiences are not enabled on this account."
+        )
+    }
+
+    private static func refusal(
+        _ status: Int,
+        _ code: String,
+        _ text: String
+    ) -> HTTPMessage.Response {
+        HTTPMessage.Response(status, json: ["error": .string(text), "code": .string(code)])
     }
 
     package mutating func keep(from old: PurchaselyState) {

@@ -13,6 +13,8 @@ package struct PurchaselySettings: Hashable, Codable, Sendable {
     package var takes404 = false
     /// The old header beside the new one.
     package var sendsDeprecatedSignature = false
+    /// Bodies of version 2, which had two names for what grants and what revokes (section 8).
+    package var sendsVersion2: Bool?
     /// Only these events are sent, as the console toggles them; empty: all.
     package var events: [String] = []
     /// The console's currency, which names some of the members.

@@ -23,13 +23,19 @@ extension PurchaselyState {
         guard settings.events.isEmpty || settings.events.contains(name) else { return }
         var event = event(name, found, at: now)
         change(&event)
+        let isOld = settings.sendsVersion2 == true
+        let body =
+            isOld
+            ? PurchaselyEventWriter.version2(event) : PurchaselyEventWriter.object(event)
+        // Version 2 has no name for most of what version 3 tells.
+        guard let body else { return }
         emit(
             Event(
                 id: event.id,
-                name: name,
+                name: isOld ? body["name"]?.string ?? name : name,
                 holders: [found.holder] + (event.other.map { [$0.id] } ?? []),
                 subscriptionID: found.id,
-                body: PurchaselyEventWriter.object(event)
+                body: body
             )
         )
     }

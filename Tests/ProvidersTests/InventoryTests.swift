@@ -1,0 +1,85 @@
+import Conformance
+import Providers
+import TestSupport
+import Testing
+
+/// What `assay serve --coverage` says of the fakes is what they do.
+@Suite("The inventory of the services' operations")
+struct InventoryTests {
+    private static let operations = ProviderTable.all.listed.flatMap { provider in
+        provider.operations().map { (provider: provider, operation: $0) }
+    }
+
+    @Test func `every operation is there once, under names that no other has`() {
+        var seen: Set<String> = []
+        for (provider, operation) in Self.operations {
+            let line = "\(provider.party) \(operation.method) \(operation.path)"
+            #expect(seen.insert(line).inserted, "\(line)")
+            #expect(operation.path.hasPrefix("/"), "\(line)")
+        }
+        #expect(Self.operations.count > 250)
+    }
+
+    /// A path with something in the place of every name.
+    private static func filled(_ path: String) -> String {
+        let values = ["app_id": OneSignalState.standardApp, "project": "demo-project"]
+        var filled = ""
+        var rest = path[...]
+        while let open = rest.firstIndex(of: "{"), let close = rest.firstIndex(of: "}") {
+            filled += rest[..<open]
+            filled += values[String(rest[rest.index(after: open)..<close])] ?? "x"
+            rest = rest[rest.index(after: close)...]
+        }
+        return filled + rest
+    }
+
+    @Test func `what is served is answered, and what is not is refused in the service's words`() {
+        for (provider, operation) in Self.operations {
+            var services = Services(seed: 1, revenueCatKey: nil, oneSignalKey: nil)
+            var target = Self.filled(operation.path)
+            if provider.party == .firebase { target += "?key=k" }
+            let admin = HTTPMessage.Field("authorization", "Bearer owner")
+            let fields = provider.party == .firebase && target.contains("/projects/") ? [admin] : []
+            let request = HTTPMessage.Request(
+                operation.method,
+                target,
+                fields: fields,
+                body: operation.method == "GET" ? [] : Array("{}".utf8)
+            )
+            let now = Instant(milliseconds: 1_790_000_000_000)
+            let response = services.respond(provider.party, to: request, at: now).response
+            let text = String(decoding: response.body, as: UTF8.self)
+            let line =
+                "\(provider.party) \(operation.method) \(operation.path): \(text.prefix(200))"
+            switch operation.standing {
+            case .served:
+                // A path that nobody answers has these texts, and what is not found others.
+                let nobody = ["\"Not found\"", "\"Not Found\"", "The resource was not found"]
+                #expect(!nobody.contains(where: text.contains), "\(line)")
+                #expect(response.status != 501 && response.status != 405, "\(line)")
+            case .refused: #expect([401, 403].contains(response.status), "\(line)")
+            case .absent:
+                #expect(response.status == 501, "\(line)")
+                #expect(text.contains("is not implemented"), "\(line)")
+            }
+        }
+    }
+
+    @Test func `the README has the sums`() throws {
+        let readme = Repository.text(of: "README.md")
+        var names: [String] = []
+        for (provider, operation) in Self.operations {
+            let name = "\(provider.title) \(operation.interface)"
+            if !names.contains(name) { names.append(name) }
+        }
+        for name in names {
+            let own = Self.operations.filter {
+                "\($0.provider.title) \($0.operation.interface)" == name
+                    && $0.operation.isDescribed
+            }
+            let served = own.count { $0.operation.standing == .served }
+            let line = "| \(name) | \(own.count) | \(served) |"
+            #expect(readme.contains(line), "README lacks the line '\(line) …'")
+        }
+    }
+}
