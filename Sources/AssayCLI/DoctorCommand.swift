@@ -16,6 +16,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
             Example:  assay doctor --target http://127.0.0.1:8080 --write assay.yaml
                       assay doctor --start 'node server.js'
+                      assay doctor --against-live revenuecat=https://api.revenuecat.com
             """
     )
 
@@ -24,7 +25,46 @@ struct DoctorCommand: AsyncParsableCommand {
     @Option(name: .long, help: "Write a starter profile to this file; it must not exist.")
     var write: String?
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Compares the shape of a live service's answers with the fake's, by reading alone, with "
+                + "the key in ASSAY_LIVE_KEY; examines no backend.",
+            valueName: "service=url"
+        )
+    )
+    var againstLive: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "With --against-live: a name of the service's paths that nobody can find, such as "
+                + "app_id.",
+            valueName: "name=value"
+        )
+    )
+    var live: [String] = []
+
+    mutating func validate() throws {
+        guard live.isEmpty || againstLive != nil else {
+            throw ValidationError("--live goes with --against-live")
+        }
+        guard againstLive == nil || write == nil else {
+            throw ValidationError("--against-live looks at no backend: there is nothing to --write")
+        }
+    }
+
     mutating func run() async throws {
+        if let againstLive {
+            let run = try DriftRun(
+                againstLive,
+                names: live,
+                authority: try TargetOptions.authority(target.ca)
+            )
+            let differs = try await Interruption().run { try await run.run() }
+            if differs { throw ExitCode(ExitStatus.failures.rawValue) }
+            return
+        }
         let profile = try target.resolved()
         if let write { return try await introduce(profile, write) }
         let work = try WorkFolder.made()

@@ -267,6 +267,12 @@ extension Setting {
         "What callers of the control API have to show, and what 'send' and 'resend' show it"
     )
 
+    static let liveKey = Setting(
+        nil,
+        "ASSAY_LIVE_KEY",
+        "The key that 'doctor --against-live' shows the live service; one that may only read is best"
+    )
+
     /// All of them; who adds one adds a line here.
     static let all: [Setting] = [
         profile, importProfile, target, start, intercept, targetHosts, pageHosts, listen,
@@ -275,7 +281,7 @@ extension Setting {
         knownFailing, seed, appSeed, jobs, backends, minimiseJobs, appJobs, shard, save, maxTime,
         found,
         expired, url,
-        browser, bodyMax, redactionKey, controlToken, authority, advertise,
+        browser, bodyMax, redactionKey, controlToken, authority, advertise, liveKey,
     ]
 
     /// A line for each that no flag says.

@@ -28,6 +28,9 @@ package protocol Provider: Hashable, Codable, Sendable {
     static var moreSwitches: [SwitchGroup] { get }
     /// What of the service's interface is there, and what is not.
     static var operations: [ServiceOperation] { get }
+    /// How the live service is read without changing anything there; nil: there is nothing to hold
+    /// its answers against.
+    static var liveReading: LiveReading? { get }
     /// The endpoint of a profile at which a backend takes its events; nil: it sends none.
     static var webhookEndpoint: String? { get }
 
@@ -182,6 +185,7 @@ extension Provider {
     package static var controls: [ProviderControl] { [] }
     package static var moreSwitches: [SwitchGroup] { [] }
     package static var operations: [ServiceOperation] { [] }
+    package static var liveReading: LiveReading? { nil }
     package static var webhookEndpoint: String? { nil }
     package static func proof(
         of _: HTTPMessage.Request,

@@ -16,6 +16,7 @@ package final class ProviderEntry: Sendable {
     package let webhookEndpoint: String?
     /// Made when it is asked for: nobody waits for it at the start.
     package let operations: @Sendable () -> [ServiceOperation]
+    package let liveReading: @Sendable () -> LiveReading?
     package let caller: @Sendable (HTTPMessage.Request) -> Exchange.Party
     package let environment: @Sendable (BackendSetup) -> [String: String]
     package let confided: @Sendable (Services) -> [(name: String, secret: Secret)]
@@ -60,6 +61,7 @@ package final class ProviderEntry: Sendable {
         switches = [own] + Kind.moreSwitches
         webhookEndpoint = Kind.webhookEndpoint
         operations = { Kind.operations }
+        liveReading = { Kind.liveReading }
         caller = { Kind.caller(of: $0) }
         environment = { Kind.environment($0) }
         confided = { $0[keyPath: place].confided }

@@ -1,0 +1,189 @@
+internal import Conformance
+internal import Foundation
+internal import Providers
+internal import Replay
+internal import Reports
+
+/// `assay doctor --against-live`: holds the answers of a live service against the fake's.
+///
+/// It is asked for by name, calls one host, reads only, and never runs where an engine of CI does.
+struct DriftRun {
+    private let provider: ProviderEntry
+    private let reading: LiveReading
+    private let base: String
+    private let host: String
+    private let given: [String: String]
+    private let authority: String?
+
+    /// - Parameters:
+    ///   - text: `SERVICE=URL`.
+    ///   - names: `NAME=VALUE`, for the names of paths that nobody can find.
+    ///   - authority: Whose certificates are believed beside the system's.
+    /// - Throws: A failure of usage.
+    init(_ text: String, names: [String], authority: String?) throws {
+        let services = ProviderTable.all.listed.filter { $0.liveReading() != nil }
+        let known = services.map(\.party.description).joined(separator: ", ")
+        guard let (name, url) = text.cut(at: "=") else {
+            throw Failure(
+                .usage,
+                "--against-live '\(text)' is not SERVICE=URL, such as "
+                    + "revenuecat=https://api.revenuecat.com"
+            )
+        }
+        guard let provider = services.first(where: { $0.party.description == name }),
+            let reading = provider.liveReading()
+        else {
+            throw Failure(.usage, "--against-live '\(name)': the services are \(known)")
+        }
+        let parts = URLComponents(string: String(url))
+        guard let parts, let host = parts.host, !host.isEmpty, let scheme = parts.scheme else {
+            throw Failure(.usage, "--against-live '\(url)' is not a URL with a host")
+        }
+        // Who writes the host has named it; nothing else is called.
+        let target = try TargetURL(String(url), flag: "--against-live", allowed: [host])
+        let isLoopback = ["localhost", "127.0.0.1", "::1", "[::1]"].contains(host)
+        guard isLoopback || scheme == "https" else {
+            throw Failure(.usage, "--against-live calls \(host) with a key: only by https")
+        }
+        let isCI = !(ProcessInfo.processInfo.environment["CI"] ?? "").isEmpty
+        guard isLoopback || !isCI else {
+            throw Failure(.usage, "--against-live calls no live service from CI")
+        }
+        let query = target.target == "/" ? "" : target.target
+        (self.provider, self.reading, self.host) = (provider, reading, host)
+        (base, self.authority) = (target.base + query, authority)
+        given = try Self.named(names, reading)
+    }
+
+    private static func named(
+        _ names: [String],
+        _ reading: LiveReading
+    ) throws -> [String: String] {
+        let known = reading.given + reading.sources.map(\.name)
+        var given: [String: String] = [:]
+        for text in names {
+            guard let (name, value) = text.cut(at: "="), !value.isEmpty else {
+                throw Failure(.usage, "--live '\(text)' is not NAME=VALUE")
+            }
+            guard known.contains(String(name)) else {
+                let near = Suggestion.nearest(to: String(name), among: known)
+                throw Failure(
+                    .usage,
+                    "--live '\(name)': no path has it; "
+                        + (near.map { "did you mean '\($0)'? " } ?? "")
+                        + "there are \(known.joined(separator: ", "))"
+                )
+            }
+            given[String(name)] = String(value)
+        }
+        return given
+    }
+
+    /// Reads both and shows what differs.
+    ///
+    /// - Returns: Whether the live service differs from the fake anywhere.
+    /// - Throws: A failure where the service cannot be reached or nothing could be compared.
+    func run() async throws -> Bool {
+        guard let key = Setting.liveKey.secret else {
+            throw Failure(
+                .usage,
+                "--against-live needs a key of yours that may read: put it into "
+                    + "\(Setting.liveKey.variable)"
+            )
+        }
+        for name in reading.given where given[name] == nil {
+            Terminal.error("assay: --live \(name)=… is not given; what needs it is not compared\n")
+        }
+        let client = BackendClient(base: base, laneCount: 1, authority: authority)
+        let fields = [HTTPMessage.Field("Authorization", "\(reading.scheme) \(key.exposed)")]
+        let drift = DriftReading(reading, of: provider.operations())
+        let host = host
+        let lines: [DriftReading.Line]
+        do throws(DriftReading.Unreachable) {
+            lines = try await drift.compare(
+                given: given,
+                fakeGiven: reading.fakeGiven,
+                live: { request in
+                    var request = request
+                    request.fields += fields
+                    let outcome = await client.send(
+                        request,
+                        lane: 0,
+                        within: .seconds(30),
+                        disturbance: .none
+                    )
+                    if case .answered(let response) = outcome { return .success(response) }
+                    if case .failed(_, let text) = outcome {
+                        return .failure(.init("\(host): \(text)"))
+                    }
+                    return .failure(.init("\(host) gave no answer"))
+                },
+                fake: fake()
+            )
+        } catch {
+            await client.close()
+            throw Failure(.unreachable, error.text)
+        }
+        await client.close()
+        return try show(lines)
+    }
+
+    private func fake() -> DriftReading.Call {
+        let now = SuiteRun.now()
+        var services = Services(seed: 1)
+        reading.fill(&services, now)
+        let (party, filled) = (provider.party, services)
+        return { request in
+            var services = filled
+            return .success(services.respond(party, to: request, at: now).response)
+        }
+    }
+
+    // MARK: Showing
+
+    private func show(_ lines: [DriftReading.Line]) throws -> Bool {
+        let style = Terminal.style()
+        var (alike, differing, unseen) = (0, 0, 0)
+        for line in lines {
+            let name = "\(line.operation.method) \(line.operation.path)"
+            switch line.outcome {
+            case .alike: alike += 1
+            case .unseen: unseen += 1
+            case .status(let live, let fake):
+                differing += 1
+                Terminal.output("\(style.red("differs")) \(name)\n")
+                Terminal.output("        the live service said \(live), the fake \(fake)\n")
+            case .differs(let differences):
+                differing += 1
+                Terminal.output("\(style.red("differs")) \(name)\n")
+                for each in differences { Terminal.output("        \(Self.text(of: each))\n") }
+            }
+        }
+        for line in lines {
+            guard case .unseen(let reason) = line.outcome else { continue }
+            Terminal.output(
+                "\(style.dim("not compared")) \(line.operation.method) \(line.operation.path)\n"
+                    + "        \(reason.printable)\n"
+            )
+        }
+        Terminal.output(
+            "\(provider.title) at \(host), read only: \(alike) answers alike, \(differing) differ, "
+                + "\(unseen) not compared\n"
+        )
+        guard alike + differing > 0 else {
+            throw Failure(.undecided, "no answer could be compared")
+        }
+        return differing > 0
+    }
+
+    private static func text(of difference: AnswerShape.Difference) -> String {
+        let place = difference.place.isEmpty ? "the body" : difference.place.printable
+        func list(_ kinds: [String]) -> String { kinds.joined(separator: " or ") }
+        return switch difference.kind {
+        case .onlyLive(let kinds): "\(place): \(list(kinds)), in the live service alone"
+        case .onlyFake(let kinds): "\(place): \(list(kinds)), in the fake alone"
+        case .kinds(let live, let fake):
+            "\(place): \(list(live)) in the live service, \(list(fake)) in the fake"
+        }
+    }
+}
