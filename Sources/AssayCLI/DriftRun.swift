@@ -23,11 +23,11 @@ struct DriftRun {
     init(_ text: String, names: [String], authority: String?) throws {
         let services = ProviderTable.all.listed.filter { $0.liveReading() != nil }
         let known = services.map(\.party.description).joined(separator: ", ")
+        let example = services.first.map { "\($0.party)=https://\($0.ownHosts.first ?? "")" } ?? ""
         guard let (name, url) = text.cut(at: "=") else {
             throw Failure(
                 .usage,
-                "--against-live '\(text)' is not SERVICE=URL, such as "
-                    + "revenuecat=https://api.revenuecat.com"
+                "--against-live '\(text)' is not SERVICE=URL, such as \(example)"
             )
         }
         guard let provider = services.first(where: { $0.party.description == name }),
@@ -118,9 +118,12 @@ struct DriftRun {
                     }
                     return .failure(.init("\(host) gave no answer"))
                 },
-                fake: fake()
+                fake: fake(),
+                progress: Self.tell
             )
+            Self.clear()
         } catch {
+            Self.clear()
             await client.close()
             throw Failure(.unreachable, error.text)
         }
@@ -140,6 +143,17 @@ struct DriftRun {
     }
 
     // MARK: Showing
+
+    /// What is asked for just now, on a terminal.
+    private static func tell(_ operation: ServiceOperation) {
+        guard Terminal.isInteractive(2) else { return }
+        let line = "\(operation.method) \(operation.path)".prefix(Terminal.width(STDERR_FILENO))
+        Terminal.error("\r\u{1b}[K" + line)
+    }
+
+    private static func clear() {
+        if Terminal.isInteractive(2) { Terminal.error("\r\u{1b}[K") }
+    }
 
     private func show(_ lines: [DriftReading.Line]) throws -> Bool {
         let style = Terminal.style()

@@ -327,6 +327,12 @@ class RevenueCatV2(unittest.TestCase):
         self.assertEqual((refunded["gives_access"], refunded["status"]), (False, "expired"))
         self.call("POST", path + "/actions/refund", {}, status=422, **one)
 
+        for environment, count in [("production", 1), ("sandbox", 0)]:
+            found = self.call("GET", self.ME + "/subscriptions", query={"environment": environment}, **ada)["items"]
+            self.assertEqual(len(found), count)
+        self.call("GET", self.ME + "/subscriptions", query={"environment": "tea"}, status=400, **ada)
+        [by_address] = self.call("GET", self.P + "/customers", query={"search": "a@example.com"})["items"]
+        self.assertEqual(by_address["id"], "ada")
         self.store("purchase", user="ada", product="coins_100")
         [purchase] = self.call("GET", self.ME + "/purchases", **ada)["items"]
         one = {"purchase_id": purchase["id"]}
@@ -373,7 +379,16 @@ class RevenueCatV2(unittest.TestCase):
             for item in items:
                 self.assertEqual(self.call("GET", f"{self.P}/{thing}/{{{name}}}", **{name: item["id"]})["id"], item["id"])
             self.call("GET", f"{self.P}/{thing}/{{{name}}}", status=404, **{name: "none"})
-        [offering] = self.call("GET", self.P + "/offerings")["items"]
+        [offering] = self.call("GET", self.P + "/offerings", query={"expand": ["items.package", "items.package.product"]})["items"]
+        self.assertTrue(offering["packages"]["items"][0]["products"]["items"][0]["product"]["id"])
+        one = self.call("GET", self.P + "/offerings/{offering_id}", query={"expand": "package"}, offering_id=offering["id"])
+        self.assertNotIn("products", one["packages"]["items"][0])
+        [entitlement] = self.call("GET", self.P + "/entitlements", query={"expand": "items.product"})["items"]
+        self.assertTrue(entitlement["products"]["items"])
+        self.assertEqual(self.call("GET", self.P + "/products", query={"expand": "items.app", "app_id": app["id"]})["items"][0][
+            "app"]["id"], app["id"])
+        self.call("GET", self.P + "/products", query={"app_id": "none"}, status=404)
+        self.call("GET", self.P + "/products", query={"expand": "tea"}, status=400)
         self.call("POST", self.P + "/customers", {"id": "chooser"}, status=201)
         for wanted, status in [(offering["id"], 200), (None, 200), ("none", 404)]:
             self.call("POST", self.ME + "/actions/assign_offering", {"offering_id": wanted}, status=status,

@@ -178,6 +178,9 @@ struct RevenueCatV2Tests {
         #expect(events.last?["adjustments"]?.array?.first?["amount"]?.int64 == 100)
         let mine = Self.customers + "/ada/virtual_currencies"
         #expect(talk.say("GET", mine)["/items/0/balance"]?.int64 == 100)
+        // A phone reads the same over v1.
+        let v1 = talk.say("GET", "/v1/subscribers/ada/virtual_currencies")
+        #expect(v1["/virtual_currencies/GLD/balance"]?.int64 == 100)
         // What a backend takes is told by no event, and a second copy takes nothing.
         let key = talk.fields + [HTTPMessage.Field("Idempotency-Key", "k")]
         for _ in 0..<2 {

@@ -92,7 +92,10 @@ extension RevenueCatState {
             }
         }
         let off = Set(settings.oneSignalTagsOff)
-        return .present(tags.filter { !off.contains($0.0) })
+        let names = settings.oneSignalTagNames ?? [:]
+        return .present(
+            tags.filter { !off.contains($0.0) }.map { (names[$0.0] ?? $0.0, $0.1) }
+        )
     }
 
     /// Only with a grace period; without one the status stays what it was.

@@ -48,6 +48,8 @@ package struct RevenueCatSettings: Hashable, Codable, Sendable {
     package var oneSignalApp = "a55a4000-0000-4000-8000-000000000000"
     /// Names of tags that are not sent.
     package var oneSignalTagsOff: [String] = []
+    /// Other names of tags, as the integration's settings take them, by the usual ones.
+    package var oneSignalTagNames: [String: String]?
 
     package init() {}
 }

@@ -52,6 +52,7 @@ package struct DriftReading: Sendable {
     ///   - fake: Calls the fake.
     ///   - progress: Is told of each operation before it is asked for.
     /// - Returns: A line for each operation.
+    /// - Throws: When one of the two gives no answer at all.
     package func compare(
         given: [String: String],
         fakeGiven: [String: String],

@@ -187,6 +187,7 @@ extension RevenueCatState {
         case .overrideOffering, .deleteOverride: return try overrideOffering(id, rest, call)
         case .grant, .revokeGrants: return try promotional(id, rest[1], rest[2], call)
         case .change: return try playAction(id, rest, call)
+        case .virtualCurrencies: return virtualCurrencies(of: id, call)
         }
     }
 

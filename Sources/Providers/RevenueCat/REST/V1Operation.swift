@@ -5,7 +5,7 @@ enum V1Operation: Hashable, Sendable {
     /// What is done to a purchase: its verb stands last in the path.
     case change
     /// Called by the services' own libraries.
-    case identify, restoreBehavior
+    case identify, restoreBehavior, virtualCurrencies
 
     static let table = OperationTable<V1Operation>(
         "REST v1",
@@ -67,6 +67,11 @@ enum V1Operation: Hashable, Sendable {
                 .change
             ),
             .older("POST", "/subscribers/{app_user_id}/restore_behavior", .restoreBehavior),
+            .older(
+                "GET",
+                "/subscribers/{app_user_id}/virtual_currencies",
+                .virtualCurrencies
+            ),
         ]
     )
 }

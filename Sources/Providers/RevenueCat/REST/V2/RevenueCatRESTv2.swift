@@ -24,6 +24,41 @@ extension RevenueCatState {
             return FormText.pairs(query).first { $0.name == name }?.value
         }
 
+        /// What the answer shall hold beside its own members: `expand`, once or several times.
+        ///
+        /// - Parameter names: What can be asked for here.
+        /// - Returns: What was asked for, without `items.`
+        /// - Throws: 400 for what is not known here.
+        func expansion(_ names: String...) throws(RevenueCatError) -> Set<String> {
+            let query = request.query.filter { $0.name == "expand" }.flatMap {
+                $0.value.split(separator: ",").map(String.init)
+            }
+            let known = Set(names + names.map { "items." + $0 })
+            guard let wrong = query.first(where: { !known.contains($0) }) else {
+                return Set(query.map { $0.hasPrefix("items.") ? String($0.dropFirst(6)) : $0 })
+            }
+            throw RevenueCatError(
+                v2: 400,
+                "parameter_error",
+                "expand does not know \(wrong.prefix(100)) here.",
+                param: "expand"
+            )
+        }
+
+        /// Whether a purchase is of the environment that the query asks for, if it asks for one.
+        func isWanted(_ purchase: Purchase) throws(RevenueCatError) -> Bool {
+            guard let wanted = query("environment") else { return true }
+            guard ["sandbox", "production"].contains(wanted) else {
+                throw RevenueCatError(
+                    v2: 400,
+                    "parameter_error",
+                    "environment must be sandbox or production.",
+                    param: "environment"
+                )
+            }
+            return purchase.environment.lowercased() == wanted
+        }
+
         /// A member of the body that has to be there.
         func text(_ name: String) throws(RevenueCatError) -> String {
             guard let text = body[name]?.string, !text.isEmpty else {

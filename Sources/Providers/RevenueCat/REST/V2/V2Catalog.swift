@@ -17,54 +17,62 @@ extension RevenueCatState {
             ]
             return try page([(settings.project, project)], "/v2/projects", call)
         case .listEntitlements:
-            return try page(entitlements(names, call), call.base + "/entitlements", call)
+            let more = try call.expansion("product").contains("product")
+            let items = names.map {
+                (Self.entitlementID($0), entitlement(named: $0, call, withProducts: more))
+            }
+            return try page(items, call.base + "/entitlements", call)
         case .getEntitlement:
             let name = try entitlement(call.named("entitlement_id"))
-            return HTTPMessage.Response(200, json: entitlement(named: name, call))
+            let more = try call.expansion("product").contains("product")
+            return HTTPMessage.Response(
+                200,
+                json: entitlement(named: name, call, withProducts: more)
+            )
         case .getProductsFromEntitlement:
             let id = call.named("entitlement_id")
             let name = try entitlement(id)
-            let sold = catalog.sold.filter { catalog.product($0).entitlements.contains(name) }
-            let items = sold.map { (Self.productID($0), product($0, call)) }
+            let items = products(giving: name).map { (Self.productID($0), product($0, call)) }
             return try page(items, "\(call.base)/entitlements/\(id)/products", call)
         case .listProducts:
-            let items = products.map { (Self.productID($0), product($0, call)) }
+            if let app = call.query("app_id"), app != settings.appID { throw .missing("app") }
+            let more = try call.expansion("app").contains("app")
+            let items = products.map { (Self.productID($0), product($0, call, withApp: more)) }
             return try page(items, call.base + "/products", call)
         case .getProduct:
             let id = call.named("product_id")
             guard let name = products.first(where: { Self.productID($0) == id }) else {
                 throw .missing("product")
             }
-            return HTTPMessage.Response(200, json: product(name, call))
+            let more = try call.expansion("app").contains("app")
+            return HTTPMessage.Response(200, json: product(name, call, withApp: more))
         case .listOfferings:
             return try page(
-                [(Self.offeringID("default"), offering(call))],
+                [(Self.offeringID("default"), try offering(call))],
                 call.base + "/offerings",
                 call
             )
         case .getOffering:
             try demandOffering(call)
-            return HTTPMessage.Response(200, json: offering(call))
+            return HTTPMessage.Response(200, json: try offering(call))
         case .listPackages:
             try demandOffering(call)
             let path = "\(call.base)/offerings/\(call.named("offering_id"))/packages"
-            return try page(packages, path, call)
+            let more = try call.expansion("product").contains("product")
+            return try page(packages(call, withProducts: more), path, call)
         case .getPackage:
             let id = call.named("package_id")
-            guard let found = packages.first(where: { $0.id == id }) else {
-                throw .missing("package")
-            }
+            let more = try call.expansion("product").contains("product")
+            let all = packages(call, withProducts: more)
+            guard let found = all.first(where: { $0.id == id }) else { throw .missing("package") }
             return HTTPMessage.Response(200, json: found.value)
         case .getProductsFromPackage:
             let id = call.named("package_id")
             guard let name = catalog.sold.first(where: { Self.packageID($0) == id }) else {
                 throw .missing("package")
             }
-            let value: JSONValue = [
-                "product": product(name, call), "eligibility_criteria": "all",
-            ]
             let path = "\(call.base)/packages/\(id)/products"
-            return try page([(Self.productID(name), value)], path, call)
+            return try page([(Self.productID(name), inPackage(name, call))], path, call)
         case .listApps:
             return try page([(settings.appID, app(call))], call.base + "/apps", call)
         case .getApp:
@@ -201,15 +209,30 @@ extension RevenueCatState {
         names.map { (Self.entitlementID($0), entitlement(named: $0, call)) }
     }
 
-    private func entitlement(named name: String, _ call: CallV2) -> JSONValue {
-        [
-            "object": "entitlement", "project_id": .string(call.project),
-            "id": .string(Self.entitlementID(name)), "lookup_key": .string(name),
-            "display_name": .string(name), "created_at": Self.made,
+    private func entitlement(
+        named name: String,
+        _ call: CallV2,
+        withProducts: Bool = false
+    ) -> JSONValue {
+        let id = Self.entitlementID(name)
+        var shown: JSONObject = [
+            "object": "entitlement", "project_id": .string(call.project), "id": .string(id),
+            "lookup_key": .string(name), "display_name": .string(name), "created_at": Self.made,
         ]
+        if withProducts {
+            shown["products"] = Self.list(
+                products(giving: name).map { product($0, call) },
+                "\(call.base)/entitlements/\(id)/products"
+            )
+        }
+        return .object(shown)
     }
 
-    func product(_ name: String, _ call: CallV2) -> JSONValue {
+    private func products(giving entitlement: String) -> [String] {
+        catalog.sold.filter { catalog.product($0).entitlements.contains(entitlement) }
+    }
+
+    func product(_ name: String, _ call: CallV2, withApp: Bool = false) -> JSONValue {
         let product = catalog.product(name)
         var fields: JSONObject = [
             "object": "product", "id": .string(Self.productID(name)),
@@ -229,27 +252,50 @@ extension RevenueCatState {
         } else {
             fields["one_time"] = ["is_consumable": .bool(product.entitlements.isEmpty)]
         }
+        if withApp { fields["app"] = app(call) }
         return .object(fields)
     }
 
-    private func offering(_ call: CallV2) -> JSONValue {
-        [
-            "object": "offering", "id": .string(Self.offeringID("default")),
-            "lookup_key": "default", "display_name": "The standard offering", "is_current": true,
-            "created_at": Self.made, "project_id": .string(call.project), "metadata": .null,
+    private func offering(_ call: CallV2) throws(RevenueCatError) -> JSONValue {
+        let wanted = try call.expansion("package", "package.product")
+        let id = Self.offeringID("default")
+        var shown: JSONObject = [
+            "object": "offering", "id": .string(id), "lookup_key": "default",
+            "display_name": "The standard offering", "is_current": true, "created_at": Self.made,
+            "project_id": .string(call.project), "metadata": .null,
         ]
-    }
-
-    private var packages: [(id: String, value: JSONValue)] {
-        catalog.sold.enumerated().map { index, name in
-            (
-                Self.packageID(name),
-                [
-                    "object": "package", "id": .string(Self.packageID(name)),
-                    "lookup_key": .string(name), "display_name": .string(name),
-                    "position": .integer(Int64(index + 1)), "created_at": Self.made,
-                ]
+        if !wanted.isEmpty {
+            let packages = packages(call, withProducts: wanted.contains("package.product"))
+            shown["packages"] = Self.list(
+                packages.map(\.value),
+                "\(call.base)/offerings/\(id)/packages"
             )
         }
+        return .object(shown)
+    }
+
+    private func packages(
+        _ call: CallV2,
+        withProducts: Bool
+    ) -> [(id: String, value: JSONValue)] {
+        catalog.sold.enumerated().map { index, name in
+            let id = Self.packageID(name)
+            var shown: JSONObject = [
+                "object": "package", "id": .string(id), "lookup_key": .string(name),
+                "display_name": .string(name), "position": .integer(Int64(index + 1)),
+                "created_at": Self.made,
+            ]
+            if withProducts {
+                shown["products"] = Self.list(
+                    [inPackage(name, call)],
+                    "\(call.base)/packages/\(id)/products"
+                )
+            }
+            return (id, .object(shown))
+        }
+    }
+
+    private func inPackage(_ name: String, _ call: CallV2) -> JSONValue {
+        ["product": product(name, call), "eligibility_criteria": "all"]
     }
 }

@@ -11,8 +11,14 @@ extension RevenueCatState {
         let path = "\(call.base)/customers" + (id.isEmpty ? "" : "/\(id.percentEncoded)")
         switch name {
         case .listCustomers:
-            let found = customers.all.filter { call.query("search").map($0.ids.contains) ?? true }
-                .sorted { ($0.firstSeen, $0.originalID) < ($1.firstSeen, $1.originalID) }
+            // By an id, or by the address that the customer has as an attribute.
+            let wanted = call.query("search")
+            let found = customers.all.filter { customer in
+                guard let wanted else { return true }
+                return customer.ids.contains(wanted)
+                    || customer.attributes["$email"]?["value"]?.string == wanted
+            }
+            .sorted { ($0.firstSeen, $0.originalID) < ($1.firstSeen, $1.originalID) }
             let items = found.map { ($0.originalID, shown($0, as: $0.originalID, call)) }
             return try page(items, path, call)
         case .createCustomer:
@@ -39,7 +45,7 @@ extension RevenueCatState {
             var body = shown(customer, as: id, call).object ?? JSONObject()
             let entitlements = activeEntitlements(customer, at: call.now).map(\.value)
             body["active_entitlements"] = Self.list(entitlements, path + "/active_entitlements")
-            if call.query("expand") == "attributes" {
+            if try call.expansion("attributes").contains("attributes") {
                 body["attributes"] = Self.list(
                     attributes(customer).map(\.value),
                     path + "/attributes"
@@ -80,14 +86,19 @@ extension RevenueCatState {
             return try page(items, path + "/active_entitlements", call)
         case .listSubscriptions:
             let customer = try known(id, call)
-            let items = customer.purchases.filter { !$0.isOneTime }.map {
-                (Self.subscriptionID($0), subscription($0, customer, id, call))
+            var items: [(id: String, value: JSONValue)] = []
+            for purchase in customer.purchases where !purchase.isOneTime {
+                guard try call.isWanted(purchase) else { continue }
+                let shown = subscription(purchase, customer, id, call)
+                items.append((Self.subscriptionID(purchase), shown))
             }
             return try page(items, path + "/subscriptions", call)
         case .listPurchases:
             let customer = try known(id, call)
-            let items = customer.oneTimePurchases.map {
-                (Self.purchaseID($0), purchase($0, customer, id, call))
+            var items: [(id: String, value: JSONValue)] = []
+            for bought in customer.oneTimePurchases {
+                guard try call.isWanted(bought) else { continue }
+                items.append((Self.purchaseID(bought), purchase(bought, customer, id, call)))
             }
             return try page(items, path + "/purchases", call)
         case .grantCustomerEntitlement:

@@ -134,6 +134,28 @@ extension RevenueCatState {
 
     // MARK: Balances
 
+    /// What a phone's own library reads of them over REST v1 (*inferred*: seen in the published SDKs).
+    mutating func virtualCurrencies(of id: String, _ call: Call) -> HTTPMessage.Response {
+        let number = see(id, call.now)
+        let balances = customers[number]?.balances ?? [:]
+        let shown = (currencies ?? [:]).sorted { $0.key < $1.key }.map { code, currency in
+            JSONObject.Member(
+                key: code,
+                value: .object(
+                    .present([
+                        ("balance", .integer(balances[code] ?? 0)), ("code", .string(code)),
+                        ("name", .string(currency.name)),
+                        ("description", currency.description.map(JSONValue.string)),
+                    ])
+                )
+            )
+        }
+        return HTTPMessage.Response(
+            200,
+            json: ["virtual_currencies": .object(JSONObject(members: shown))]
+        )
+    }
+
     private func balances(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
         let id = call.named("customer_id")
         let known = customers[try number(of: id)]?.balances ?? [:]
