@@ -202,7 +202,8 @@ class SecondFactors(Base):
         self.enrol(token)
         before = self.ok(self.raw(config, method="GET", admin=True))["mfa"]
         try:
-            self.ok(self.raw(config + "?updateMask=mfa", {"mfa": {"state": "DISABLED"}}, method="PATCH", admin=True))
+            off = self.ok(self.raw(config + "?updateMask=mfa.state", {"mfa": {"state": "DISABLED"}}, method="PATCH", admin=True))
+            self.assertEqual(off["mfa"], before | {"state": "DISABLED"})
             self.assertIn("idToken", self.sign_in())
             self.fails(self.second("mfaEnrollment:start", {"idToken": token, "phoneEnrollmentInfo": {}}),
                        "OPERATION_NOT_ALLOWED : SMS based MFA not enabled.")
@@ -286,6 +287,11 @@ class Tenants(Base):
             "allowPasswordSignup": False, "disableAuth": True}, method="PATCH", admin=True))
         self.assertEqual((changed["allowPasswordSignup"], changed["disableAuth"]), (False, False))
         self.fails(self.user("signInWithPassword", person | tenant), "PASSWORD_LOGIN_DISABLED")
+        # A mask names leaves: what stands beside them stays.
+        changed = self.ok(self.raw(one + "?updateMask=mfaConfig.state", {
+            "mfaConfig": {"state": "ENABLED", "enabledProviders": ["PHONE_SMS"]}}, method="PATCH", admin=True))
+        self.assertEqual(changed["mfaConfig"], {"state": "ENABLED", "enabledProviders": []})
+        self.assertEqual(self.raw(one + "?updateMask=tea", {}, method="PATCH", admin=True).status_code, 400)
         self.ok(self.raw(one, {"disableAuth": True}, method="PATCH", admin=True))
         self.fails(self.user("signInWithPassword", person | tenant), "PROJECT_DISABLED")
         self.ok(self.raw(one, method="DELETE", admin=True))

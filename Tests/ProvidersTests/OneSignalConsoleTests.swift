@@ -125,4 +125,23 @@ struct OneSignalConsoleTests {
         #expect(first["/notification_id"] == second["/notification_id"])
         #expect(second[field: "idempotent-replayed"] == "true")
     }
+
+    @Test(
+        "a message is a push, a mail or a text, and none counts for another",
+        arguments: [
+            (
+                ["include_aliases": ["external_id": ["ada"]], "target_channel": "push"],
+                "notification"
+            ),
+            (["include_aliases": ["external_id": ["ada"]], "target_channel": "sms"], "sms"),
+            (["email_subject": "Hi", "email_body": "x", "email_to": ["a@b.c"]], "email"),
+            (["include_phone_numbers": ["+15550100"], "sms_from": "+15550101"], "sms"),
+        ] as [(JSONObject, String)]
+    )
+    func channels(members: JSONObject, kind: String) {
+        var talk = talk()
+        var body: JSONObject = ["app_id": .string(Self.app), "contents": ["en": "Hi"]]
+        for member in members.members { body[member.key] = member.value }
+        #expect(talk.say("POST", "/notifications", .object(body)).effects == ["onesignal." + kind])
+    }
 }

@@ -1,6 +1,7 @@
 /// Something the backend did to a provider, as the provider understood it.
 package struct Effect: Hashable, Codable, Sendable {
-    /// `onesignal.notification`: a message that the provider accepted for delivery.
+    /// `onesignal.notification`: a push that the provider accepted for delivery; `onesignal.email` and
+    /// `onesignal.sms` are messages of other channels.
     package var kind: String
     /// The people it reaches, by the ids the backend used.
     package var recipients: [String]

@@ -187,8 +187,12 @@ extension FirebaseState {
             // Kept to be read back; the fake calls nobody.
             edit(call) { $0.blockingFunctions = functions }
         }
-        if let rules = body["mfa"]?.object, isNamed("mfa") {
-            edit(call) { $0.mfa = rules }
+        let ofFactors = mask?.filter { $0 == "mfa" || $0.hasPrefix("mfa.") } ?? ["mfa"]
+        if !ofFactors.isEmpty, body["mfa"] != nil || mask != nil {
+            var rules: JSONObject = ["mfa": .object(secondFactorRules(call))]
+            rules.take(ofFactors, from: body)
+            let written = rules["mfa"]?.object
+            edit(call) { $0.mfa = written }
         }
         return configuration(call)
     }

@@ -145,6 +145,28 @@ struct FirebaseFields: Sendable {
     }
 }
 
+extension JSONObject {
+    /// Takes over what a field mask names, by paths such as `mfaConfig.state`; what the body does not
+    /// have there goes.
+    mutating func take(_ paths: [String], from body: JSONObject) {
+        for path in paths {
+            take(path.split(separator: ".").map(String.init)[...], from: .object(body))
+        }
+    }
+
+    private mutating func take(_ path: ArraySlice<String>, from body: JSONValue?) {
+        guard let name = path.first else { return }
+        let value = body?[name]
+        guard path.count > 1 else {
+            self[name] = value.flatMap { $0.isNull ? nil : $0 }
+            return
+        }
+        var inner = self[name]?.object ?? JSONObject()
+        inner.take(path.dropFirst(), from: value)
+        self[name] = .object(inner)
+    }
+}
+
 /// One call: who makes it, about which accounts, with what.
 struct FirebaseCall: Sendable {
     /// An admin's call carries an OAuth token, a user's an API key; the rules differ.

@@ -72,7 +72,6 @@ extension FirebaseState {
 
     mutating func createTenant(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let label = call.fields.filled("displayName") ?? ""
-        if !label.isEmpty { try Self.check(displayName: label) }
         let id =
             (label.isEmpty ? "tenant" : label.lowercased()) + "-"
             + ids.draw(
@@ -84,7 +83,8 @@ extension FirebaseState {
             "enableAnonymousUser": false,
             "mfaConfig": ["state": "DISABLED", "enabledProviders": []],
         ]
-        try Self.write(call, into: &rules) { _ in true }
+        try Self.check(call.fields.object, nil)
+        rules.take(Self.tenantMembers.filter(call.fields.has), from: call.fields.object)
         let place = self.call(call, tenant: id)
         edit(place) { $0.tenant = rules }
         return shown(project(place))
@@ -118,13 +118,12 @@ extension FirebaseState {
         if projects[call.key] == nil, settings.refusesUnknownTenants == true {
             throw Self.tenantMissing
         }
-        let mask = call.query("updateMask")?.split(separator: ",").map(String.init)
         var rules = shown(project(call))
         rules["name"] = nil
         rules["tenantId"] = nil
-        try Self.write(call, into: &rules) { name in
-            mask?.contains { $0 == name || $0.hasPrefix(name + ".") } ?? true
-        }
+        let mask = call.query("updateMask")?.split(separator: ",").map(String.init)
+        try Self.check(call.fields.object, mask)
+        rules.take(mask ?? Self.tenantMembers.filter(call.fields.has), from: call.fields.object)
         let written = rules
         edit(call) { $0.tenant = written }
         return shown(project(call))
@@ -150,15 +149,16 @@ extension FirebaseState {
         )
     }
 
-    private static func write(
-        _ call: FirebaseCall,
-        into rules: inout JSONObject,
-        _ isNamed: (String) -> Bool
+    private static func check(
+        _ body: JSONObject,
+        _ mask: [String]?
     ) throws(FirebaseError) {
-        for name in tenantMembers where isNamed(name) {
-            guard let value = call.fields.object[name] else { continue }
-            if name == "displayName", let text = value.string { try check(displayName: text) }
-            rules[name] = value.isNull ? nil : value
+        if let name = body["displayName"]?.string { try check(displayName: name) }
+        for path in mask ?? [] {
+            let name = path.prefix { $0 != "." }
+            guard tenantMembers.contains(String(name)) else {
+                throw .argument("Invalid value at 'update_mask': \(path.prefix(100))")
+            }
         }
     }
 

@@ -71,6 +71,16 @@ extension OneSignalState {
         return "push"
     }
 
+    /// The effect that a message is, by its channel: a mail is no push.
+    static func kind(of body: JSONObject) -> String {
+        switch channel(of: body) {
+        case "email": "onesignal.email"
+        case "sms": "onesignal.sms"
+        // Whatever else is written there goes to phones.
+        default: "onesignal.notification"
+        }
+    }
+
     // MARK: History
 
     private func history(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {

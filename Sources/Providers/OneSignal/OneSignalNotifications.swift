@@ -38,7 +38,7 @@ extension OneSignalState {
         let everyone = target.segments.isEmpty ? [] : [Audience.everyone]
         effects.append(
             Effect(
-                kind: "onesignal.notification",
+                kind: Self.kind(of: body),
                 recipients: target.ids + target.filterValues + everyone,
                 content: Self.content(of: body),
                 idempotencyKey: target.key

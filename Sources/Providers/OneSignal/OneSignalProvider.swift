@@ -56,7 +56,7 @@ extension OneSignalState: Provider {
         let refusal = refusal(exchange.response)
         if request.method == "POST", request.path.hasSuffix("/notifications") {
             return ProviderCall(
-                kind: "onesignal.notification",
+                kind: body.map(kind) ?? "onesignal.notification",
                 idempotencyKey: body.flatMap(idempotencyKey),
                 refusal: refusal
             )

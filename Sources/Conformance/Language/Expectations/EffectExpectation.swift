@@ -47,7 +47,8 @@ extension EffectExpectation {
     /// What a backend can do to OneSignal.
     package static let oneSignalKinds = [
         "notification", "tags", "cancel", "user", "user-deleted", "aliases", "alias-removed",
-        "subscription", "subscription-transferred", "subscription-deleted",
+        "subscription", "subscription-transferred", "subscription-deleted", "email", "sms", "event",
+        "live-activity",
     ]
 
     private static let provider = "onesignal."
