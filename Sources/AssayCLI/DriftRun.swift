@@ -45,15 +45,28 @@ struct DriftRun {
         guard isLoopback || scheme == "https" else {
             throw Failure(.usage, "--against-live calls \(host) with a key: only by https")
         }
-        let isCI = !(ProcessInfo.processInfo.environment["CI"] ?? "").isEmpty
+        let environment = ProcessInfo.processInfo.environment
+        let isCI = Self.engines.contains { !(environment[$0] ?? "").isEmpty }
         guard isLoopback || !isCI else {
             throw Failure(.usage, "--against-live calls no live service from CI")
+        }
+        guard parts.query == nil, parts.fragment == nil else {
+            throw Failure(
+                .usage,
+                "--against-live '\(url)': paths are put behind it; write no query"
+            )
         }
         let query = target.target == "/" ? "" : target.target
         (self.provider, self.reading, self.host) = (provider, reading, host)
         (base, self.authority) = (target.base + query, authority)
         given = try Self.named(names, reading)
     }
+
+    /// Variables by which engines of CI say that they run something.
+    private static let engines = [
+        "CI", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION", "BUILDKITE", "GITHUB_ACTIONS",
+        "GITLAB_CI", "CIRCLECI", "CODEBUILD_BUILD_ID", "KUBERNETES_SERVICE_HOST",
+    ]
 
     private static func named(
         _ names: [String],

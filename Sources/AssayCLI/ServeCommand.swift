@@ -123,6 +123,16 @@ struct ServeCommand: AsyncParsableCommand {
 
     mutating func validate() throws {
         guard !json || coverage else { throw ValidationError("--json goes with --coverage") }
+        let isAlone =
+            listen.isEmpty && webhook.isEmpty && set.isEmpty && allowHost.isEmpty && !intercept
+            && !firebaseProduction && !quiet
+            && [
+                advertise, authorization, signingSecret, purchaselyWebhook, purchaselySecret,
+                revenuecatKey, onesignalKey, firebaseProject, self.import, exportOnExit, ca,
+            ].allSatisfy { $0 == nil }
+        guard !coverage || isAlone else {
+            throw ValidationError("--coverage serves nothing: it goes with --json alone")
+        }
     }
 
     mutating func run() async throws {

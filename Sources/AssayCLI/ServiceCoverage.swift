@@ -41,10 +41,13 @@ struct ServiceCoverage {
             let parts = ServiceOperation.Standing.allCases.map { standing in
                 (standing, interface.count(standing))
             }.filter { $0.1 > 0 }.map { "\($0.1) \($0.0.rawValue)" }
+            let judged = interface.described.count { $0.isValidated }
             let older = interface.operations.count - interface.described.count
             text +=
                 title.padded(to: width) + "\(interface.described.count) described: "
-                + parts.joined(separator: ", ") + (older > 0 ? "; \(older) older ones" : "") + "\n"
+                + parts.joined(separator: ", ")
+                + (judged > 0 ? ", \(judged) judged by its description" : "")
+                + (older > 0 ? "; \(older) older ones" : "") + "\n"
         }
         for (title, found) in zip(titles, interfaces) {
             text += "\n\(title)\n"
@@ -71,6 +74,7 @@ struct ServiceCoverage {
                             ("path", .string(operation.path)),
                             ("standing", .string(operation.standing.rawValue)),
                             ("described", .bool(operation.isDescribed)),
+                            ("validated", .bool(operation.isValidated)),
                             ("deviation", operation.deviation.map(JSONValue.string)),
                         ])
                     )

@@ -38,9 +38,9 @@ extension HTTPMessage.Request {
     }
 
     /// The body as a JSON object; empty for no body, nil with the reason when it is something else.
-    package func jsonObject() -> (object: JSONObject?, problem: String) {
+    package func jsonObject(depthMax: Int = 64) -> (object: JSONObject?, problem: String) {
         do throws(JSONError) {
-            guard let value = try json() else { return (JSONObject(), "") }
+            guard let value = try json(depthMax: depthMax) else { return (JSONObject(), "") }
             guard let object = value.object else { return (nil, "found \(value.kind)") }
             return (object, "")
         } catch {

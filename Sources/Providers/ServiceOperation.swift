@@ -19,6 +19,8 @@ package struct ServiceOperation: Hashable, Sendable {
     package let standing: Standing
     /// Whether the service's own API description lists it; others are of older or other origin.
     package let isDescribed: Bool
+    /// Whether CI holds its answers against the description that the service publishes.
+    package let isValidated: Bool
     /// What differs from the description on purpose, with its reason or switch.
     package let deviation: String?
 }
@@ -98,9 +100,13 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
     /// The first that fits is meant.
     let rows: [Row]
 
-    init(_ interface: String, root: String = "", _ rows: [Row]) {
+    /// Whether the service publishes a description that CI can read.
+    let hasDescription: Bool
+
+    init(_ interface: String, root: String = "", hasDescription: Bool, _ rows: [Row]) {
         self.interface = interface
         self.root = root
+        self.hasDescription = hasDescription
         self.rows = rows
     }
 
@@ -129,6 +135,7 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
                 path: root + $0.path,
                 standing: $0.standing,
                 isDescribed: $0.isDescribed,
+                isValidated: hasDescription && $0.isDescribed && $0.standing == .served,
                 deviation: $0.deviation
             )
         }

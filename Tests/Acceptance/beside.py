@@ -8,6 +8,7 @@ printed is shown when it failed; the last lines tell how many tests ran, and whi
 """
 
 import concurrent.futures
+import os
 import pathlib
 import re
 import subprocess
@@ -50,8 +51,10 @@ def run(name):
     )
     ran = re.search(r"^Ran (\d+) tests?", result.stdout, re.M)
     count = int(ran.group(1)) if ran else 0
-    # A piece in which nothing ran proves nothing.
-    passed = result.returncode == 0 and count > 0
+    skipped = re.search(r"skipped=(\d+)", result.stdout)
+    # A piece in which nothing ran proves nothing; CI has all that the tests need.
+    isEmpty = count == (int(skipped.group(1)) if skipped else 0)
+    passed = result.returncode == 0 and not (isEmpty and (count == 0 or os.environ.get("CI")))
     mark = "ok    " if passed else "FAILED"
     print(f"{mark} {time.monotonic() - begin:6.1f} s  {name}", flush=True)
     if not passed:

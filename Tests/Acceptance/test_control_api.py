@@ -188,6 +188,24 @@ class ControlAPI(unittest.TestCase):
             answer = requests.get(url, headers=headers, timeout=30)
             self.assertEqual(answer.status_code, 403, headers)
 
+    def test_what_was_exported_comes_back_however_deep_it_is(self):
+        serving = Serving()
+        try:
+            deep = "x"
+            for _ in range(58):
+                deep = {"a": deep}
+            app = "a55a4000-0000-4000-8000-000000000000"
+            sent = requests.post(serving.urls["onesignal"] + "/notifications", timeout=30, json={
+                "app_id": app, "contents": {"en": "Hi"}, "included_segments": ["All"], "data": deep})
+            self.assertEqual(sent.status_code, 200, sent.text)
+            saved = serving.control("GET", "/export")
+            serving.control("POST", "/reset", {})
+            serving.control("POST", "/import", saved)
+            listed = requests.get(f"{serving.urls['onesignal']}/notifications?app_id={app}", timeout=30).json()
+            self.assertEqual(listed["notifications"][0]["data"], deep)
+        finally:
+            serving.stop()
+
     def test_saved_state(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "state.json")

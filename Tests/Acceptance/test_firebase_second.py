@@ -162,8 +162,13 @@ class SecondFactors(Base):
         body = {"mfaPendingCredential": pending["mfaPendingCredential"], "mfaEnrollmentId": factor["mfaEnrollmentId"]}
         far = totp(info["sharedSecretKey"], now, step=100)
         self.fails(self.second("mfaSignIn:finalize", body | {"totpVerificationInfo": {"verificationCode": far}}), "INVALID_CODE")
-        near = totp(info["sharedSecretKey"], now)
-        signed = self.ok(self.second("mfaSignIn:finalize", body | {"totpVerificationInfo": {"verificationCode": near}}))
+        used = {"totpVerificationInfo": {"verificationCode": totp(info["sharedSecretKey"], now)}}
+        self.fails(self.second("mfaSignIn:finalize", body | used), "INVALID_CODE")
+        near = {"totpVerificationInfo": {"verificationCode": totp(info["sharedSecretKey"], now, step=1)}}
+        self.fails(self.second("mfaSignIn:finalize", near), "MISSING_CREDENTIAL : Please set MFA Pending Credential.")
+        signed = self.ok(self.second("mfaSignIn:finalize", body | near))
+        # No code is taken twice.
+        self.fails(self.second("mfaSignIn:finalize", body | near), "INVALID_CODE")
         self.assertEqual(claims(signed["idToken"])["firebase"]["second_factor_identifier"], factor["mfaEnrollmentId"])
         # An enrolment that takes too long.
         signed = self.verified("late@example.com")
@@ -184,10 +189,14 @@ class SecondFactors(Base):
         [shown] = self.ok(self.raw(path + ":lookup", {"localId": [made["localId"]]}, admin=True))["users"]
         self.assertEqual(shown["mfaInfo"][0]["displayName"], "Work")
         self.assertIn("mfaPendingCredential", self.sign_in("a@b.c"))
-        self.ok(self.raw(path + ":update", one | {"mfa": {}}, admin=True))
+        factors = {"enrollments": shown["mfaInfo"]}
+        self.ok(self.raw(path + ":update", one | {"mfa": factors, "displayName": "Ada"}, admin=True))
+        self.ok(self.raw(path + ":update", one | {"displayName": "Ada"}, admin=True))
         self.assertIn("mfaPendingCredential", self.sign_in("a@b.c"))
-        self.ok(self.raw(path + ":update", one | {"mfa": {"enrollments": []}}, admin=True))
-        self.assertIn("idToken", self.sign_in("a@b.c"))
+        for none in ({"enrollments": []}, {}):
+            self.ok(self.raw(path + ":update", one | {"mfa": none}, admin=True))
+            self.assertIn("idToken", self.sign_in("a@b.c"))
+            self.ok(self.raw(path + ":update", one | {"mfa": factors}, admin=True))
         imported = self.ok(self.raw(path + ":batchCreate", {"users": [
             {"localId": "1", "mfaInfo": [factor]}, {"localId": "2", "email": "d@e.f", "mfaInfo": [factor]},
             {"localId": "3", "email": "g@h.i", "emailVerified": True, "mfaInfo": [{"phoneInfo": "tea"}]},
@@ -195,6 +204,34 @@ class SecondFactors(Base):
         self.assertEqual([each["message"] for each in imported["error"]], [
             "Second factor account requires email to be presented.", "Second factor account requires email to be verified.",
             "Phone number format is invalid"])
+
+    def test_no_way_around_it(self):
+        """Whatever else a call brings, the first step alone gives no token."""
+        token = self.verified()["idToken"]
+        self.enrol(token)
+        body = {"email": "ada@example.com", "password": "secret1"}
+        for forged in ("x", token):
+            answer = self.user("signInWithPassword", body | {"idToken": forged})
+            self.assertEqual(answer.status_code, 501, answer.text)
+        for provider, name in [("google.com", "id_token"), ("github.com", "access_token")]:
+            person = json.dumps({"sub": "s", "email": "ada@example.com", "email_verified": True})
+            post = f"{name}={quote(person)}&providerId={provider}"
+            signed = self.ok(self.user("signInWithIdp", {"requestUri": "http://localhost", "postBody": post}))
+            self.assertNotIn("idToken", signed)
+            self.assertIn("mfaPendingCredential", signed)
+            forged = self.user("signInWithIdp", {"requestUri": "http://localhost", "postBody": post, "idToken": "x"})
+            self.assertEqual(forged.status_code, 400)
+        # A phone of the account's own is no first step beside a phone as the second.
+        path = f"/v1/projects/{PROJECT}/accounts:update"
+        self.ok(self.raw(path, {"localId": claims(token)["user_id"], "phoneNumber": "+15550177"}, admin=True))
+        self.fails(self.user("sendVerificationCode", {"phoneNumber": "+15550177"}),
+                   "UNSUPPORTED_FIRST_FACTOR : A phone number cannot be set as a first factor on an SMS based MFA user.")
+        [shown] = self.ok(self.raw(f"/v1/projects/{PROJECT}/accounts:lookup", {"email": ["ada@example.com"]}, admin=True))["users"]
+        before = shown["lastLoginAt"]
+        self.serving.advance("1m")
+        self.sign_in()
+        [shown] = self.ok(self.raw(f"/v1/projects/{PROJECT}/accounts:lookup", {"email": ["ada@example.com"]}, admin=True))["users"]
+        self.assertEqual(shown["lastLoginAt"], before)
 
     def test_it_can_be_switched_off(self):
         config = f"/v2/projects/{PROJECT}/config"
@@ -225,7 +262,10 @@ class Providers(Base):
             self.assertEqual((signed["providerId"], signed["isNewUser"]), (provider, True))
             self.assertEqual(claims(signed["idToken"])["firebase"]["identities"][provider], ["g-1"])
             self.assertNotIn("oauthIdToken", signed)
-        self.fails(self.idp("github.com", access_token="opaque"), "INVALID_IDP_RESPONSE : Unable to parse access_token: opaque")
+        signed = self.ok(self.idp("github.com", access_token=json.dumps(person | {"login": "ada-l"})))
+        self.assertEqual(json.loads(signed["rawUserInfo"])["login"], "ada-l")
+        self.assertEqual(self.idp("github.com", access_token="opaque").status_code, 501)
+        self.fails(self.idp("github.com", access_token="{"), "INVALID_IDP_RESPONSE : Unable to parse access_token: {")
         self.assertEqual(self.idp("google.com", access_token=json.dumps(person)).status_code, 501)
 
     def test_saml(self):
@@ -254,9 +294,15 @@ class Providers(Base):
         self.assertNotIn("idToken", proof)
         shown = {"phoneNumber": "+15550111", "temporaryProof": proof["temporaryProof"]}
         self.assertEqual(self.ok(self.user("signInWithPhoneNumber", shown))["localId"], owner["localId"])
+        # It was used up.
+        self.fails(self.user("signInWithPhoneNumber", shown), "INVALID_TEMPORARY_PROOF")
+        proof = self.ok(self.user("signInWithPhoneNumber", code("+15550111") | {"idToken": other["idToken"]}))
+        shown["temporaryProof"] = proof["temporaryProof"]
         self.fails(self.user("signInWithPhoneNumber", shown | {"idToken": other["idToken"]}), "PHONE_NUMBER_EXISTS")
         self.fails(self.user("signInWithPhoneNumber", shown | {"temporaryProof": "tea"}), "INVALID_TEMPORARY_PROOF")
         self.fails(self.user("signInWithPhoneNumber", shown | {"phoneNumber": "+15550112"}), "INVALID_TEMPORARY_PROOF")
+        self.serving.advance("61m")
+        self.fails(self.user("signInWithPhoneNumber", shown), "INVALID_TEMPORARY_PROOF")
 
     def test_what_is_absent_says_its_name(self):
         for method, path, name in [
@@ -282,6 +328,14 @@ class Tenants(Base):
         self.fails(self.user("signInWithPassword", person), "EMAIL_NOT_FOUND")
         self.fails(self.user("lookup", {"idToken": blue["idToken"]}), "TENANT_ID_MISMATCH")
         self.fails(self.user("signUp", tenant), "ADMIN_ONLY_OPERATION")
+        self.fails(self.user("signInWithCustomToken", tenant | {"token": json.dumps({"uid": "x", "tenant_id": "other"})}),
+                   "TENANT_ID_MISMATCH")
+        self.fails(self.user("signInWithCustomToken", {"token": json.dumps({"uid": "x", "tenant_id": made["tenantId"]})}),
+                   "TENANT_ID_MISMATCH")
+        self.fails(self.user("sendOobCode", tenant | {"requestType": "EMAIL_SIGNIN", "email": "ada@example.com",
+                                                      "continueUrl": "http://localhost"}), "OPERATION_NOT_ALLOWED")
+        inside = self.raw(f"/v1/projects/{PROJECT}%2F{made['tenantId']}/accounts:query", {}, admin=True)
+        self.assertEqual(inside.status_code, 404)
         one = f"{path}/{made['tenantId']}"
         changed = self.ok(self.raw(one + "?updateMask=allowPasswordSignup", {
             "allowPasswordSignup": False, "disableAuth": True}, method="PATCH", admin=True))
@@ -291,9 +345,13 @@ class Tenants(Base):
         changed = self.ok(self.raw(one + "?updateMask=mfaConfig.state", {
             "mfaConfig": {"state": "ENABLED", "enabledProviders": ["PHONE_SMS"]}}, method="PATCH", admin=True))
         self.assertEqual(changed["mfaConfig"], {"state": "ENABLED", "enabledProviders": []})
-        self.assertEqual(self.raw(one + "?updateMask=tea", {}, method="PATCH", admin=True).status_code, 400)
+        for wrong in ("tea", "mfaConfig" + ".a" * 9000):
+            self.assertEqual(self.raw(one + f"?updateMask={wrong}", {}, method="PATCH", admin=True).status_code, 400)
         self.ok(self.raw(one, {"disableAuth": True}, method="PATCH", admin=True))
         self.fails(self.user("signInWithPassword", person | tenant), "PROJECT_DISABLED")
+        late = requests.post(self.base + "/securetoken.googleapis.com/v1/token?key=any", timeout=30, data={
+            "grant_type": "refresh_token", "refresh_token": blue["refreshToken"]})
+        self.fails(late, "PROJECT_DISABLED")
         self.ok(self.raw(one, method="DELETE", admin=True))
 
     def test_by_the_admin_sdk(self):

@@ -205,6 +205,23 @@ struct HostileRequestTests {
         }
     }
 
+    @Test func `a mask of any length is an error and not the end`() {
+        var services = Services(seed: 0, revenueCatKey: nil, oneSignalKey: nil)
+        for root in ["mfa", "mfaConfig"] {
+            for path in ["config", "tenants/t"] {
+                let mask = root + String(repeating: ".a", count: 30_000)
+                let request = HTTPMessage.Request(
+                    "PATCH",
+                    "/v2/projects/p/\(path)?updateMask=\(mask)",
+                    fields: [HTTPMessage.Field("authorization", "Bearer owner")],
+                    body: Array("{}".utf8)
+                )
+                let status = services.respond(.firebase, to: request, at: Self.now).response.status
+                #expect(status == 400 || (root == "mfaConfig" && path == "config"))
+            }
+        }
+    }
+
     @Test func `nesting beyond measure is an error and not the end`() {
         var services = Services(seed: 0, revenueCatKey: nil, oneSignalKey: nil)
         let deep = Array((String(repeating: "[", count: 100_000)).utf8)

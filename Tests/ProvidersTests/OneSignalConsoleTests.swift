@@ -1,4 +1,5 @@
 import Conformance
+import Foundation
 import Providers
 import Testing
 
@@ -143,5 +144,98 @@ struct OneSignalConsoleTests {
         var body: JSONObject = ["app_id": .string(Self.app), "contents": ["en": "Hi"]]
         for member in members.members { body[member.key] = member.value }
         #expect(talk.say("POST", "/notifications", .object(body)).effects == ["onesignal." + kind])
+    }
+
+    @Test func `a key opens its app wherever another is named`() throws {
+        var talk = talk()
+        let made = talk.say("POST", "/apps", ["name": "Other"])
+        let id = try #require(made["/id"]?.string)
+        let key = try #require(made["/basic_auth_key"]?.string)
+        let own = [HTTPMessage.Field("authorization", "Key " + key)]
+        let push: JSONValue = [
+            "app_id": .string(Self.app), "contents": ["en": "Hi"], "included_segments": ["All"],
+        ]
+        for (path, body) in [
+            ("/notifications?app_id=\(id)", push), ("/notifications", push),
+            ("/players?app_id=\(id)", ["app_id": .string(Self.app), "device_type": 0]),
+            ("/apps/\(id)/users", ["app_id": .string(Self.app), "identity": ["external_id": "x"]]),
+        ] as [(String, JSONValue)] {
+            let said = talk.say("POST", path, body, own)
+            #expect([400, 403].contains(said.status) && said.effects.isEmpty, "\(path)")
+        }
+    }
+
+    @Test func `an export is fetched by a name that nobody can guess`() throws {
+        var talk = talk()
+        let path = "/players/csv_export?app_id=\(Self.app)"
+        let first = try #require(talk.say("POST", path, [:])["/csv_file_url"]?.string)
+        let second = try #require(talk.say("POST", path, [:])["/csv_file_url"]?.string)
+        #expect(first != second)
+        let file = "/csv_exports/" + (first.components(separatedBy: "/csv_exports/").last ?? "")
+        #expect(talk.say("GET", file, nil, []).status == 200)
+        let guessed = "/csv_exports/\(Self.app)/users_7b7d.csv.gz"
+        #expect(talk.say("GET", guessed, nil, []).status == 404)
+        let many = JSONValue.strings((0..<51).map(String.init))
+        #expect(talk.say("POST", path, ["extra_fields": many]).status == 400)
+    }
+
+    @Test func `reading makes no app, and a segment that nobody made reaches nobody`() {
+        var talk = talk()
+        let before = talk.state
+        for _ in 0..<3 { talk.say("GET", "/apps/4f1d2c3b-8a7e-4c55-9b1e-0d2f6a9c7e10") }
+        #expect(talk.state == before)
+        let filters: JSONValue = [["field": "tag", "key": "a", "relation": "=", "value": "b"]]
+        let segments = "/apps/\(Self.app)/segments"
+        talk.say("POST", segments, ["name": "Tea", "filters": filters])
+        let push: JSONObject = ["app_id": .string(Self.app), "contents": ["en": "Hi"]]
+        func send(_ name: String) -> Said {
+            var body = push
+            body["included_segments"] = [.string(name)]
+            return talk.say("POST", "/notifications", .object(body))
+        }
+        #expect(send("Tae")["/id"] == "")
+        // The effect says whom the segment asks for, and not everybody.
+        #expect(send("Tea").reply.effects.first?.recipients == ["b"])
+        #expect(send("Subscribed Users").reply.effects.first?.recipients.count == 1)
+    }
+
+    @Test func `a template fills what a message does not say`() throws {
+        var talk = talk()
+        let app = JSONValue.string(Self.app)
+        let made = talk.say(
+            "POST",
+            "/templates",
+            ["app_id": app, "name": "Hello", "contents": ["en": "From it"]]
+        )
+        let id = try #require(made["/id"])
+        let push: JSONValue = [
+            "app_id": app, "template_id": id, "include_aliases": ["external_id": ["ada"]],
+            "target_channel": "push",
+        ]
+        let sent = talk.say("POST", "/notifications", push)
+        #expect(sent.reply.effects.first?.content["contents"]?["en"] == "From it")
+        let wrong = talk.say(
+            "POST",
+            "/notifications",
+            ["app_id": app, "template_id": "none", "included_segments": ["All"]]
+        )
+        #expect(wrong.status == 400)
+    }
+
+    @Test func `a key of a message is none of an activity`() {
+        var talk = talk()
+        let key = "0f8fad5b-d9cb-469f-a165-70867728950e"
+        let push: JSONValue = [
+            "app_id": .string(Self.app), "contents": ["en": "Hi"], "included_segments": ["All"],
+            "idempotency_key": .string(key),
+        ]
+        talk.say("POST", "/notifications", push)
+        let start: JSONValue = [
+            "name": "Tea", "event": "start", "activity_id": "a", "event_attributes": [:],
+            "event_updates": [:], "contents": ["en": "Tea"], "headings": ["en": "Tea"],
+            "include_aliases": ["external_id": ["ada"]], "idempotency_key": .string(key),
+        ]
+        let said = talk.say("POST", "/apps/\(Self.app)/activities/activity/t", start)
+        #expect(said["/notification_id"]?.string != nil)
     }
 }

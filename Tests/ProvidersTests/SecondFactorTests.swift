@@ -22,8 +22,7 @@ struct SecondFactorTests {
         #expect(SecondFactor.code(of: secret, at: earlier, shifted: 1) == code)
     }
 
-    @Test func `an account with its factors, a tenant and a proof are saved and read again`() throws
-    {
+    @Test func `an account with its factors and a tenant are saved and read again`() throws {
         var talk = Talk(FirebaseState(seed: 3))
         let admin = [HTTPMessage.Field("authorization", "Bearer owner")]
         let project = "/v1/projects/demo-project"

@@ -19,6 +19,18 @@ struct LayoutTests {
         #expect(Set(names).subtracting(agreed).isEmpty, "move it below Sources or Tests")
     }
 
+    @Test func `CI plays every acceptance test`() throws {
+        let patterns = Repository.text(of: ".ci/run").split(separator: "'")
+            .filter { $0.hasPrefix("test_") && $0.hasSuffix(".py") }.map(String.init)
+        #expect(!patterns.isEmpty)
+        let folder = Repository.root.appendingPathComponent("Tests/Acceptance").path
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder)
+        where name.hasPrefix("test_") && name.hasSuffix(".py") {
+            let isPlayed = patterns.contains { fnmatch($0, name, 0) == 0 }
+            #expect(isPlayed, "\(name) is matched by no pattern of .ci/run: \(patterns)")
+        }
+    }
+
     @Test(
         "a module imports what the architecture allows",
         arguments: [

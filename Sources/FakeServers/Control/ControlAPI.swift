@@ -196,7 +196,8 @@ package final class ControlAPI: Sendable {
         if let other = request.query.first(where: { !known.contains($0.name) }) {
             throw .unknown(other.name, "parameter", of: route.place, among: known)
         }
-        let (object, problem) = request.jsonObject()
+        // What an export wrote holds bodies that are nested themselves.
+        let (object, problem) = request.jsonObject(depthMax: 256)
         guard var body = object else {
             throw Refusal(400, "the body is no JSON object: \(problem)")
         }

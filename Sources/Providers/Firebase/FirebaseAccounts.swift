@@ -43,8 +43,10 @@ extension FirebaseState {
         }
         try updateProfile(&user, call, &sinceChanged)
         try updateProviders(&user, call)
-        if call.isAdmin, let entries = fields.object["mfa"]?["enrollments"] {
-            let factors = try factors(entries.array ?? [], givesIDs: false, call)
+        if let mfa = fields.object["mfa"], !mfa.isNull {
+            // Without enrolments all go (section 4.8).
+            let entries = mfa["enrollments"]?.array ?? []
+            let factors = try factors(entries, givesIDs: false, call)
             user.secondFactors = factors.isEmpty ? nil : factors
         }
         edit(call) { $0.save(user) }

@@ -190,7 +190,7 @@ extension FirebaseState {
         let ofFactors = mask?.filter { $0 == "mfa" || $0.hasPrefix("mfa.") } ?? ["mfa"]
         if !ofFactors.isEmpty, body["mfa"] != nil || mask != nil {
             var rules: JSONObject = ["mfa": .object(secondFactorRules(call))]
-            rules.take(ofFactors, from: body)
+            try rules.take(ofFactors, from: body)
             let written = rules["mfa"]?.object
             edit(call) { $0.mfa = written }
         }

@@ -146,11 +146,18 @@ struct FirebaseFields: Sendable {
 }
 
 extension JSONObject {
+    /// How many names a path of a field mask has at most; no configuration is deeper.
+    private static let maskNamesMax = 8
+
     /// Takes over what a field mask names, by paths such as `mfaConfig.state`; what the body does not
     /// have there goes.
-    mutating func take(_ paths: [String], from body: JSONObject) {
+    mutating func take(_ paths: [String], from body: JSONObject) throws(FirebaseError) {
         for path in paths {
-            take(path.split(separator: ".").map(String.init)[...], from: .object(body))
+            let names = path.split(separator: ".").map(String.init)
+            guard names.count <= Self.maskNamesMax else {
+                throw .argument("Invalid value at 'update_mask': \(path.prefix(100))")
+            }
+            take(names[...], from: .object(body))
         }
     }
 

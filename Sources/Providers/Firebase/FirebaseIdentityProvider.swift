@@ -53,7 +53,15 @@ extension FirebaseState {
                 ("displayName", claims["name"]), ("fullName", claims["name"]),
                 ("firstName", claims["given_name"]), ("lastName", claims["family_name"]),
                 ("photoUrl", claims["picture"]), ("screenName", claims["screen_name"]),
-                ("rawUserInfo", .string(JSONValue.object(.present(info)).text)),
+                (
+                    // Google's is made up in its own shape, all others are as they were said.
+                    "rawUserInfo",
+                    .string(
+                        providerID == "google.com"
+                            ? JSONValue.object(.present(info)).text
+                            : JSONValue.object(claims).text
+                    )
+                ),
                 ("oauthIdToken", idToken.isEmpty ? nil : .string(idToken)),
                 (
                     "oauthAccessToken",
@@ -132,19 +140,28 @@ extension FirebaseState {
         _ assertion: Assertion,
         _ call: FirebaseCall,
         recycled owner: FirebaseUser? = nil,
-        isNew: Bool = false
+        isNew: Bool = false,
+        linking session: Session? = nil
     ) throws(FirebaseError) -> JSONObject {
         var user = user
+        let before = project(call).users[user.localID]
         user.lastLogin = call.now
         edit(call) { $0.save(user) }
         // Checked after the record was updated.
         guard user.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
         let isRecycled =
             owner?.federated.contains { $0.providerID == assertion.providerID } ?? false
-        let set = signedIn(user, provider: assertion.providerID, call)
+        let set = signedIn(
+            user,
+            before: before,
+            provider: assertion.providerID,
+            linking: session,
+            call
+        )
         return .present(
             assertion.answer + [
                 ("localId", .string(user.localID)), ("isNewUser", isNew ? true : nil),
+                ("tenantId", call.tenantID.map(JSONValue.string)),
                 ("emailRecycled", isRecycled ? true : nil),
             ] + set.members.map { ($0.key, $0.value) }
         )
@@ -178,7 +195,7 @@ extension FirebaseState {
             user.emailVerified = true
         }
         Self.put(assertion.provider, into: &user)
-        return try signIn(user, assertion, call)
+        return try signIn(user, assertion, call, linking: session)
     }
 
     // MARK: Reading the credential
@@ -207,8 +224,13 @@ extension FirebaseState {
         let claims: JSONObject
         if text.hasPrefix("{"), let object = (try? JSONValue(parsing: text))?.object {
             claims = object
-        } else if !text.hasPrefix("{"), name == "id_token", let token = WebToken(text) {
+        } else if !text.hasPrefix("{"), let token = WebToken(text) {
             claims = token.claims
+        } else if name == "access_token", !text.hasPrefix("{") {
+            throw .notImplemented(
+                "The Auth Emulator only supports sign-in with \(provider) using id_token, or JSON "
+                    + "in access_token."
+            )
         } else {
             throw FirebaseError("INVALID_IDP_RESPONSE", "Unable to parse \(name): \(text)")
         }

@@ -53,6 +53,7 @@ enum FirebaseOperation: Hashable, Sendable {
 
     static let table = OperationTable<FirebaseOperation>(
         "Identity Toolkit",
+        hasDescription: false,
         own + accounts + projects + second + absentOnes + old
     )
 

@@ -38,6 +38,13 @@ package struct FirebaseProject: Hashable, Sendable {
         package let code: String
     }
 
+    /// What says that a phone's code was right, of somebody who is not its owner.
+    package struct PhoneProof: Hashable, Codable, Sendable {
+        package let proof: String
+        package let phoneNumber: String
+        package let made: Instant
+    }
+
     package let projectID: String
     package let tenantID: String?
     package var allowsDuplicateEmails: Bool
@@ -48,8 +55,8 @@ package struct FirebaseProject: Hashable, Sendable {
     /// What a tenant allows, as it was written; nil: everything, as the emulator has it of a tenant
     /// that nobody made.
     package var tenant: JSONObject?
-    /// Proofs that a phone's code was right, of somebody who is not its owner, by their text.
-    package var phoneProofs: [String: String]?
+    /// By their text.
+    package var phoneProofs = SharedLog<PhoneProof>()
     package private(set) var users: SharedTable<String, FirebaseUser> = [:]
     private var ids = SharedOrder<String>()
     private var idsByEmail: SharedTable<String, [String]> = [:]
@@ -210,7 +217,10 @@ extension FirebaseProject: Codable {
         blockingFunctions = try saved.decode(JSONValue.self, forKey: .blockingFunctions)
         mfa = try saved.decodeIfPresent(JSONObject.self, forKey: .mfa)
         tenant = try saved.decodeIfPresent(JSONObject.self, forKey: .tenant)
-        phoneProofs = try saved.decodeIfPresent([String: String].self, forKey: .phoneProofs)
+        phoneProofs = SharedLog(
+            try saved.decodeIfPresent([PhoneProof].self, forKey: .phoneProofs) ?? [],
+            by: \.proof
+        )
         users = try saved.decode(SharedTable<String, FirebaseUser>.self, forKey: .users)
         actionCodes = SharedLog(
             try saved.decode([ActionCode].self, forKey: .actionCodes),
@@ -234,7 +244,7 @@ extension FirebaseProject: Codable {
         try saved.encode(blockingFunctions, forKey: .blockingFunctions)
         try saved.encodeIfPresent(mfa, forKey: .mfa)
         try saved.encodeIfPresent(tenant, forKey: .tenant)
-        try saved.encodeIfPresent(phoneProofs, forKey: .phoneProofs)
+        try saved.encode(phoneProofs.all, forKey: .phoneProofs)
         try saved.encode(users, forKey: .users)
         try saved.encode(idsByEmail, forKey: .idsByEmail)
         try saved.encode(actionCodes.all, forKey: .actionCodes)

@@ -56,18 +56,30 @@ extension FirebaseState {
 
     /// The tokens of somebody who signed in; only a credential for the second step where the account
     /// has second factors.
+    ///
+    /// - Parameters:
+    ///   - user: As the sign-in leaves it, saved or not.
+    ///   - old: As it was before; nil for a new one.
+    ///   - session: Of who links another way in, and so has signed in already.
     mutating func signedIn(
         _ user: FirebaseUser,
+        before old: FirebaseUser?,
         provider: String,
+        linking session: Session? = nil,
         _ call: FirebaseCall
     ) -> JSONObject {
         let factors = user.secondFactors ?? []
-        // Who links is signed in already.
-        guard asks(call), !factors.isEmpty, call.fields.filled("idToken") == nil else {
-            return tokens(for: user, provider: provider, call)
+        guard asks(call), !factors.isEmpty, session == nil else {
+            return tokens(
+                for: user,
+                provider: provider,
+                secondFactor: session?.secondFactor,
+                call
+            )
         }
+        // Nobody has signed in yet.
         var user = user
-        user.lastLogin = project(call).users[user.localID]?.lastLogin
+        user.lastLogin = old?.lastLogin
         edit(call) { $0.save(user) }
         let pending: JSONObject = [
             "_fakeMfaPendingCredential": "DO NOT MODIFY", "localId": .string(user.localID),
@@ -80,15 +92,16 @@ extension FirebaseState {
         ]
     }
 
+    private static let pendingMissing = FirebaseError(
+        "MISSING_MFA_PENDING_CREDENTIAL",
+        "Request does not have MFA pending credential."
+    )
+
     private func pending(
-        _ call: FirebaseCall
+        _ call: FirebaseCall,
+        missing: FirebaseError = pendingMissing
     ) throws(FirebaseError) -> (user: FirebaseUser, provider: String) {
-        guard let text = call.fields.filled("mfaPendingCredential") else {
-            throw FirebaseError(
-                "MISSING_MFA_PENDING_CREDENTIAL",
-                "Request does not have MFA pending credential."
-            )
-        }
+        guard let text = call.fields.filled("mfaPendingCredential") else { throw missing }
         guard let value = Base64.bytes(text).flatMap({ try? JSONValue(parsing: $0) }),
             value["_fakeMfaPendingCredential"] != nil, let id = value["localId"]?.string,
             value["projectId"]?.string == call.projectID,
@@ -175,7 +188,7 @@ extension FirebaseState {
             enrolled: call.now
         )
         if let info = call.fields.object["totpVerificationInfo"]?.object {
-            factor.secret = try checkedSecret(info, user, call)
+            (factor.secret, factor.usedStep) = try checkedSecret(info, user, call)
         } else {
             guard let info = call.fields.object["phoneVerificationInfo"]?.object else {
                 throw FirebaseError("INVALID_ARGUMENT", "((Missing phoneVerificationInfo.))")
@@ -199,12 +212,12 @@ extension FirebaseState {
         return answer
     }
 
-    /// The secret of an enrolment whose code is right.
+    /// The secret of an enrolment whose code is right, and the code's step.
     private func checkedSecret(
         _ info: JSONObject,
         _ user: FirebaseUser,
         _ call: FirebaseCall
-    ) throws(FirebaseError) -> String {
+    ) throws(FirebaseError) -> (secret: String, step: Int64) {
         guard let text = info["sessionInfo"]?.string, !text.isEmpty else {
             throw FirebaseError("MISSING_SESSION_INFO")
         }
@@ -218,11 +231,9 @@ extension FirebaseState {
         guard call.now.seconds < value["end"]?.int64 ?? 0 else {
             throw FirebaseError("SESSION_EXPIRED")
         }
-        let steps = totpSteps(call)
-        guard SecondFactor.isCode(code, of: secret, at: call.now, within: steps) else {
-            throw FirebaseError("INVALID_CODE")
-        }
-        return secret
+        let step = SecondFactor.step(of: code, secret, at: call.now, within: totpSteps(call))
+        guard let step else { throw FirebaseError("INVALID_CODE") }
+        return (secret, step)
     }
 
     mutating func withdrawFactor(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
@@ -268,8 +279,12 @@ extension FirebaseState {
     }
 
     mutating func finishSecondStep(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
-        let (user, provider) = try pending(call)
+        let (user, provider) = try pending(
+            call,
+            missing: FirebaseError("MISSING_CREDENTIAL", "Please set MFA Pending Credential.")
+        )
         let factor: SecondFactor
+        var usedStep: Int64?
         if let info = call.fields.object["totpVerificationInfo"]?.object {
             try demand(isPhone: false, call)
             let wanted = call.fields.filled("mfaEnrollmentId")
@@ -285,11 +300,16 @@ extension FirebaseState {
             }
             let code = FirebaseFields.text(info["verificationCode"]) ?? ""
             guard !code.isEmpty else { throw FirebaseError("MISSING_CODE") }
-            let steps = totpSteps(call)
-            guard SecondFactor.isCode(code, of: secret, at: call.now, within: steps) else {
-                throw FirebaseError("INVALID_CODE")
-            }
+            let step = SecondFactor.step(
+                of: code,
+                secret,
+                at: call.now,
+                within: totpSteps(call),
+                after: known.usedStep
+            )
+            guard let step else { throw FirebaseError("INVALID_CODE") }
             factor = known
+            usedStep = step
         } else {
             try demand(isPhone: true, call)
             guard let info = call.fields.object["phoneVerificationInfo"]?.object else {
@@ -304,6 +324,11 @@ extension FirebaseState {
         }
         var signedIn = user
         signedIn.lastLogin = call.now
+        if let usedStep,
+            let index = signedIn.secondFactors?.firstIndex(where: { $0.id == factor.id })
+        {
+            signedIn.secondFactors?[index].usedStep = usedStep
+        }
         var answer = tokens(
             for: signedIn,
             provider: provider,

@@ -126,6 +126,9 @@ extension FirebaseState {
 
     mutating func signInWithPassword(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         guard settings.passwordProvider else { throw FirebaseError("PASSWORD_LOGIN_DISABLED") }
+        guard call.fields.filled("idToken") == nil else {
+            throw .notImplemented("idToken is no longer in use and not implemented.")
+        }
         guard call.fields.has("email") else { throw FirebaseError("MISSING_EMAIL") }
         let email = (call.fields["email"] ?? "").lowercased()
         guard Self.isEmail(email) else { throw FirebaseError("INVALID_EMAIL") }
@@ -167,8 +170,9 @@ extension FirebaseState {
         }
         guard user.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
         guard user.password == password else { throw refuse("INVALID_PASSWORD") }
+        let old = user
         user.lastLogin = call.now
-        let set = signedIn(user, provider: "password", call)
+        let set = signedIn(user, before: old, provider: "password", call)
         return .present(
             [
                 ("kind", "identitytoolkit#VerifyPasswordResponse"), ("registered", true),
@@ -206,6 +210,10 @@ extension FirebaseState {
                 )
             }
             claims = token.claims
+        }
+        let tenant = claims["tenant_id"]?.string ?? claims["tenantId"]?.string
+        guard tenant == nil || tenant == call.tenantID else {
+            throw FirebaseError("TENANT_ID_MISMATCH")
         }
         let id = [claims["uid"], claims["user_id"]].compactMap { $0?.string }.first { !$0.isEmpty }
         guard let id else { throw FirebaseError("MISSING_IDENTIFIER") }
@@ -261,14 +269,13 @@ extension FirebaseState {
         user.emailVerified = true
         user.hasEmailLink = true
         user.lastLogin = call.now
+        let set = signedIn(user, before: known, provider: "password", linking: linking, call)
         var answer: JSONObject = [
             "kind": "identitytoolkit#EmailLinkSigninResponse", "email": .string(email),
             "localId": .string(user.localID),
             "isNewUser": .bool(known == nil && linking == nil),
         ]
-        for member in signedIn(user, provider: "password", call).members {
-            answer[member.key] = member.value
-        }
+        for member in set.members { answer[member.key] = member.value }
         return answer
     }
 
@@ -280,7 +287,18 @@ extension FirebaseState {
         guard Self.isPhone(phone) else {
             throw FirebaseError("INVALID_PHONE_NUMBER", "Invalid format.")
         }
+        try refuseFirstFactor(project(call).user(withPhone: phone))
         return ["sessionInfo": .string(sendCode(to: phone, call))]
+    }
+
+    /// Who has second factors cannot begin with a phone: one code would be both steps.
+    private func refuseFirstFactor(_ user: FirebaseUser?) throws(FirebaseError) {
+        guard user?.secondFactors?.isEmpty ?? true else {
+            throw FirebaseError(
+                "UNSUPPORTED_FIRST_FACTOR",
+                "A phone number cannot be set as a first factor on an SMS based MFA user."
+            )
+        }
     }
 
     /// The session of a code that is sent to a phone.
@@ -314,14 +332,17 @@ extension FirebaseState {
         return (sent.phoneNumber, session)
     }
 
+    private static let proofSeconds: Int64 = 3600
+
     mutating func signInWithPhoneNumber(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let phone: String
-        var used: String?
+        var (used, usedProof): (String?, String?)
         if let proof = call.fields.filled("temporaryProof") {
             phone = try call.fields.required("phoneNumber", "MISSING_PHONE_NUMBER")
-            guard project(call).phoneProofs?[proof] == phone else {
-                throw FirebaseError("INVALID_TEMPORARY_PROOF")
-            }
+            guard let known = project(call).phoneProofs[proof], known.phoneNumber == phone,
+                call.now - known.made < .seconds(Self.proofSeconds)
+            else { throw FirebaseError("INVALID_TEMPORARY_PROOF") }
+            usedProof = proof
         } else {
             (phone, used) = try sentCode(call.fields.object, call)
         }
@@ -330,18 +351,26 @@ extension FirebaseState {
         if let linking, let known, known.localID != linking.user.localID {
             guard used != nil else { throw FirebaseError("PHONE_NUMBER_EXISTS") }
             // Who holds the phone may still sign in as its owner, without another code.
-            let proof = ids.letters(48)
+            let proof = FirebaseProject.PhoneProof(
+                proof: ids.letters(48),
+                phoneNumber: phone,
+                made: call.now
+            )
             edit(call) {
                 if let used { $0.phoneCodes.remove(used) }
-                $0.phoneProofs = ($0.phoneProofs ?? [:]).merging([proof: phone]) { $1 }
+                $0.phoneProofs.append(proof, as: proof.proof)
             }
             return [
-                "phoneNumber": .string(phone), "temporaryProof": .string(proof),
-                "temporaryProofExpiresIn": "3600",
+                "phoneNumber": .string(phone), "temporaryProof": .string(proof.proof),
+                "temporaryProofExpiresIn": .string(String(Self.proofSeconds)),
             ]
         }
+        if linking == nil { try refuseFirstFactor(known) }
         guard known?.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
-        if let used { edit(call) { $0.phoneCodes.remove(used) } }
+        edit(call) {
+            if let used { $0.phoneCodes.remove(used) }
+            if let usedProof { $0.phoneProofs.remove(usedProof) }
+        }
         var user = linking?.user ?? known ?? newUser(call)
         user.phoneNumber = phone
         user.lastLogin = call.now

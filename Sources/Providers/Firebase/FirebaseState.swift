@@ -175,6 +175,11 @@ package struct FirebaseState: Hashable, Codable, Sendable {
             }
             operation = operation == .downloadAccount ? .batchGet : .batchCreate
         }
+        let named = [project, tenant, fields.filled("targetProjectId"), fields.filled("tenantId")]
+        // A project and a tenant are kept under one name, in which the slash parts them.
+        guard !named.compactMap({ $0 }).contains(where: { $0.contains("/") }) else {
+            throw .notFound
+        }
         let call = FirebaseCall(
             isAdmin: caller.isAdmin,
             projectID: project ?? fields.filled("targetProjectId") ?? settings.project,

@@ -43,6 +43,15 @@ extension FirebaseState {
             guard isAnonymous || allows("allowPasswordSignup") else {
                 throw FirebaseError("OPERATION_NOT_ALLOWED")
             }
+        case .resetPassword:
+            guard allows("allowPasswordSignup") else {
+                throw FirebaseError("PASSWORD_LOGIN_DISABLED")
+            }
+        case .sendOobCode:
+            let isLink = ["EMAIL_SIGNIN", "6"].contains(call.fields["requestType"] ?? "")
+            guard !isLink || allows("enableEmailLinkSignin") else {
+                throw FirebaseError("OPERATION_NOT_ALLOWED")
+            }
         case .signInWithEmailLink:
             guard allows("enableEmailLinkSignin") else {
                 throw FirebaseError("OPERATION_NOT_ALLOWED")
@@ -84,7 +93,7 @@ extension FirebaseState {
             "mfaConfig": ["state": "DISABLED", "enabledProviders": []],
         ]
         try Self.check(call.fields.object, nil)
-        rules.take(Self.tenantMembers.filter(call.fields.has), from: call.fields.object)
+        try rules.take(Self.tenantMembers.filter(call.fields.has), from: call.fields.object)
         let place = self.call(call, tenant: id)
         edit(place) { $0.tenant = rules }
         return shown(project(place))
@@ -123,7 +132,10 @@ extension FirebaseState {
         rules["tenantId"] = nil
         let mask = call.query("updateMask")?.split(separator: ",").map(String.init)
         try Self.check(call.fields.object, mask)
-        rules.take(mask ?? Self.tenantMembers.filter(call.fields.has), from: call.fields.object)
+        try rules.take(
+            mask ?? Self.tenantMembers.filter(call.fields.has),
+            from: call.fields.object
+        )
         let written = rules
         edit(call) { $0.tenant = written }
         return shown(project(call))

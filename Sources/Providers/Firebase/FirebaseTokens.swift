@@ -202,6 +202,8 @@ extension FirebaseState {
             host: call.host,
             now: call.now
         )
+        // The token names the tenant, not the request.
+        try checkTenant(.token, call)
         guard let user = projects[call.key]?.users[id] else {
             throw FirebaseError(
                 settings.tellsDeletedUsers ? "USER_NOT_FOUND" : "INVALID_REFRESH_TOKEN"

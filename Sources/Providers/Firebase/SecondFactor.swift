@@ -11,6 +11,8 @@ package struct SecondFactor: Hashable, Codable, Sendable {
     package var phoneNumber: String?
     /// The secret that an app shares, in Base32.
     package var secret: String?
+    /// The step of the last code that was taken: none is taken twice (RFC 6238, section 5.2).
+    var usedStep: Int64?
 
     /// What a token says about the factor that was used.
     struct Proof: Hashable, Sendable {
@@ -86,14 +88,18 @@ package struct SecondFactor: Hashable, Codable, Sendable {
         return String(repeating: "0", count: digits - text.count) + text
     }
 
-    /// Whether a code is that of a moment near now.
-    static func isCode(
-        _ text: String,
-        of secret: String,
+    /// The step of a code near now that was not used yet; nil when it is none.
+    static func step(
+        of text: String,
+        _ secret: String,
         at now: Instant,
-        within steps: Int64
-    ) -> Bool {
-        (-steps...steps).contains { code(of: secret, at: now, shifted: $0) == text }
+        within steps: Int64,
+        after used: Int64? = nil
+    ) -> Int64? {
+        let current = now.seconds / period
+        return (-steps...steps).first {
+            current + $0 > used ?? .min && code(of: secret, at: now, shifted: $0) == text
+        }.map { current + $0 }
     }
 }
 

@@ -38,6 +38,9 @@ extension OneSignalState {
 
     // MARK: Live activities
 
+    /// Apart from those of messages, which are another operation.
+    private static let activityKeys = "activity|"
+
     private func object(_ name: String, _ call: Call) throws(OneSignalError) {
         guard call.body[name]?.object != nil else {
             throw OneSignalError(400, "\(name) is required", confidence: .inferred)
@@ -52,7 +55,7 @@ extension OneSignalState {
         let target = Target(call.body)
         if let key = target.key,
             let stored = notifications[appID]?.result(
-                of: key,
+                of: Self.activityKeys + key,
                 at: call.now,
                 within: Self.replayWindow
             )
@@ -74,7 +77,7 @@ extension OneSignalState {
         let answer: JSONObject = ["notification_id": .string(ids.uuid())]
         if let key = target.key {
             notifications[appID, default: NotificationLog()]
-                .keep(.object(answer), of: key, at: call.now)
+                .keep(.object(answer), of: Self.activityKeys + key, at: call.now)
         }
         effects.append(
             Effect(

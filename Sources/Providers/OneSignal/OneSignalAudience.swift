@@ -38,7 +38,9 @@ extension OneSignalState {
         }
 
         var ids: [String] { named.flatMap(\.ids) }
-        var filterValues: [String] {
+        var filterValues: [String] { Self.values(of: filters) }
+
+        static func values(of filters: [JSONValue]) -> [String] {
             filters.compactMap { $0["relation"] == "=" ? $0["value"]?.string : nil }
         }
         var isEmpty: Bool { ids.isEmpty && segments.isEmpty && filters.isEmpty }
@@ -116,10 +118,11 @@ extension OneSignalState {
         to reach: inout Reach
     ) {
         let included = segments.filter { !excluded.contains($0) }
-        guard !included.isEmpty else { return }
-        let named = included.compactMap { filters(ofSegment: $0, app.appID) }
-        let without = excluded.compactMap { filters(ofSegment: $0, app.appID) }
-        // A segment without filters is everybody; so is one that only the real app has.
+            .compactMap { filters(ofSegment: $0, app.appID) }
+        let left = excluded.compactMap { filters(ofSegment: $0, app.appID) }
+        // Without filters it is everybody.
+        guard !included.isEmpty, !left.contains(where: \.isEmpty) else { return }
+        let (named, without) = (included.filter { !$0.isEmpty }, left)
         let isEverybody = named.count < included.count
         if isEverybody, without.isEmpty {
             reach.add(app.reachable, atLeast: 1)
@@ -128,18 +131,22 @@ extension OneSignalState {
         func audience(_ filters: [[JSONValue]]) -> [OneSignalApp.User] {
             Self.audience(Array(filters.joined(separator: [Self.or])), app)
         }
-        let left = Set(without.isEmpty ? [] : audience(without).map(\.id))
+        let leftOut = Set(without.isEmpty ? [] : audience(without).map(\.id))
         let users = isEverybody ? Array(app.users.values) : audience(named)
-        let devices = users.filter { !left.contains($0.id) }
+        let devices = users.filter { !leftOut.contains($0.id) }
             .flatMap { app.subscriptions(of: $0) }.filter(\.isReachable)
         reach.add(devices.map(\.platform), atLeast: settings.recipients == .any ? 1 : 0)
     }
 
     private static let or: JSONValue = ["operator": "OR"]
 
-    /// What a segment that was made over the API asks for; nil: it is none of those.
-    private func filters(ofSegment name: String, _ appID: String) -> [JSONValue]? {
-        console?.records[appID]?.segments.first { $0.name == name && !$0.isDefault }?.filters
+    /// What a segment asks for, nothing where it is everybody; nil where there is none of that name,
+    /// which reaches nobody.
+    ///
+    /// An app whose segments nobody made over the API has, for all we know, any.
+    func filters(ofSegment name: String, _ appID: String) -> [JSONValue]? {
+        guard let record = console?.records[appID], record.makesSegments == true else { return [] }
+        return record.segments.first { $0.name == name }?.filters
     }
 
     /// Where somebody whom the app does not know is reached.

@@ -50,9 +50,18 @@ package struct OneSignalConsole: Hashable, Codable, Sendable {
         var details = JSONObject()
         var tokens: [Token] = []
         var segments: [Segment] = []
+        /// Whether somebody made segments here, so that a name among none of them is nobody's.
+        var makesSegments: Bool?
+        /// What exports of people were asked for, by their files' names; the last ones.
+        var exports: [Export]?
         var templates: [Template] = []
         /// Count and sum, by the outcome's id.
         var outcomes: [String: Outcome] = [:]
+    }
+
+    struct Export: Hashable, Codable, Sendable {
+        let name: String
+        let asked: JSONObject
     }
 
     struct Outcome: Hashable, Codable, Sendable {
@@ -73,17 +82,19 @@ package struct OneSignalConsole: Hashable, Codable, Sendable {
 
 /// Apps and their keys (API description; *Apps* and *API keys*).
 extension OneSignalState {
-    /// What is kept about an app, made when it is first asked for.
-    mutating func record(of appID: String, at now: Instant) -> OneSignalConsole.Record {
+    /// When an app was made that nobody made here.
+    private static let made = Instant(milliseconds: 1_577_836_800_000)
+
+    /// What is kept about an app, or what an app has to which nothing was written yet.
+    func record(of appID: String) -> OneSignalConsole.Record {
         if let known = console?.records[appID] { return known }
         var record = OneSignalConsole.Record(
             name: "Assay",
-            created: now,
-            updated: now,
+            created: Self.made,
+            updated: Self.made,
             isMade: false
         )
-        record.segments = Self.defaultSegments(appID, now)
-        keep(record, of: appID)
+        record.segments = Self.defaultSegments(appID, Self.made)
         return record
     }
 
@@ -103,7 +114,7 @@ extension OneSignalState {
             let ids = (known.isEmpty ? [Self.standardApp] : known).sorted()
             return HTTPMessage.Response(
                 200,
-                json: .array(ids.map { .object(shown(record(of: $0, at: call.now), $0)) })
+                json: .array(ids.map { .object(shown(record(of: $0), $0)) })
             )
         case .createApp:
             let name = try text("name", call)
@@ -125,10 +136,10 @@ extension OneSignalState {
             return json(200, body)
         case .viewApp:
             let id = try knownAppID(call.named("app_id"))
-            return json(200, shown(record(of: id, at: call.now), id))
+            return json(200, shown(record(of: id), id))
         case .updateApp:
             let id = try knownAppID(call.named("app_id"))
-            var record = record(of: id, at: call.now)
+            var record = record(of: id)
             try describe(&record, call)
             record.updated = call.now
             keep(record, of: id)
@@ -223,7 +234,7 @@ extension OneSignalState {
     private mutating func tokenAnswer(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let wanted = call.named("token_id")
         let appID = try knownAppID(call.named("app_id"))
-        var record = record(of: appID, at: call.now)
+        var record = record(of: appID)
         if let mode = call.body["ip_allowlist_mode"],
             !["disabled", "explicit"].contains(mode.string)
         {

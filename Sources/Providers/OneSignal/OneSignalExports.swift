@@ -29,14 +29,20 @@ extension OneSignalState {
                 )
             }
             if let name = call.body["segment_name"]?.string,
-                !record(of: appID, at: call.now).segments.contains(where: { $0.name == name })
+                !record(of: appID).segments.contains(where: { $0.name == name })
             {
                 throw OneSignalError(400, "Segment not found", confidence: .inferred)
             }
-            // The file says everything of the call: it is made when it is fetched.
-            let asked = JSONValue.object(call.body).text
-            let name = "users_" + asked.utf8.map { Self.hex($0) }.joined()
-            return exported(name, appID, call)
+            let fields = call.body["extra_fields"]?.array ?? []
+            guard fields.count <= Self.extraMax else {
+                throw OneSignalError(400, "Too many extra_fields", confidence: .inferred)
+            }
+            // Made when it is fetched; nobody can guess its name.
+            let export = OneSignalConsole.Export(name: "users_" + ids.uuid(), asked: call.body)
+            var record = record(of: appID)
+            record.exports = (record.exports ?? []).suffix(Self.exportsMax - 1) + [export]
+            keep(record, of: appID)
+            return exported(export.name, appID, call)
         case .csvFile:
             let appID = try knownAppID(call.named("app_id"))
             return try file(call.named("file"), appID, call)
@@ -46,10 +52,9 @@ extension OneSignalState {
         }
     }
 
-    private static func hex(_ byte: UInt8) -> String {
-        let text = String(byte, radix: 16)
-        return byte < 16 ? "0" + text : text
-    }
+    /// How many columns of its own an export has at most (*inferred*), and how many are kept.
+    private static let extraMax = 50
+    private static let exportsMax = 20
 
     private func sent(
         _ id: String,
@@ -122,7 +127,9 @@ extension OneSignalState {
         let name = file.dropLast(".csv.gz".count)
         let lines: [[String]]
         if name.hasPrefix("users_") {
-            lines = try people(name.dropFirst("users_".count), appID)
+            let export = console?.records[appID]?.exports?.first { $0.name == name }
+            guard let export else { throw Self.fileMissing }
+            lines = people(export.asked, appID)
         } else {
             let log = notifications[appID]
             let id = log?.notifications.keys.first { name.contains($0) }
@@ -157,16 +164,8 @@ extension OneSignalState {
         "created_at", "invalid_identifier", "badge_count",
     ]
 
-    /// A line for each device; what was asked for stands in the file's name, in hexadecimal.
-    private func people(
-        _ asked: Substring,
-        _ appID: String
-    ) throws(OneSignalError) -> [[String]] {
-        let digits = Array(asked)
-        let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap {
-            UInt8(String(digits[$0...($0 + 1)]), radix: 16)
-        }
-        guard let body = (try? JSONValue(parsing: bytes))?.object else { throw Self.fileMissing }
+    /// A line for each device.
+    private func people(_ body: JSONObject, _ appID: String) -> [[String]] {
         let app = apps[appID] ?? OneSignalApp(appID: appID)
         let extra = (body["extra_fields"]?.array ?? []).compactMap(\.string)
         let since = body["last_active_since"]?.scalarText.flatMap { Int64($0) }
@@ -217,7 +216,7 @@ extension OneSignalState {
         guard !asked.isEmpty else {
             throw OneSignalError(400, "outcome_names is required", confidence: .inferred)
         }
-        let known = record(of: appID, at: call.now).outcomes
+        let known = record(of: appID).outcomes
         var shown: [JSONValue] = []
         for name in asked {
             let parts = name.split(separator: ".")
@@ -246,10 +245,12 @@ extension OneSignalState {
     private mutating func measure(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let appID = try knownAppID(call.body["app_id"]?.string)
         let id = try text("id", call)
-        var record = record(of: appID, at: call.now)
+        var record = record(of: appID)
         record.outcomes[id, default: OneSignalConsole.Outcome()].count += 1
         let weight = call.body["weight"]?.scalarText.flatMap { Double($0) } ?? 0
-        record.outcomes[id]?.sum += weight.isFinite ? weight : 0
+        let sum = (record.outcomes[id]?.sum ?? 0) + (weight.isFinite ? weight : 0)
+        // What is no number could not be saved.
+        if sum.isFinite { record.outcomes[id]?.sum = sum }
         keep(record, of: appID)
         return json(200, ["success": true])
     }

@@ -8,8 +8,8 @@ extension OneSignalState {
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> Answer {
-        let body = call.body
-        let app = try app(body["app_id"]?.string)
+        let app = try app(call.body["app_id"]?.string)
+        let body = try filled(call.body, app.appID)
         let target = Target(body)
         if let stored = replay(target.key, app, at: call.now) { return (stored, .documented) }
         try check(body, target)
@@ -35,16 +35,39 @@ extension OneSignalState {
             )
         )
         notifications[app.appID] = log
-        let everyone = target.segments.isEmpty ? [] : [Audience.everyone]
+        // Whoever a segment names by a value is told of like the value of a filter.
+        let asked = target.segments.compactMap { filters(ofSegment: $0, app.appID) }
+        let named = asked.flatMap(Target.values(of:))
+        let everyone = asked.contains(where: \.isEmpty) ? [Audience.everyone] : []
         effects.append(
             Effect(
                 kind: Self.kind(of: body),
-                recipients: target.ids + target.filterValues + everyone,
+                recipients: target.ids + target.filterValues + named + everyone,
                 content: Self.content(of: body),
                 idempotencyKey: target.key
             )
         )
         return (HTTPMessage.Response(200, json: .object(answer)), .documented)
+    }
+
+    /// A message with what its template says, where it does not say so itself.
+    ///
+    /// An app whose templates nobody made over the API has, for all we know, any.
+    private func filled(
+        _ body: JSONObject,
+        _ appID: String
+    ) throws(OneSignalError) -> JSONObject {
+        guard let wanted = body["template_id"]?.string,
+            let templates = console?.records[appID]?.templates, !templates.isEmpty
+        else { return body }
+        guard let template = templates.first(where: { $0.id == wanted }) else {
+            throw Self.refusal("Template not found")
+        }
+        var filled = body
+        for member in template.content.members where filled[member.key] == nil {
+            filled[member.key] = member.value
+        }
+        return filled
     }
 
     /// The first answer to a keyed request, again; nil when there is none to repeat.

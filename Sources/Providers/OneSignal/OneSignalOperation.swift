@@ -45,7 +45,11 @@ enum OneSignalOperation: Hashable, Sendable {
     }
 
     /// Those without an operation are the dashboard's, and answer as to a key without the permission.
-    static let table = OperationTable<OneSignalOperation>("REST", described + older)
+    static let table = OperationTable<OneSignalOperation>(
+        "REST",
+        hasDescription: true,
+        described + older
+    )
 
     private static let described: [OperationTable<OneSignalOperation>.Row] = [
         .init("POST", "/notifications", .createNotification),
@@ -103,7 +107,12 @@ enum OneSignalOperation: Hashable, Sendable {
         .init("PATCH", "/templates/{template_id}", .updateTemplate),
         .init("POST", "/templates/{template_id}/copy_to_app", .copyTemplate),
         .init("GET", "/apps/{app_id}/auth/tokens", .listTokens),
-        .init("POST", "/apps/{app_id}/auth/tokens", .createToken),
+        .init(
+            "POST",
+            "/apps/{app_id}/auth/tokens",
+            .createToken,
+            deviation: "ip_allowlist is kept and shown, and nobody is refused by it"
+        ),
         .init("DELETE", "/apps/{app_id}/auth/tokens/{token_id}", .deleteToken),
         .init("PATCH", "/apps/{app_id}/auth/tokens/{token_id}", .updateToken),
         .init("POST", "/apps/{app_id}/auth/tokens/{token_id}/rotate", .rotateToken),

@@ -36,7 +36,7 @@ extension OneSignalState {
     mutating func segmentAnswer(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let operation = call.operation
         let appID = try knownAppID(call.named("app_id"))
-        var record = record(of: appID, at: call.now)
+        var record = record(of: appID)
         if operation == .listSegments { return try list(record, appID, call) }
         if operation == .createSegment {
             let name = try text("name", call)
@@ -44,7 +44,8 @@ extension OneSignalState {
             guard let filters else {
                 throw OneSignalError(400, "filters is required", confidence: .inferred)
             }
-            guard !record.segments.contains(where: { $0.name == name }) else {
+            let given = call.body["id"]?.string
+            guard !record.segments.contains(where: { $0.name == name || $0.id == given }) else {
                 return HTTPMessage.Response(
                     409,
                     json: [
@@ -53,7 +54,6 @@ extension OneSignalState {
                     ]
                 )
             }
-            let given = call.body["id"]?.string
             let segment = OneSignalConsole.Segment(
                 id: given.map { $0.isEmpty ? ids.uuid() : $0 } ?? ids.uuid(),
                 name: name,
@@ -63,6 +63,7 @@ extension OneSignalState {
                 isDefault: false
             )
             record.segments.append(segment)
+            record.makesSegments = true
             keep(record, of: appID)
             return json(201, ["success": true, "id": .string(segment.id)])
         }
@@ -81,7 +82,15 @@ extension OneSignalState {
             keep(record, of: appID)
             return json(200, ["success": true])
         }
-        record.segments[index].name = try text("name", call)
+        let name = try text("name", call)
+        guard !record.segments.contains(where: { $0.name == name && $0.id != wanted }) else {
+            throw OneSignalError(
+                400,
+                "Segment with the given name already exists.",
+                confidence: .inferred
+            )
+        }
+        record.segments[index].name = name
         if let filters = try filters(call) { record.segments[index].filters = filters }
         record.segments[index].updated = call.now
         keep(record, of: appID)

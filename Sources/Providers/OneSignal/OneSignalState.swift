@@ -81,8 +81,13 @@ package struct OneSignalState: Hashable, Sendable {
         let (object, problem) =
             ["POST", "PUT", "PATCH"].contains(request.method)
             ? request.jsonObject() : (JSONObject(), "")
-        let app = values["app_id"] ?? request.query("app_id") ?? object?["app_id"]?.string
-        guard isAllowed(request, operation?.right ?? .organization, app: app?.lowercased()) else {
+        // The path, the query and the body can name it; whose key it is must not depend on who looks.
+        let apps = [values["app_id"], request.query("app_id"), object?["app_id"]?.string]
+            .compactMap { $0?.lowercased() }
+        guard Set(apps).count <= 1 else {
+            throw OneSignalError(400, "app_id is not the same everywhere", confidence: .inferred)
+        }
+        guard isAllowed(request, operation?.right ?? .organization, app: apps.first) else {
             // Custom events alone have a 401 (API description).
             guard operation != .customEvents else { throw .keyMissing }
             throw settings.legacyAuthError && isLegacy ? .legacyAccess : .accessDenied

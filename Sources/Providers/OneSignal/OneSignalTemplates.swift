@@ -10,7 +10,7 @@ extension OneSignalState {
     mutating func templateAnswer(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let operation = call.operation
         let appID = try knownAppID(call.query("app_id") ?? call.body["app_id"]?.string)
-        var record = record(of: appID, at: call.now)
+        var record = record(of: appID)
         if operation == .listTemplates { return list(record.templates, call) }
         if operation == .createTemplate {
             var template = OneSignalConsole.Template(
@@ -49,7 +49,7 @@ extension OneSignalState {
                 created: call.now,
                 updated: call.now
             )
-            var other = self.record(of: target, at: call.now)
+            var other = self.record(of: target)
             other.templates.append(copy)
             keep(other, of: target)
             return json(200, Self.shown(copy))

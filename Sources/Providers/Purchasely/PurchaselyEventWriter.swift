@@ -23,17 +23,21 @@ package enum PurchaselyEventWriter {
             case .user(let id): ["vendor_id": .string(id)]
             case .anonymous(let id): ["anonymous_id": .string(id)]
             }
+        // Where it was bought; purchases on the web are of no platform.
         let platforms = [
-            "GOOGLE_PLAY_STORE": "ANDROID", "HUAWEI_APPGALLERY": "ANDROID",
+            "APPLE_APP_STORE": "IOS", "GOOGLE_PLAY_STORE": "ANDROID",
+            "HUAWEI_APPGALLERY": "ANDROID",
             "AMAZON_APPSTORE": "ANDROID",
         ]
         let properties = JSONObject.present([
             (
                 "app",
-                [
-                    "platform": .string(platforms[event.store] ?? "IOS"),
-                    "package_id": .string(event.bundleID),
-                ]
+                .object(
+                    .present([
+                        ("platform", platforms[event.store].map(JSONValue.string)),
+                        ("package_id", .string(event.bundleID)),
+                    ])
+                )
             ), ("store", .string(event.store)),
             (
                 "product",

@@ -13,6 +13,7 @@ extension PurchaselyState: Provider {
                 path: clientPath + "{app_id}/…",
                 standing: .refused,
                 isDescribed: true,
+                isValidated: false,
                 deviation: "403 as to an account without custom audiences; no other call of a "
                     + "backend is published"
             )

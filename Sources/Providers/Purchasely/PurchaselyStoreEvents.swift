@@ -20,7 +20,6 @@ extension PurchaselyState {
         at now: Instant,
         _ change: (inout PurchaselyEvent) -> Void = { _ in }
     ) {
-        guard settings.events.isEmpty || settings.events.contains(name) else { return }
         var event = event(name, found, at: now)
         change(&event)
         let isOld = settings.sendsVersion2 == true
@@ -29,10 +28,12 @@ extension PurchaselyState {
             ? PurchaselyEventWriter.version2(event) : PurchaselyEventWriter.object(event)
         // Version 2 has no name for most of what version 3 tells.
         guard let body else { return }
+        let told = (isOld ? body["name"]?.string : nil) ?? name
+        guard settings.events.isEmpty || settings.events.contains(told) else { return }
         emit(
             Event(
                 id: event.id,
-                name: isOld ? body["name"]?.string ?? name : name,
+                name: told,
                 holders: [found.holder] + (event.other.map { [$0.id] } ?? []),
                 subscriptionID: found.id,
                 body: body

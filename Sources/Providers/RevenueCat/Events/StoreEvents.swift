@@ -182,6 +182,8 @@ extension RevenueCatState {
             currencies?[code]
             ?? VirtualCurrency(name: "Credits", description: "Credits to spend", made: time)
         currencies = (currencies ?? [:]).merging([code: known]) { old, _ in old }
+        // No balance falls below nothing: what is not there is not taken.
+        let amount = max(amount, -(customers[number]?.balances?[code] ?? 0))
         adjust(number, [code: amount])
         guard let customer = customers[number] else { return }
         let id = newEventID()

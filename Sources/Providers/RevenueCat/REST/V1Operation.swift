@@ -10,13 +10,19 @@ enum V1Operation: Hashable, Sendable {
     static let table = OperationTable<V1Operation>(
         "REST v1",
         root: "/v1",
+        hasDescription: true,
         [
             // Before those who could be called so.
             .older("POST", "/subscribers/identify", .identify),
             .init("GET", "/subscribers/{app_user_id}", .read),
             .init("DELETE", "/subscribers/{app_user_id}", .delete),
             .init("POST", "/receipts", .receipts),
-            .init("POST", "/subscribers/{app_user_id}/attribution", .attribution),
+            .init(
+                "POST",
+                "/subscribers/{app_user_id}/attribution",
+                .attribution,
+                deviation: "taken and not kept: nothing here reads it"
+            ),
             .init(
                 "POST",
                 "/subscribers/{app_user_id}/entitlements/{entitlement_identifier}/promotional",

@@ -49,6 +49,8 @@ struct CustomerBook: Hashable, Sendable {
     /// All of them, in no order.
     var all: [Customer] { Array(customers.values) }
 
+    var numbers: [Int] { Array(customers.keys) }
+
     /// The customers who have a purchase with that mark, oldest first.
     func owners(of mark: Mark) -> [(number: Int, customer: Customer)] {
         marks.ids(under: mark).compactMap { number in customers[number].map { (number, $0) } }

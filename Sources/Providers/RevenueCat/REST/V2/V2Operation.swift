@@ -20,6 +20,7 @@ enum V2Operation: Hashable, Sendable, CaseIterable {
     static let table = OperationTable<V2Operation>(
         "REST v2",
         root: "/v2",
+        hasDescription: true,
         [
             .init("GET", "/projects", .listProjects),
             .init("POST", "/projects"),
@@ -146,7 +147,12 @@ enum V2Operation: Hashable, Sendable, CaseIterable {
                 "POST",
                 "/projects/{project_id}/integrations/webhooks/{webhook_integration_id}"
             ),
-            .init("GET", "/projects/{project_id}/metrics/overview", .getOverviewMetrics),
+            .init(
+                "GET",
+                "/projects/{project_id}/metrics/overview",
+                .getOverviewMetrics,
+                deviation: "in US dollars, whatever currency is asked for"
+            ),
             .init("GET", "/projects/{project_id}/offerings", .listOfferings),
             .init("POST", "/projects/{project_id}/offerings"),
             .init("DELETE", "/projects/{project_id}/offerings/{offering_id}"),
@@ -176,7 +182,12 @@ enum V2Operation: Hashable, Sendable, CaseIterable {
             ),
             .init("POST", "/projects/{project_id}/paywalls"),
             .init("DELETE", "/projects/{project_id}/paywalls/{paywall_id}"),
-            .init("GET", "/projects/{project_id}/paywalls/{paywall_id}", .getPaywall),
+            .init(
+                "GET",
+                "/projects/{project_id}/paywalls/{paywall_id}",
+                .getPaywall,
+                deviation: "always 404: the fake has no paywalls of its own"
+            ),
             .init("GET", "/projects/{project_id}/products", .listProducts),
             .init("POST", "/projects/{project_id}/products"),
             .init("DELETE", "/projects/{project_id}/products/{product_id}"),

@@ -1,4 +1,5 @@
 internal import Conformance
+internal import DequeModule
 
 /// A currency of an app's own, which products grant and a backend spends (API description of v2).
 package struct VirtualCurrency: Hashable, Codable, Sendable {
@@ -32,6 +33,7 @@ package struct VirtualCurrency: Hashable, Codable, Sendable {
 /// Answers to calls that bring an idempotency key, so that a second copy changes nothing.
 package struct KeyedResults: Hashable, Codable, Sendable {
     private struct Result: Hashable, Codable {
+        /// The request's digest.
         let request: String
         let body: JSONValue
     }
@@ -39,8 +41,8 @@ package struct KeyedResults: Hashable, Codable, Sendable {
     /// How many are kept; the oldest go.
     private static let countMax = 10_000
 
-    private var results: [String: Result] = [:]
-    private var keys: [String] = []
+    private var results: SharedTable<String, Result> = [:]
+    private var keys: Deque<String> = []
 
     /// The answer to the first call with that key; nil when there was none.
     ///
@@ -113,6 +115,7 @@ extension RevenueCatState {
         case .deleteVirtualCurrency:
             _ = try currency(code)
             currencies?[code] = nil
+            for number in customers.numbers { customers[number]?.balances?[code] = nil }
             return HTTPMessage.Response(
                 200,
                 json: [
@@ -180,9 +183,13 @@ extension RevenueCatState {
     private mutating func change(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
         let number = try number(of: call.named("customer_id"))
         let key = call.request[field: "idempotency-key"].flatMap { $0.isEmpty ? nil : $0 }
-        let request = call.request.target + "\n" + JSONValue.object(call.body).text
+        let said = call.request.target + "\n" + JSONValue.object(call.body).text
+        let request = Digest.sha256(Array(said.utf8))
         if let key, let known = try keyed?.result(of: key, request) {
             return HTTPMessage.Response(200, json: known)
+        }
+        if let other = call.body.keys.first(where: { !["adjustments", "reference"].contains($0) }) {
+            throw Self.wrong("\(other.prefix(100)) is not known here.", "body")
         }
         guard let members = call.body["adjustments"]?.object?.members, !members.isEmpty else {
             throw Self.wrong("adjustments must be an object of amounts.", "adjustments")
@@ -206,9 +213,8 @@ extension RevenueCatState {
         adjust(number, amounts)
         let response = try balances(call)
         if let key, let body = try? JSONValue(parsing: response.body) {
-            var results = keyed ?? KeyedResults()
-            results.keep(body, of: key, request)
-            keyed = results
+            if keyed == nil { keyed = KeyedResults() }
+            keyed?.keep(body, of: key, request)
         }
         return response
     }
@@ -258,13 +264,17 @@ extension RevenueCatState {
         var grants: [VirtualCurrency.Grant] = []
         for grant in list {
             guard let products = grant["product_ids"]?.array?.compactMap(\.string),
-                let amount = grant["amount"]?.int64, amount >= 0
+                let amount = grant["amount"]?.int64, amount > 0, !products.isEmpty
             else { throw wrong("A grant needs product_ids and an amount.", "product_grants") }
+            let trial = grant["trial_amount"] ?? .null
+            guard trial.isNull || trial.int64.map({ $0 >= 0 }) == true else {
+                throw wrong("trial_amount is a number from 0 on.", "product_grants")
+            }
             grants.append(
                 VirtualCurrency.Grant(
                     products: products,
                     amount: amount,
-                    trialAmount: grant["trial_amount"]?.int64 ?? 0,
+                    trialAmount: trial.int64 ?? 0,
                     expires: grant["expire_at_cycle_end"]?.bool ?? false
                 )
             )
