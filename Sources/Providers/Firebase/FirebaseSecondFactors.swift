@@ -57,10 +57,8 @@ extension FirebaseState {
     /// The tokens of somebody who signed in; only a credential for the second step where the account
     /// has second factors.
     ///
-    /// - Parameters:
-    ///   - user: As the sign-in leaves it, saved or not.
-    ///   - old: As it was before; nil for a new one.
-    ///   - session: Of who links another way in, and so has signed in already.
+    /// `old` is the account before the sign-in, nil for a new one; whoever links another way in has a
+    /// session, and so has signed in already.
     mutating func signedIn(
         _ user: FirebaseUser,
         before old: FirebaseUser?,
