@@ -63,6 +63,16 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
             Row(method, path, call, isDescribed: false)
         }
 
+        /// The path without its query, where it has no names.
+        fileprivate var plainPath: String? {
+            var path = ""
+            for part in parts {
+                guard case .text(let text) = part else { return nil }
+                path += "/" + text
+            }
+            return path
+        }
+
         /// What stands in the place of the names; nil for another path.
         fileprivate func values(in segments: [String]) -> [String: String]? {
             guard parts.count == segments.count else { return nil }
@@ -97,8 +107,12 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
     let interface: String
     /// What stands before every path: `/v2`.
     let root: String
-    /// The first that fits is meant.
+    /// One without names is meant before one with names, and of those the first that fits.
     let rows: [Row]
+    /// Rows without names, by method and path.
+    private let exact: [String: Int]
+    /// Rows with names, by how many parts their paths have.
+    private let named: [Int: [Int]]
 
     /// Whether the service publishes a description that CI can read.
     let hasDescription: Bool
@@ -108,6 +122,17 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
         self.root = root
         self.hasDescription = hasDescription
         self.rows = rows
+        var exact: [String: Int] = [:]
+        var named: [Int: [Int]] = [:]
+        for (index, row) in rows.enumerated() {
+            if let path = row.plainPath {
+                let key = row.method + path
+                exact[key] = exact[key] ?? index
+            } else {
+                named[row.parts.count, default: []].append(index)
+            }
+        }
+        (self.exact, self.named) = (exact, named)
     }
 
     /// The operation at a path below the root, with what stands in the place of the names.
@@ -115,8 +140,13 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
         _ method: String,
         _ segments: [String]
     ) -> (call: Call?, values: [String: String])? {
-        for row in rows where row.method == method {
-            if let values = row.values(in: segments) { return (row.call, values) }
+        let path = segments.reduce(into: method) { $0 += "/" + $1 }
+        // A part may hold a slash that was written as `%2F`.
+        if let index = exact[path], rows[index].parts.count == segments.count {
+            return (rows[index].call, [:])
+        }
+        for index in named[segments.count] ?? [] where rows[index].method == method {
+            if let values = rows[index].values(in: segments) { return (rows[index].call, values) }
         }
         return nil
     }
