@@ -39,6 +39,8 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
         let standing: ServiceOperation.Standing
         let isDescribed: Bool
         let deviation: String?
+        /// The parts of the path without its query, where it has no names.
+        fileprivate let plainPath: [String]?
         fileprivate let parts: [Part]
 
         init(
@@ -56,21 +58,15 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
             self.isDescribed = isDescribed
             self.deviation = deviation
             parts = path.prefix { $0 != "?" }.split(separator: "/").map(Part.init)
+            let texts = parts.compactMap { part in
+                if case .text(let text) = part { text } else { nil }
+            }
+            plainPath = texts.count == parts.count ? texts : nil
         }
 
         /// An operation that the description does not list.
         static func older(_ method: String, _ path: String, _ call: Call) -> Row {
             Row(method, path, call, isDescribed: false)
-        }
-
-        /// The path without its query, where it has no names.
-        fileprivate var plainPath: String? {
-            var path = ""
-            for part in parts {
-                guard case .text(let text) = part else { return nil }
-                path += "/" + text
-            }
-            return path
         }
 
         /// What stands in the place of the names; nil for another path.
@@ -109,8 +105,8 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
     let root: String
     /// One without names is meant before one with names, and of those the first that fits.
     let rows: [Row]
-    /// Rows without names, by method and path.
-    private let exact: [String: Int]
+    /// Rows without names, by the last part of their paths.
+    private let exact: [String: [Int]]
     /// Rows with names, by how many parts their paths have.
     private let named: [Int: [Int]]
 
@@ -122,12 +118,11 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
         self.root = root
         self.hasDescription = hasDescription
         self.rows = rows
-        var exact: [String: Int] = [:]
+        var exact: [String: [Int]] = [:]
         var named: [Int: [Int]] = [:]
         for (index, row) in rows.enumerated() {
-            if let path = row.plainPath {
-                let key = row.method + path
-                exact[key] = exact[key] ?? index
+            if let last = row.plainPath?.last {
+                exact[last, default: []].append(index)
             } else {
                 named[row.parts.count, default: []].append(index)
             }
@@ -140,9 +135,8 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
         _ method: String,
         _ segments: [String]
     ) -> (call: Call?, values: [String: String])? {
-        let path = segments.reduce(into: method) { $0 += "/" + $1 }
-        // A part may hold a slash that was written as `%2F`.
-        if let index = exact[path], rows[index].parts.count == segments.count {
+        for index in segments.last.flatMap({ exact[$0] }) ?? []
+        where rows[index].method == method && rows[index].plainPath == segments {
             return (rows[index].call, [:])
         }
         for index in named[segments.count] ?? [] where rows[index].method == method {

@@ -175,15 +175,17 @@ package struct FirebaseState: Hashable, Codable, Sendable {
             }
             operation = operation == .downloadAccount ? .batchGet : .batchCreate
         }
-        let named = [project, tenant, fields.filled("targetProjectId"), fields.filled("tenantId")]
+        let projectID = project ?? fields.filled("targetProjectId") ?? settings.project
+        let tenantID = tenant ?? fields.filled("tenantId")
         // A project and a tenant are kept under one name, in which the slash parts them.
-        guard !named.compactMap({ $0 }).contains(where: { $0.contains("/") }) else {
+        let slash = UInt8(ascii: "/")
+        guard !projectID.utf8.contains(slash), tenantID?.utf8.contains(slash) != true else {
             throw .notFound
         }
         let call = FirebaseCall(
             isAdmin: caller.isAdmin,
-            projectID: project ?? fields.filled("targetProjectId") ?? settings.project,
-            tenantID: tenant ?? fields.filled("tenantId"),
+            projectID: projectID,
+            tenantID: tenantID,
             fields: fields,
             query: request.query,
             host: request[field: "host"] ?? "localhost:9099",

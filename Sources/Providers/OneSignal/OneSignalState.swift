@@ -82,12 +82,14 @@ package struct OneSignalState: Hashable, Sendable {
             ["POST", "PUT", "PATCH"].contains(request.method)
             ? request.jsonObject() : (JSONObject(), "")
         // The path, the query and the body can name it; whose key it is must not depend on who looks.
-        let apps = [values["app_id"], request.query("app_id"), object?["app_id"]?.string]
-            .compactMap { $0?.lowercased() }
-        guard Set(apps).count <= 1 else {
+        let app = (values["app_id"] ?? request.query("app_id"))?.lowercased()
+        let told = object?["app_id"]?.string?.lowercased()
+        let asked = values.isEmpty ? nil : request.query("app_id")?.lowercased()
+        for other in [told, asked] {
+            guard let app, let other, other != app else { continue }
             throw OneSignalError(400, "app_id is not the same everywhere", confidence: .inferred)
         }
-        guard isAllowed(request, operation?.right ?? .organization, app: apps.first) else {
+        guard isAllowed(request, operation?.right ?? .organization, app: app ?? told) else {
             // Custom events alone have a 401 (API description).
             guard operation != .customEvents else { throw .keyMissing }
             throw settings.legacyAuthError && isLegacy ? .legacyAccess : .accessDenied
