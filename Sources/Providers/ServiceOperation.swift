@@ -30,7 +30,8 @@ package struct ServiceOperation: Hashable, Sendable {
 /// What is answered is found in the very table that the inventory is made of, so that neither can
 /// say what the other does not do.
 struct OperationTable<Call: Hashable & Sendable>: Sendable {
-    struct Row: Sendable {
+    /// A class, so that a search copies none.
+    final class Row: Sendable {
         let method: String
         /// With names in braces, below the interface's root.
         let path: String
@@ -39,8 +40,6 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
         let standing: ServiceOperation.Standing
         let isDescribed: Bool
         let deviation: String?
-        /// The parts of the path without its query, where it has no names.
-        fileprivate let plainPath: [String]?
         fileprivate let parts: [Part]
 
         init(
@@ -58,10 +57,6 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
             self.isDescribed = isDescribed
             self.deviation = deviation
             parts = path.prefix { $0 != "?" }.split(separator: "/").map(Part.init)
-            let texts = parts.compactMap { part in
-                if case .text(let text) = part { text } else { nil }
-            }
-            plainPath = texts.count == parts.count ? texts : nil
         }
 
         /// An operation that the description does not list.
@@ -69,17 +64,23 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
             Row(method, path, call, isDescribed: false)
         }
 
-        /// What stands in the place of the names; nil for another path.
-        fileprivate func values(in segments: [String]) -> [String: String]? {
-            guard parts.count == segments.count else { return nil }
+        fileprivate func fits(_ segments: [String]) -> Bool {
+            guard parts.count == segments.count else { return false }
+            return zip(parts, segments).allSatisfy { part, segment in
+                switch part {
+                case .text(let text): text == segment
+                case .name(_, let verb):
+                    segment.utf8.count > verb.utf8.count && segment.hasSuffix(verb)
+                }
+            }
+        }
+
+        /// What stands in the place of the names of a path that fits.
+        fileprivate func values(in segments: [String]) -> [String: String] {
             var values: [String: String] = [:]
             for (part, segment) in zip(parts, segments) {
-                switch part {
-                case .text(let text): guard text == segment else { return nil }
-                case .name(let name, let verb):
-                    guard segment.hasSuffix(verb), segment.count > verb.count else { return nil }
-                    values[name] = String(segment.dropLast(verb.count))
-                }
+                guard case .name(let name, let verb) = part else { continue }
+                values[name] = verb.isEmpty ? segment : String(segment.dropLast(verb.count))
             }
             return values
         }
@@ -98,36 +99,46 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
             let name = text[text.index(after: text.startIndex)..<end]
             self = .name(String(name), verb: String(text[text.index(after: end)...]))
         }
+
+        var text: String? {
+            switch self {
+            case .text(let text): text
+            case .name: nil
+            }
+        }
     }
 
     let interface: String
     /// What stands before every path: `/v2`.
     let root: String
-    /// One without names is meant before one with names, and of those the first that fits.
-    let rows: [Row]
-    /// Rows without names, by the last part of their paths.
-    private let exact: [String: [Int]]
-    /// Rows with names, by how many parts their paths have.
-    private let named: [Int: [Int]]
-
     /// Whether the service publishes a description that CI can read.
     let hasDescription: Bool
+    /// One whose path ends in a text is meant before one that ends in a name, one with fewer names
+    /// before one with more, and of those the first that fits.
+    let rows: [Row]
+    /// Rows whose paths end in a text, by that text.
+    private let closed: [String: [Row]]
+    /// The others, by how many parts their paths have.
+    private let open: [Int: [Row]]
 
     init(_ interface: String, root: String = "", hasDescription: Bool, _ rows: [Row]) {
         self.interface = interface
         self.root = root
         self.hasDescription = hasDescription
         self.rows = rows
-        var exact: [String: [Int]] = [:]
-        var named: [Int: [Int]] = [:]
-        for (index, row) in rows.enumerated() {
-            if let last = row.plainPath?.last {
-                exact[last, default: []].append(index)
+        var closed: [String: [Row]] = [:]
+        var open: [Int: [Row]] = [:]
+        func names(_ row: Row) -> Int { row.parts.count { $0.text == nil } }
+        let sorted = rows.enumerated()
+            .sorted { (names($0.element), $0.offset) < (names($1.element), $1.offset) }
+        for row in sorted.map(\.element) {
+            if let last = row.parts.last?.text {
+                closed[last, default: []].append(row)
             } else {
-                named[row.parts.count, default: []].append(index)
+                open[row.parts.count, default: []].append(row)
             }
         }
-        (self.exact, self.named) = (exact, named)
+        (self.closed, self.open) = (closed, open)
     }
 
     /// The operation at a path below the root, with what stands in the place of the names.
@@ -135,20 +146,18 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
         _ method: String,
         _ segments: [String]
     ) -> (call: Call?, values: [String: String])? {
-        for index in segments.last.flatMap({ exact[$0] }) ?? []
-        where rows[index].method == method && rows[index].plainPath == segments {
-            return (rows[index].call, [:])
+        guard let last = segments.last else { return nil }
+        for row in closed[last] ?? [] where row.method == method && row.fits(segments) {
+            return (row.call, row.values(in: segments))
         }
-        for index in named[segments.count] ?? [] where rows[index].method == method {
-            if let values = rows[index].values(in: segments) { return (rows[index].call, values) }
+        for row in open[segments.count] ?? [] where row.method == method && row.fits(segments) {
+            return (row.call, row.values(in: segments))
         }
         return nil
     }
 
     /// Whether another method is known at the path.
-    func isKnown(_ segments: [String]) -> Bool {
-        rows.contains { $0.values(in: segments) != nil }
-    }
+    func isKnown(_ segments: [String]) -> Bool { rows.contains { $0.fits(segments) } }
 
     /// The lines of the inventory.
     var operations: [ServiceOperation] {
