@@ -25,6 +25,44 @@ package struct ServiceOperation: Hashable, Sendable {
     package let deviation: String?
 }
 
+/// A part of an operation's path.
+private enum PathPart: Sendable {
+    case text(String)
+    /// With the verb that stands behind it, as Google writes them: `{project}:queryAccounts`.
+    case name(String, verb: String)
+
+    init(_ text: Substring) {
+        guard text.hasPrefix("{"), let end = text.firstIndex(of: "}") else {
+            self = .text(String(text))
+            return
+        }
+        let name = text[text.index(after: text.startIndex)..<end]
+        self = .name(String(name), verb: String(text[text.index(after: end)...]))
+    }
+
+    var text: String? {
+        switch self {
+        case .text(let text): text
+        case .name: nil
+        }
+    }
+}
+
+/// What stands in a path in the place of an operation's names.
+struct PathValues: Sendable {
+    fileprivate let parts: [PathPart]
+    fileprivate let segments: [String]
+
+    /// Nil for a name that the operation's path has not.
+    subscript(wanted: String) -> String? {
+        for (part, segment) in zip(parts, segments) {
+            guard case .name(let name, let verb) = part, name == wanted else { continue }
+            return verb.isEmpty ? segment : String(segment.dropLast(verb.count))
+        }
+        return nil
+    }
+}
+
 /// The operations of one interface: which one a path names, and who answers it.
 ///
 /// What is answered is found in the very table that the inventory is made of, so that neither can
@@ -40,7 +78,7 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
         let standing: ServiceOperation.Standing
         let isDescribed: Bool
         let deviation: String?
-        fileprivate let parts: [Part]
+        fileprivate let parts: [PathPart]
 
         init(
             _ method: String,
@@ -56,7 +94,7 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
             self.standing = standing ?? (call == nil ? .refused : .served)
             self.isDescribed = isDescribed
             self.deviation = deviation
-            parts = path.prefix { $0 != "?" }.split(separator: "/").map(Part.init)
+            parts = path.prefix { $0 != "?" }.split(separator: "/").map(PathPart.init)
         }
 
         /// An operation that the description does not list.
@@ -72,38 +110,6 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
                 case .name(_, let verb):
                     segment.utf8.count > verb.utf8.count && segment.hasSuffix(verb)
                 }
-            }
-        }
-
-        /// What stands in the place of the names of a path that fits.
-        fileprivate func values(in segments: [String]) -> [String: String] {
-            var values: [String: String] = [:]
-            for (part, segment) in zip(parts, segments) {
-                guard case .name(let name, let verb) = part else { continue }
-                values[name] = verb.isEmpty ? segment : String(segment.dropLast(verb.count))
-            }
-            return values
-        }
-    }
-
-    fileprivate enum Part: Sendable {
-        case text(String)
-        /// With the verb that stands behind it, as Google writes them: `{project}:queryAccounts`.
-        case name(String, verb: String)
-
-        init(_ text: Substring) {
-            guard text.hasPrefix("{"), let end = text.firstIndex(of: "}") else {
-                self = .text(String(text))
-                return
-            }
-            let name = text[text.index(after: text.startIndex)..<end]
-            self = .name(String(name), verb: String(text[text.index(after: end)...]))
-        }
-
-        var text: String? {
-            switch self {
-            case .text(let text): text
-            case .name: nil
             }
         }
     }
@@ -145,13 +151,13 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
     func find(
         _ method: String,
         _ segments: [String]
-    ) -> (call: Call?, values: [String: String])? {
+    ) -> (call: Call?, values: PathValues)? {
         guard let last = segments.last else { return nil }
         for row in closed[last] ?? [] where row.method == method && row.fits(segments) {
-            return (row.call, row.values(in: segments))
+            return (row.call, PathValues(parts: row.parts, segments: segments))
         }
         for row in open[segments.count] ?? [] where row.method == method && row.fits(segments) {
-            return (row.call, row.values(in: segments))
+            return (row.call, PathValues(parts: row.parts, segments: segments))
         }
         return nil
     }

@@ -14,7 +14,7 @@ package struct OneSignalState: Hashable, Sendable {
         let path: [String]
         let operation: OneSignalOperation
         /// What stands in the place of the names of the operation's path.
-        let values: [String: String]
+        let values: PathValues
         let isLegacy: Bool
         let body: JSONObject
         let now: Instant
@@ -82,14 +82,19 @@ package struct OneSignalState: Hashable, Sendable {
             ["POST", "PUT", "PATCH"].contains(request.method)
             ? request.jsonObject() : (JSONObject(), "")
         // The path, the query and the body can name it; whose key it is must not depend on who looks.
-        let app = (values["app_id"] ?? request.query("app_id"))?.lowercased()
-        let told = object?["app_id"]?.string?.lowercased()
-        let asked = values.isEmpty ? nil : request.query("app_id")?.lowercased()
-        for other in [told, asked] {
-            guard let app, let other, other != app else { continue }
-            throw OneSignalError(400, "app_id is not the same everywhere", confidence: .inferred)
+        var app = values["app_id"]?.lowercased()
+        for other in [request.query("app_id"), object?["app_id"]?.string] {
+            guard let other = other?.lowercased() else { continue }
+            guard app == nil || app == other else {
+                throw OneSignalError(
+                    400,
+                    "app_id is not the same everywhere",
+                    confidence: .inferred
+                )
+            }
+            app = other
         }
-        guard isAllowed(request, operation?.right ?? .organization, app: app ?? told) else {
+        guard isAllowed(request, operation?.right ?? .organization, app: app) else {
             // Custom events alone have a 401 (API description).
             guard operation != .customEvents else { throw .keyMissing }
             throw settings.legacyAuthError && isLegacy ? .legacyAccess : .accessDenied

@@ -6,7 +6,7 @@ extension RevenueCatState {
     /// One call of v2: what its path names, and what it brings.
     struct CallV2 {
         let request: HTTPMessage.Request
-        let values: [String: String]
+        let values: PathValues
         let body: JSONObject
         let now: Instant
 
