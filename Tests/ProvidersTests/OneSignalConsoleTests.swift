@@ -136,6 +136,7 @@ struct OneSignalConsoleTests {
             ),
             (["include_aliases": ["external_id": ["ada"]], "target_channel": "sms"], "sms"),
             (["email_subject": "Hi", "email_body": "x", "email_to": ["a@b.c"]], "email"),
+            (["template_id": "t", "email_to": ["a@b.c"]], "email"),
             (["include_phone_numbers": ["+15550100"], "sms_from": "+15550101"], "sms"),
         ] as [(JSONObject, String)]
     )

@@ -71,9 +71,11 @@ extension OneSignalState {
     static func channel(of body: JSONObject) -> String {
         if let channel = body["target_channel"]?.string { return channel }
         if let channel = body["channel_for_external_user_ids"]?.string { return channel }
-        if body["email_body"] != nil || body["isEmail"] == true { return "email" }
-        if body["sms_from"] != nil || body["include_phone_numbers"] != nil { return "sms" }
-        return "push"
+        func has(_ names: String...) -> Bool { names.contains { body[$0] != nil } }
+        if has("email_body", "email_to", "include_email_tokens") || body["isEmail"] == true {
+            return "email"
+        }
+        return has("sms_from", "include_phone_numbers") ? "sms" : "push"
     }
 
     /// The effect that a message is, by its channel: a mail is no push.
