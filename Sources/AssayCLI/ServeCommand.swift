@@ -138,7 +138,10 @@ struct ServeCommand: AsyncParsableCommand {
     mutating func run() async throws {
         if coverage {
             let coverage = ServiceCoverage(providers: ProviderTable.all.listed)
-            Terminal.output(json ? coverage.json.prettyText + "\n" : coverage.text)
+            let width = Terminal.isInteractive(1) ? Terminal.width(STDOUT_FILENO) : nil
+            Terminal.output(
+                json ? coverage.json.prettyText + "\n" : coverage.text(width: width)
+            )
             return
         }
         let world = try makeWorld()

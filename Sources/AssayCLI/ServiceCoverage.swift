@@ -32,7 +32,9 @@ struct ServiceCoverage {
     }
 
     /// For people: the sums, then every operation.
-    var text: String {
+    ///
+    /// - Parameter width: How long a line may be; nil where none is broken.
+    func text(width most: Int?) -> String {
         var text = ""
         let titles = interfaces.map { "\($0.provider.title) \($0.interface.title)" }
         let width = (titles.map(\.count).max() ?? 0) + 2
@@ -52,14 +54,27 @@ struct ServiceCoverage {
         for (title, found) in zip(titles, interfaces) {
             text += "\n\(title)\n"
             for operation in found.interface.operations {
-                text +=
+                let head =
                     "  " + operation.standing.rawValue.padded(to: 9)
-                    + operation.method.padded(to: 7) + operation.path
-                    + (operation.isDescribed ? "" : "  (older)") + "\n"
+                    + operation.method.padded(to: 7)
+                let path = operation.path + (operation.isDescribed ? "" : "  (older)")
+                let indent = "\n" + String(repeating: " ", count: head.count + 2)
+                text +=
+                    head
+                    + Self.broken(path, most.map { $0 - head.count - 2 })
+                    .joined(separator: indent) + "\n"
                 if let deviation = operation.deviation { text += "           \(deviation)\n" }
             }
         }
         return text
+    }
+
+    /// A path in lines, each but the first beginning with a slash.
+    private static func broken(_ path: String, _ most: Int?) -> [String] {
+        guard let most, path.count > most else { return [path] }
+        let end = path.prefix(max(most, 20)).lastIndex(of: "/") ?? path.startIndex
+        guard end > path.startIndex else { return [path] }
+        return [String(path[..<end])] + broken(String(path[end...]), most)
     }
 
     var json: JSONValue {
