@@ -140,7 +140,7 @@ struct ServeCommand: AsyncParsableCommand {
             let coverage = ServiceCoverage(providers: ProviderTable.all.listed)
             let width = Terminal.isInteractive(1) ? Terminal.width(STDOUT_FILENO) : nil
             Terminal.output(
-                json ? coverage.json.prettyText + "\n" : coverage.text(width: width)
+                json ? coverage.json.prettyText + "\n" : coverage.text(width)
             )
             return
         }

@@ -33,8 +33,9 @@ struct ServiceCoverage {
 
     /// For people: the sums, then every operation.
     ///
-    /// - Parameter width: How long a line may be; nil where none is broken.
-    func text(width most: Int?) -> String {
+    /// - Parameter most: How long a line may be; nil where none is broken.
+    /// - Returns: Lines, each with its end.
+    func text(_ most: Int?) -> String {
         var text = ""
         let titles = interfaces.map { "\($0.provider.title) \($0.interface.title)" }
         let width = (titles.map(\.count).max() ?? 0) + 2
