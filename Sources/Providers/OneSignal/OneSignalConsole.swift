@@ -13,8 +13,6 @@ package struct OneSignalConsole: Hashable, Codable, Sendable {
         let created: Instant
         var updated: Instant
 
-        func isShown(by text: String) -> Bool { digest == Self.digest(text) }
-
         static func digest(_ text: String) -> String { Digest.sha256(Array(text.utf8)) }
     }
 
@@ -99,9 +97,8 @@ extension OneSignalState {
     }
 
     mutating func keep(_ record: OneSignalConsole.Record, of appID: String) {
-        var console = self.console ?? OneSignalConsole()
-        console.records[appID] = record
-        self.console = console
+        if console == nil { console = OneSignalConsole() }
+        console?.records[appID] = record
     }
 
     // MARK: Apps
