@@ -54,6 +54,8 @@ struct ServiceCoverage {
         }
         for (title, found) in zip(titles, interfaces) {
             text += "\n\(title)\n"
+            // What is the same for neighbours is told once.
+            var told: String?
             for operation in found.interface.operations {
                 let head =
                     "  " + operation.standing.rawValue.padded(to: 9)
@@ -64,7 +66,10 @@ struct ServiceCoverage {
                     head
                     + Self.broken(path, most.map { $0 - head.count - 2 })
                     .joined(separator: indent) + "\n"
-                if let deviation = operation.deviation { text += "           \(deviation)\n" }
+                if let deviation = operation.deviation, deviation != told {
+                    text += "           \(deviation)\n"
+                }
+                told = operation.deviation
             }
         }
         return text
