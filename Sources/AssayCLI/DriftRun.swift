@@ -138,6 +138,8 @@ struct DriftRun {
         } catch {
             Self.clear()
             await client.close()
+            // Whoever ended it wants to hear of no host.
+            guard !Task.isCancelled else { throw Failure(.interrupted, "interrupted") }
             throw Failure(.unreachable, error.text)
         }
         await client.close()

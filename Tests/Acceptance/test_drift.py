@@ -4,6 +4,8 @@ differences that are planted on the way."""
 import http.server
 import json
 import os
+import signal
+import socket
 import subprocess
 import threading
 import unittest
@@ -107,6 +109,18 @@ class Drift(unittest.TestCase):
                 "differs GET /v2/projects/{project_id}/offerings\n        the live service said 500, the fake 200"]:
             self.assertIn(line, result.stdout)
         self.assertLess(max(map(len, result.stdout.splitlines())), 101)
+
+    def test_a_service_that_says_nothing_is_left_by_ctrl_c(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            doctor = subprocess.Popen(
+                [BINARY, "doctor", "--against-live", f"revenuecat=http://127.0.0.1:{silent.getsockname()[1]}"],
+                env=os.environ | {"ASSAY_LIVE_KEY": "k"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            connection, _ = silent.accept()
+            doctor.send_signal(signal.SIGINT)
+            _, errors = doctor.communicate(timeout=60)
+            connection.close()
+        self.assertEqual(doctor.returncode, 130, errors)
+        self.assertNotIn("Cancellation", errors)
 
     def test_who_is_refused_or_cannot_be_reached(self):
         result, _ = self.run_doctor("revenuecat", key="wrong")
