@@ -25,6 +25,11 @@ enum FirebaseOperation: Hashable, Sendable {
         }
     }
 
+    /// Whether it is about tenants themselves, and nobody in one.
+    var isOfTenants: Bool {
+        [.createTenant, .viewTenant, .listTenants, .updateTenant, .deleteTenant].contains(self)
+    }
+
     var isLegacyBulk: Bool { self == .downloadAccount || self == .uploadAccount }
 
     /// `accounts:NAME`, for whoever has an API key and for an admin's projects and tenants.
@@ -127,11 +132,8 @@ enum FirebaseOperation: Hashable, Sendable {
 
     private static let old: [OperationTable<FirebaseOperation>.Row] = legacy.map {
         var (isRead, standing) = (false, ServiceOperation.Standing.served)
-        switch $0.operation {
-        case .projectConfig, .recaptchaParams: isRead = true
-        case .absent: standing = .absent
-        default: break  // All others are written to.
-        }
+        isRead = [.projectConfig, .recaptchaParams].contains($0.operation)
+        if case .absent = $0.operation { standing = .absent }
         return OperationTable<FirebaseOperation>.Row(
             isRead ? "GET" : "POST",
             "/identitytoolkit/v3/relyingparty/" + $0.name,

@@ -16,11 +16,7 @@ extension FirebaseState {
         _ operation: FirebaseOperation,
         _ call: FirebaseCall
     ) throws(FirebaseError) {
-        guard call.tenantID != nil else { return }
-        switch operation {
-        case .createTenant, .listTenants, .viewTenant, .updateTenant, .deleteTenant: return
-        default: break
-        }
+        guard call.tenantID != nil, !operation.isOfTenants else { return }
         guard let rules = project(call).tenant else {
             guard settings.refusesUnknownTenants != true || projects[call.key] != nil else {
                 throw FirebaseError("TENANT_NOT_FOUND")
@@ -56,8 +52,14 @@ extension FirebaseState {
             guard allows("enableEmailLinkSignin") else {
                 throw FirebaseError("OPERATION_NOT_ALLOWED")
             }
-        // A tenant has no switch for the others.
-        default: break
+        // A tenant has no switch for these.
+        case .signInWithIdp, .signInWithCustomToken, .sendVerificationCode, .signInWithPhoneNumber,
+            .update, .lookup, .delete, .createAuthUri, .batchGet, .query, .batchCreate,
+            .batchDelete, .createSessionCookie, .token, .projectConfig, .recaptchaParams, .config,
+            .updateConfig, .downloadAccount, .uploadAccount, .startEnrolment, .finishEnrolment,
+            .withdrawFactor, .startSecondStep, .finishSecondStep, .createTenant, .viewTenant,
+            .listTenants, .updateTenant, .deleteTenant, .absent:
+            break
         }
     }
 

@@ -167,15 +167,13 @@ extension RevenueCatState {
         guard let (operation, values) = V1Operation.table.find(call.request.method, path),
             let operation
         else { throw .notFound }
+        // Two operations are about nobody whom their path names.
+        let isAboutSomebody = operation != .receipts && operation != .identify
+        let id = isAboutSomebody ? try Self.checked(values["app_user_id"] ?? "") : ""
+        let rest = Array(path.dropFirst(2))
         switch operation {
         case .receipts: return try receipt(call)
         case .identify: return try logIn(call)
-        default: break
-        }
-        let id = try Self.checked(values["app_user_id"] ?? "")
-        let rest = Array(path.dropFirst(2))
-        switch operation {
-        case .receipts, .identify: throw .notFound
         case .read: return read(id, call)
         case .delete: return try delete(id, call)
         case .setAttributes: return try setAttributes(id, call)
