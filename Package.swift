@@ -56,6 +56,11 @@ let package = Package(
         ),
         .target(name: "Reports", dependencies: ["Conformance"], swiftSettings: strict),
         .target(
+            name: "Exploration",
+            dependencies: ["Conformance", "Providers"],
+            swiftSettings: strict
+        ),
+        .target(
             name: "FakeServers",
             dependencies: [
                 "Conformance", "Providers",
@@ -83,7 +88,8 @@ let package = Package(
         .target(
             name: "Replay",
             dependencies: [
-                "Conformance", "Providers", "FakeServers", "Phone", "Browser", "Programs",
+                "Conformance", "Providers", "Exploration", "FakeServers", "Phone", "Browser",
+                "Programs",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -127,7 +133,7 @@ let package = Package(
             name: "AssayCLI",
             dependencies: [
                 "Browser", "Conformance", "Programs", "Providers", "ContractFiles", "Reports",
-                "FakeServers", "Phone", "Replay", "Recording", "ReferenceBackend",
+                "Exploration", "FakeServers", "Phone", "Replay", "Recording", "ReferenceBackend",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict

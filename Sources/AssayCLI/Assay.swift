@@ -35,7 +35,7 @@ struct Assay: AsyncParsableCommand {
             ResendCommand.self, ListCommand.self, ExplainCommand.self, LintCommand.self,
             MutantsCommand.self, BackendCommand.self, DoctorCommand.self, JudgeCommand.self,
             MergeCommand.self, RecordCommand.self, DistilCommand.self, ReviewCommand.self,
-            ImportCommand.self, ExportCommand.self,
+            ImportCommand.self, ExportCommand.self, ExploreCommand.self,
         ]
     )
 }

@@ -50,16 +50,9 @@ struct SuiteRun: Sendable {
         defer { work.remove() }
         let folder = work.path
         let began = Self.now()
-        // An hour ago, on a whole second: late enough to be the present, early enough that an
-        // event's own times are never mistaken for the backend's clock.
-        let base = Instant(milliseconds: (began.milliseconds / 1000 - 3600) * 1000)
-        let session: ReplaySession
-        do throws(ReplaySession.OpenError) {
-            session = try await self.session(in: folder, addresses, base)
-        } catch {
-            if interruption?.isRaised == true { throw Failure(.interrupted, "interrupted") }
-            let status: ExitStatus = error.kind == .configuration ? .usage : .unreachable
-            throw Failure(status, error.description)
+        let base = Self.base(at: began)
+        let session = try await Self.telling(interruption) { () throws(ReplaySession.OpenError) in
+            try await self.session(in: folder, addresses, base)
         }
         let sides = Locked<[ReplaySession]>([])
         interruption?.onAbandon {
@@ -163,8 +156,28 @@ struct SuiteRun: Sendable {
         return report
     }
 
+    /// What relative times count from: an hour ago, on a whole second, late enough to be the present
+    /// and early enough that an event's own times are never mistaken for the backend's clock.
+    static func base(at now: Instant) -> Instant {
+        Instant(milliseconds: (now.milliseconds / 1000 - 3600) * 1000)
+    }
+
+    /// - Throws: What could not be opened, with the exit code that says so.
+    static func telling(
+        _ interruption: Interruption?,
+        _ open: () async throws(ReplaySession.OpenError) -> ReplaySession
+    ) async throws -> ReplaySession {
+        do throws(ReplaySession.OpenError) {
+            return try await open()
+        } catch {
+            if interruption?.isRaised == true { throw Failure(.interrupted, "interrupted") }
+            let status: ExitStatus = error.kind == .configuration ? .usage : .unreachable
+            throw Failure(status, error.description)
+        }
+    }
+
     /// The fakes and a backend, with its data in a folder of its own.
-    private func session(
+    func session(
         in folder: String,
         _ addresses: [Exchange.Party: ReplaySession.Address],
         _ base: Instant,

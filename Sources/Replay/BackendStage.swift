@@ -24,7 +24,10 @@ package struct BackendStage: SuiteStage {
     }
 
     /// Learns what of this backend can be seen, when any case looks behind the answers.
-    package func open(for plans: [CasePlan]) async -> any OpenStage {
+    package func open(for plans: [CasePlan]) async -> any OpenStage { await opened(for: plans) }
+
+    /// The same, for whoever plays cases in an order of their own.
+    func opened(for plans: [CasePlan]) async -> CalibratedStage {
         if plans.contains(where: \.usesTokens) { executor.prepareKeys() }
         let calibration = Calibration(executor: executor, nonce: options.nonce)
         var sight = Calibration.blind

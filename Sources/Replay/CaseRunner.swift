@@ -14,6 +14,8 @@ final class CaseRunner: Sendable {
         var passedCount = 0
         var silentCount = 0
         var passed: [Passed] = []
+        /// Namespaces of runs that are over, the oldest first.
+        var fading: [String] = []
         /// Those that did not pass and waited shorter than they might, by case.
         var shortened: [String: Shortened] = [:]
     }
@@ -68,6 +70,25 @@ final class CaseRunner: Sendable {
     var passed: [Passed] { state.withLock { $0.passed } }
 
     func twins(_ plan: CasePlan) async -> [RunRecord] { await twinRuns.records(of: plan) }
+
+    /// So many runs that are over may still be spoken of by a backend that works later.
+    private static let fadingCountMax = 512
+
+    /// Nobody asks for this case again: its people, and its twin's, are forgotten after a while.
+    func forget(_ plan: CasePlan, _ evidence: CaseEvidence?) {
+        twinRuns.forget(twinOf: plan)
+        let records = evidence.map { [$0.subject] + $0.twins } ?? []
+        let over = state.withLock { state in
+            state.fading += records.map(\.namespace.name)
+            let count = max(0, state.fading.count - Self.fadingCountMax)
+            defer { state.fading.removeFirst(count) }
+            return Array(state.fading.prefix(count))
+        }
+        for name in over {
+            executor.world.remove(name)
+            executor.world.remove(name + "-s")
+        }
+    }
 
     /// The next case runs its twins anew.
     func forgetTwins() { twinRuns.forget() }
@@ -320,7 +341,7 @@ final class CaseRunner: Sendable {
                 return
             }
             state.passedCount += 1
-            guard evidence.plan.subject.observes else { return }
+            guard evidence.plan.subject.observes, options.remembersPassed else { return }
             let caseID = evidence.plan.contract.caseID
             state.passed.append(Passed(caseID: caseID, evidence: evidence.withoutBodies))
         }

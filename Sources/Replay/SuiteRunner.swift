@@ -18,6 +18,8 @@ package final class SuiteRunner: Sendable {
         package var looksFirst = false
         /// A failed case that rests on a moment is played again, to tell whether it is a race.
         package var tellsRaces = false
+        /// What passed is kept in mind, so that what comes later can be held against it.
+        package var remembersPassed = true
 
         package init(seed: UInt64, jobs: Int, nonce: String, knownFailures: KnownFailures) {
             self.seed = seed

@@ -59,6 +59,9 @@ package struct EventSpec: Hashable, Codable, Sendable {
     /// The product whose original transaction it bears: stores keep the first one through a change
     /// of product (RevenueCat fact sheet 2.3 and 3, flow 10); nil: that of its own.
     package var continues: String?
+    /// Who bought it at first: after a transfer what goes on bears their transaction (RevenueCat fact
+    /// sheet 2.5 and 3, flow 17); nil: the user.
+    package var boughtBy: String?
     package var store = "APP_STORE"
     package var environment = "PRODUCTION"
     package var period = "NORMAL"
@@ -171,6 +174,14 @@ extension EventSpec {
             "The product whose `original_transaction_id` it bears: a store keeps the first one "
                 + "through a change of product.",
             fallback: "`product`"
+        )
+        Field.optional(
+            "bought-by",
+            \.boughtBy,
+            .name(.user, .mentions),
+            "Who bought it at first: after a TRANSFER what goes on bears their "
+                + "`original_transaction_id`.",
+            fallback: "`user`"
         )
         Field.value(
             "store",

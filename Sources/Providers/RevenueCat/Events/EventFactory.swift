@@ -246,7 +246,7 @@ package struct EventFactory: Sendable {
 
     /// The forms of section 2.5: Stripe repeats one id, Play appends a renewal counter.
     private func transactionID(_ spec: EventSpec) -> (current: String, original: String) {
-        let user = spec.user ?? spec.from.first ?? ""
+        let user = spec.boughtBy ?? spec.user ?? spec.from.first ?? ""
         let original = context.namespace.transactionID(of: user, spec.continues ?? spec.product)
         switch spec.store {
         case "PLAY_STORE":

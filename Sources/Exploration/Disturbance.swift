@@ -1,0 +1,114 @@
+package import Conformance
+
+/// Something that may happen to a delivery on its way, and must not show in the end.
+///
+/// Source: identity rules S-03, S-04, S-07, S-08, S-09, S-30; RevenueCat fact sheet, sections 1.4 and
+/// 1.5: deliveries come at least once, in no promised order, and again until a 200.
+package enum Disturbance: Hashable, Sendable {
+    /// So many copies more, one after the other.
+    case copies(Int)
+    /// So many copies more, all at the same moment.
+    case together(Int)
+    /// The same bytes once more, so many deliveries later.
+    case again(after: Int)
+    /// It comes so many deliveries later than it happened.
+    case late(by: Int)
+    /// So many answers are lost, and the ladder brings it again.
+    case answersLost(Int)
+    /// So many requests break off.
+    case requestsCut(Int)
+    /// The sender hangs up on so many.
+    case hangUps(Int)
+    /// The provider of pushes answers the next calls so.
+    case pushFails(ProviderPlan.Answer)
+    /// RevenueCat's REST API does.
+    case readFails(ProviderPlan.Answer)
+    /// An event of a type that nobody knows comes before it.
+    case unknownType
+    /// It carries fields that nobody knows.
+    case unknownFields
+    /// Its keys come in another order.
+    case shuffled
+    /// The backend is stopped and started again before it.
+    case restart(Restart.Signal)
+    /// The backend is stopped while it is under way.
+    case crash(Crash)
+    /// Its person's app registers again before it.
+    case register
+
+    /// What a person reads of it.
+    package var words: String {
+        switch self {
+        case .copies, .together, .again: "delivered twice"
+        case .late: "delivered late"
+        case .answersLost: "answered in vain"
+        case .requestsCut: "broken off at first"
+        case .hangUps: "given up by its sender at first"
+        case .pushFails: "while pushes fail"
+        case .readFails: "while the customer cannot be read"
+        case .unknownType: "behind an unknown type"
+        case .unknownFields: "with unknown fields"
+        case .shuffled: "with its keys in another order"
+        case .restart: "after a restart"
+        case .crash: "while the backend is stopped"
+        case .register: "behind one more registration"
+        }
+    }
+
+    /// The clause that a backend breaks when this shows.
+    package var clause: String {
+        switch self {
+        case .copies, .together, .again: "S-03"
+        case .late: "S-09"
+        case .answersLost, .requestsCut, .hangUps, .readFails: "S-07"
+        case .pushFails: "S-30"
+        case .unknownType, .unknownFields, .shuffled: "S-08"
+        case .restart, .crash: "S-04"
+        case .register: "S-22"
+        }
+    }
+
+    /// Whether the order in which events arrive becomes another than that in which they happened.
+    var changesOrder: Bool {
+        switch self {
+        case .late: true
+        case .copies, .together, .again, .answersLost, .requestsCut, .hangUps, .pushFails,
+            .readFails, .unknownType, .unknownFields, .shuffled, .restart, .crash, .register:
+            false
+        }
+    }
+
+    /// What a backend must have or allow for it to mean anything.
+    package var needs: [Feature] {
+        switch self {
+        case .restart, .crash: [.restart]
+        case .pushFails: [.push]
+        case .readFails: [.subscriberReads]
+        case .register: [.register]
+        case .copies, .together, .again, .late, .answersLost, .requestsCut, .hangUps,
+            .unknownType, .unknownFields, .shuffled:
+            []
+        }
+    }
+
+    /// Its kind alone, as coverage counts it.
+    var kind: String {
+        switch self {
+        case .copies: "copies"
+        case .together: "together"
+        case .again: "again"
+        case .late: "late"
+        case .answersLost: "lose-answers"
+        case .requestsCut: "cut-requests"
+        case .hangUps: "hang-ups"
+        case .pushFails: "push-fails"
+        case .readFails: "read-fails"
+        case .unknownType: "unknown-type"
+        case .unknownFields: "unknown-fields"
+        case .shuffled: "shuffled"
+        case .restart: "restart"
+        case .crash: "crash"
+        case .register: "register"
+        }
+    }
+}

@@ -1,0 +1,40 @@
+package import Conformance
+
+/// What makes two failures look like one: the kind of finding, and of what.
+package struct LifeCause: Hashable, Sendable {
+    package let code: FindingCode
+    /// The mapped field or the kind of effect that it is about; empty where there is none.
+    package let what: String
+
+    /// - Parameter finding: The first of a failed life.
+    package init(_ finding: Finding) {
+        code = finding.code
+        switch finding.code {
+        // `access of ada is true`.
+        case .stateValue: what = finding.expected.split(separator: " ").first.map(String.init) ?? ""
+        default: what = ""
+        }
+    }
+
+    /// What a report says of it in a few words.
+    package var words: String {
+        what.isEmpty ? code.rawValue : "\(code.rawValue) \(what)"
+    }
+}
+
+extension Life {
+    /// Whether all that happens in the other one happens here as well, in that order, so that one
+    /// cause may explain both.
+    package func contains(_ other: Life) -> Bool {
+        var rest = other.essence[...]
+        for part in essence where part == rest.first { rest.removeFirst() }
+        guard rest.isEmpty else { return false }
+        let kinds = Set(mishaps.map(\.disturbance.kind))
+        return other.mishaps.allSatisfy { kinds.contains($0.disturbance.kind) }
+    }
+
+    /// What happens, without who, where and when.
+    private var essence: [String] {
+        steps.filter { $0.act.kind != .wait }.map { $0.act.kind.rawValue }
+    }
+}

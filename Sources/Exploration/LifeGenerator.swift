@@ -1,0 +1,380 @@
+internal import Conformance
+internal import Providers
+
+/// Draws lives: legal ones, weighted towards what was played least.
+///
+/// The same seed, means and coverage give the same lives in the same order.
+package struct LifeGenerator: Sendable {
+    /// What may be drawn.
+    package struct Options: Hashable, Sendable {
+        package var means: Means
+        /// Only these happen, beside purchases and time that passes; empty: everything.
+        package var kinds: Set<Act.Kind> = []
+        /// At most so many people.
+        package var peopleMax = 3
+        /// At most so many acts.
+        package var actsMax = 12
+
+        package init(means: Means) {
+            self.means = means
+        }
+    }
+
+    /// Stores that every backend takes.
+    static let usualStores = ["APP_STORE", "PLAY_STORE"]
+    private static let rareStores = [
+        "STRIPE", "STRIPE", "AMAZON", "RC_BILLING", "ROKU", "MAC_APP_STORE", "PADDLE", "TEST_STORE",
+    ]
+    static let keptProducts = ["premium_lifetime", "coins_100"]
+    private static let subscriptions = ["premium_monthly", "premium_yearly", "premium_weekly"]
+    private static let names = ["ada", "bob", "carol"]
+
+    private let options: Options
+    private let seed: UInt64
+    private var number = 0
+    /// What was drawn so far, by which the next is weighted.
+    package private(set) var coverage: LifeCoverage
+
+    package init(seed: UInt64, options: Options, coverage: LifeCoverage = LifeCoverage()) {
+        (self.seed, self.options, self.coverage) = (seed, options, coverage)
+    }
+
+    /// A life that was drawn.
+    package struct Drawn: Sendable {
+        package let number: Int
+        package let script: LifeScript
+        /// How much of it was never played before.
+        package let newCount: Int
+    }
+
+    /// The next life.
+    package mutating func next() -> Drawn {
+        while true {
+            var random = SeededGenerator(seed: seed, text: "life \(number)")
+            number += 1
+            guard let script = draw(&random) else { continue }
+            return Drawn(
+                number: number - 1,
+                script: script,
+                newCount: coverage.add(script.features)
+            )
+        }
+    }
+
+    /// Counts a life that somebody else brought.
+    ///
+    /// - Returns: How much of it was never played before.
+    package mutating func note(_ script: LifeScript) -> Int { coverage.add(script.features) }
+
+    // MARK: One life
+
+    private static let dawn: Duration = .seconds(-8000 * 86_400)
+
+    private func draw(_ random: inout SeededGenerator) -> LifeScript? {
+        let means = options.means
+        var people: [Life.Person] = []
+        let count = [1, 1, 1, 2, 2, 2, 3].randomElement(using: &random) ?? 1
+        for name in Self.names.prefix(min(count, options.peopleMax)) {
+            let mayBeUnknown = means.has(.safetyNet) && !means.choosesIDs
+            let isUnknown = mayBeUnknown && chance(4, &random)
+            people.append(Life.Person(name, isUnknown ? .unknown : .registered))
+        }
+        var model = LifeModel(people)
+        var tracker = LifeCoverage.Tracker(people)
+        var steps: [Life.Step] = []
+        var events: [(act: Int, event: Int)] = []
+        var time = Self.dawn
+        let length = Int.random(in: 1...options.actsMax, using: &random)
+        for id in 0..<length {
+            guard let (step, told, after) = pick(id, people, model, time, tracker, &random) else {
+                continue
+            }
+            model = after
+            _ = tracker.features(of: step, told)
+            time = step.act.time
+            events += told.indices.map { (id, $0) }
+            steps.append(step)
+        }
+        guard !events.isEmpty else { return nil }
+        var life = Life(people: people, steps: steps)
+        disturb(&life, events, &random)
+        return placed(life, &random)
+    }
+
+    /// Moves the life so that it ends before the run begins, with no end close to the present.
+    private func placed(_ life: Life, _ random: inout SeededGenerator) -> LifeScript? {
+        let ends: [Duration] = [
+            .seconds(-300), .seconds(-600), .seconds(-3 * 3600), .seconds(-2 * 86_400),
+            .seconds(-12 * 86_400), .seconds(-45 * 86_400), .seconds(-400 * 86_400),
+        ]
+        let last = life.steps.last?.act.time ?? .zero
+        // Most lives end close to the present: access shows only there.
+        let near = Array(ends.prefix(3)).shuffled(using: &random)
+        let far = Array(ends.dropFirst(3)).shuffled(using: &random)
+        for end in chance(6, &random) ? far + near : near + far {
+            var moved = life
+            for index in moved.steps.indices {
+                moved.steps[index].act.time += end - last
+            }
+            if let script = try? LifeScript(moved, options.means) { return script }
+        }
+        return nil
+    }
+
+    private func chance(_ one: Int, _ random: inout SeededGenerator) -> Bool {
+        Int.random(in: 0..<one, using: &random) == 0
+    }
+
+    // MARK: One act
+
+    /// How many legal acts are compared before one is taken.
+    private static let candidateCount = 4
+    /// How many are tried for them.
+    private static let trialCount = 24
+
+    private func pick(
+        _ id: Int,
+        _ people: [Life.Person],
+        _ model: LifeModel,
+        _ time: Duration,
+        _ tracker: LifeCoverage.Tracker,
+        _ random: inout SeededGenerator
+    ) -> (Life.Step, [LifeModel.Told], LifeModel)? {
+        var best: (score: Double, step: Life.Step, told: [LifeModel.Told], model: LifeModel)?
+        var foundCount = 0
+        for _ in 0..<Self.trialCount where foundCount < Self.candidateCount {
+            guard let act = act(people, model, time, &random) else { continue }
+            let step = Life.Step(id: id, act: act, isQuietPoint: false)
+            var after = model
+            guard let told = try? after.perform(step) else { continue }
+            foundCount += 1
+            var copy = tracker
+            let features = copy.features(of: step, told)
+            let novelty = features.map { 1 / Double(1 + coverage.count($0)) }.reduce(0, +)
+            // Luck keeps what is common from being never played again.
+            let luck = Double(UInt16.random(in: .min ... .max, using: &random)) / 65_536
+            let score = novelty * (0.5 + luck) + luck * 0.05
+            if best.map({ $0.score < score }) ?? true { best = (score, step, told, after) }
+        }
+        return best.map { ($0.step, $0.told, $0.model) }
+    }
+
+    private func act(
+        _ people: [Life.Person],
+        _ model: LifeModel,
+        _ time: Duration,
+        _ random: inout SeededGenerator
+    ) -> Act? {
+        guard let person = people.randomElement(using: &random) else { return nil }
+        let lines = model.lines(of: person.name, at: time)
+        let line = chance(4, &random) ? nil : lines.randomElement(using: &random)
+        let kinds = Self.kinds(at: line?.state ?? .none, canShare: people.count > 1)
+            .filter { options.kinds.isEmpty || Self.always.contains($0) || options.kinds.contains($0) }
+        guard let kind = kinds.randomElement(using: &random) else { return nil }
+        var act = Act(kind, person.name, at: .zero)
+        act.product = line?.product ?? newProduct(&random)
+        act.time = moment(of: act, after: time, model, &random)
+        guard complete(&act, people, model, line != nil, &random) else { return nil }
+        if options.means.has(.aliases), person.arrival == .registered, chance(16, &random) {
+            act.knownBy = chance(2, &random) ? .aliases : .originalAppUserID
+        }
+        return act
+    }
+
+    /// Without them nobody has anything, and nothing ends.
+    private static let always: Set<Act.Kind> = [.purchase, .wait]
+
+    /// What may happen to a purchase as it stands.
+    private static func kinds(at state: LineState, canShare: Bool) -> [Act.Kind] {
+        let share: [Act.Kind] = canShare ? [.transfer] : []
+        let common: [Act.Kind] = [.wait, .tell] + share
+        return switch state {
+        case .none: [.purchase, .purchase, .purchase, .grant, .temporaryGrant, .register, .tell]
+        case .trial, .intro:
+            common + [.cancel, .billingIssue, .changeProduct, .extend, .refund, .renew, .expire]
+        case .prepaid: common + [.refund]
+        case .active:
+            common + [
+                .cancel, .billingIssue, .changeProduct, .extend, .refund, .renew, .expire, .pause,
+                .register,
+            ]
+        case .cancelled: common + [.uncancel, .refund, .extend, .expire, .purchase]
+        case .grace: common + [.recover, .recover, .refund, .cancel, .extend, .expire]
+        case .retrying: common + [.recover, .expire]
+        case .pausing: common
+        case .paused: common + [.resume, .resume]
+        case .changing: common + [.cancel, .renew, .refund, .extend]
+        case .ended: common + [.purchase, .purchase, .recover, .temporaryGrant, .refund]
+        case .refunded: common + [.purchase, .reverseRefund, .reverseRefund]
+        case .lifetime: common + [.refund]
+        case .consumed: common
+        case .promotional: common + [.revoke, .revoke]
+        case .temporary: common + [.purchase, .purchase]
+        }
+    }
+
+    private func newProduct(_ random: inout SeededGenerator) -> String {
+        let all = chance(4, &random) ? Self.keptProducts : Self.subscriptions
+        return all.randomElement(using: &random) ?? LifeModel.monthly
+    }
+
+    /// What the act says beside who, what and when.
+    private func complete(
+        _ act: inout Act,
+        _ people: [Life.Person],
+        _ model: LifeModel,
+        _ hasLine: Bool,
+        _ random: inout SeededGenerator
+    ) -> Bool {
+        switch act.kind {
+        case .purchase: completePurchase(&act, model, hasLine, &random)
+        case .transfer:
+            let others = people.map(\.name).filter { $0 != act.user }
+            guard let other = others.randomElement(using: &random) else { return false }
+            act.from = act.user
+            act.user = other
+            act.product = nil
+        case .billingIssue:
+            // Play and the App Store know grace periods of 3 to 30 days.
+            act.span = chance(3, &random)
+                ? nil : days([3, 6, 7, 16, 30].randomElement(using: &random) ?? 16)
+        case .extend: act.span = days([1, 7, 30, 90].randomElement(using: &random) ?? 7)
+        case .pause: act.span = days([7, 30, 90].randomElement(using: &random) ?? 30)
+        case .temporaryGrant: act.span = .seconds(86_400)
+        case .changeProduct:
+            let others = Self.subscriptions.filter { $0 != act.product }
+            act.newProduct = others.randomElement(using: &random)
+            act.isDeferred = chance(2, &random)
+        case .grant:
+            act.product = nil
+            act.reason = ["weekly", "monthly", "yearly", "lifetime"].randomElement(using: &random)
+        case .revoke, .register: act.product = nil
+        case .cancel, .expire:
+            let reasons = [nil, nil, "DEVELOPER_INITIATED", "PRICE_INCREASE", "UNKNOWN"]
+            act.reason = reasons.randomElement(using: &random) ?? nil
+            if act.kind == .expire, act.reason == "DEVELOPER_INITIATED" { act.reason = nil }
+        case .tell: act.type = LifeModel.idleTypes.randomElement(using: &random)
+        case .wait: act.product = nil
+        case .renew, .uncancel, .resume, .refund, .recover, .reverseRefund: break
+        }
+        return true
+    }
+
+    private func completePurchase(
+        _ act: inout Act,
+        _ model: LifeModel,
+        _ hasLine: Bool,
+        _ random: inout SeededGenerator
+    ) {
+        let isKept = Self.keptProducts.contains(act.product ?? "")
+        if !hasLine {
+            let isRare = options.means.has(.everyStore) && chance(3, &random)
+            let stores = isRare ? Self.rareStores : Self.usualStores
+            act.store = stores.randomElement(using: &random)
+            if options.means.has(.sandboxApart), chance(7, &random) { act.environment = "SANDBOX" }
+        } else if let line = model.purchases(of: act.user).last(where: {
+            $0.productID == act.product
+        }) {
+            (act.store, act.environment) = (line.store, line.environment)
+        }
+        let isFirst = model.purchases(of: act.user).isEmpty
+        guard !isKept, isFirst, chance(2, &random) else { return }
+        act.period = ["TRIAL", "TRIAL", "INTRO", "PREPAID"].randomElement(using: &random)
+        if act.period == "PREPAID" { act.store = "PLAY_STORE" }
+    }
+
+    private func days(_ count: Int) -> Duration { .seconds(count * 86_400) }
+
+    /// When it happens: soon, some time later, or about the end of a period.
+    private func moment(
+        of act: Act,
+        after time: Duration,
+        _ model: LifeModel,
+        _ random: inout SeededGenerator
+    ) -> Duration {
+        let ends = model.ends(of: act.user, after: time)
+        let isAboutEnd = act.kind == .renew || act.kind == .wait || chance(5, &random)
+        if isAboutEnd, let end = ends.randomElement(using: &random) {
+            let offsets: [Duration] =
+                act.kind == .renew
+                ? [.seconds(-6 * 3600), .seconds(-1)]
+                : [.seconds(-60), .zero, .seconds(60), .seconds(86_400)]
+            return max(time, end + (offsets.randomElement(using: &random) ?? .zero))
+        }
+        let gap: Duration =
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0: .milliseconds(Int.random(in: 1...900, using: &random))
+            case 1...2: .seconds(Int.random(in: 1...59, using: &random))
+            case 3...4: .seconds(60 * Int.random(in: 1...59, using: &random))
+            case 5...6: .seconds(3600 * Int.random(in: 1...23, using: &random))
+            case 7...8: days(Int.random(in: 1...12, using: &random))
+            default: days(Int.random(in: 20...70, using: &random))
+            }
+        return time + gap
+    }
+
+    // MARK: Disturbances
+
+    private func disturb(
+        _ life: inout Life,
+        _ events: [(act: Int, event: Int)],
+        _ random: inout SeededGenerator
+    ) {
+        let means = options.means
+        for index in life.steps.indices where means.showsState && chance(4, &random) {
+            life.steps[index].isQuietPoint = true
+        }
+        guard !chance(3, &random) else {
+            life.hasTwin = !means.showsState
+            return
+        }
+        let mayStop = means.has(.restart) && chance(24, &random)
+        let mayFail = chance(8, &random)
+        for (act, event) in events where chance(5, &random) {
+            let disturbance = disturbance(mayStop: mayStop, mayFail: mayFail, &random)
+            guard means.allows(disturbance) else { continue }
+            life.mishaps.append(Life.Mishap(act: act, event: event, disturbance))
+        }
+        life.hasTwin = !means.showsState || !life.mishaps.isEmpty && chance(4, &random)
+    }
+
+    private func disturbance(
+        mayStop: Bool,
+        mayFail: Bool,
+        _ random: inout SeededGenerator
+    ) -> Disturbance {
+        let few = Int.random(in: 1...2, using: &random)
+        let some = Int.random(in: 1...3, using: &random)
+        if mayStop, chance(2, &random) {
+            let signal: Restart.Signal = chance(2, &random) ? .kill : .terminate
+            let moment = Crash.Moment.allCases.randomElement(using: &random) ?? .sent
+            return chance(2, &random)
+                ? .restart(signal) : .crash(Crash(signal: signal, moment: moment))
+        }
+        if mayFail, chance(2, &random) {
+            let answers: [ProviderPlan.Answer] = [.status(500), .status(503), .reset, .loseAnswer]
+            let answer = answers.randomElement(using: &random) ?? .reset
+            return chance(2, &random) ? .pushFails(answer) : .readFails(answer)
+        }
+        return switch Int.random(in: 0..<14, using: &random) {
+        case 0: .copies(few)
+        case 1: .together(some)
+        case 2...3: .again(after: some)
+        case 4...7: .late(by: some)
+        case 8: .answersLost(few)
+        case 9: .requestsCut(1)
+        case 10: .hangUps(1)
+        case 11: .unknownType
+        case 12: chance(2, &random) ? .unknownFields : .shuffled
+        default: .register
+        }
+    }
+}
+
+extension LifeModel {
+    /// The ends that lie ahead of somebody.
+    func ends(of user: String, after time: Duration) -> [Duration] {
+        purchases(of: user).flatMap { [$0.expires, $0.graceEnd, $0.resume] }
+            .compactMap { $0.map { $0 - Self.zero } }.filter { $0 > time }
+    }
+}

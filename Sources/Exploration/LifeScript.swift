@@ -1,0 +1,356 @@
+package import Conformance
+
+/// A life as a contract: what is given, what is sent, what must follow, and what has to show in
+/// between.
+package struct LifeScript: Sendable {
+    /// A moment in the middle of a life at which everything that happened has been delivered.
+    package struct QuietPoint: Sendable {
+        /// The id of the last step before it.
+        package let step: Int
+        /// The life up to it, as a contract of its own.
+        package let prefix: Life
+        /// The delivery that comes next.
+        package let next: String
+    }
+
+    package let life: Life
+    package let contract: Contract
+    package let quietPoints: [QuietPoint]
+    /// What is played in it, as coverage counts it.
+    package let features: [Feature]
+
+    package typealias Feature = LifeCoverage.Feature
+
+    /// - Parameters:
+    ///   - life: What happens.
+    ///   - means: What can be asked of the backend.
+    ///   - id: The contract's.
+    /// - Throws: Why no store lets it happen.
+    package init(
+        _ life: Life,
+        _ means: Means,
+        id: String = "life"
+    ) throws(LifeModel.Illegal) {
+        var writer = Writer(life, means)
+        try writer.write()
+        self.life = life
+        contract = writer.contract(id)
+        quietPoints = writer.quietPoints
+        features = writer.features
+    }
+
+    /// One delivery on its way.
+    private struct Arrival {
+        let told: LifeModel.Told
+        let mishaps: [Disturbance]
+        let name: String
+    }
+
+    private enum Item {
+        case arrival(Arrival)
+        /// A copy of what came before.
+        case copy(of: String, name: String)
+        case register(String)
+        case quietPoint(Life.Step)
+    }
+
+    private struct Writer {
+        let life: Life
+        let means: Means
+        private var model: LifeModel
+        private var items: [Item] = []
+        private var names: [String: Int] = [:]
+        /// What each step's quiet point has to show, by the step's id.
+        private var shown: [Int: [(user: String, expected: Expected)]] = [:]
+        private(set) var quietPoints: [QuietPoint] = []
+        private(set) var features: [LifeCoverage.Feature] = []
+        private var steps: [Step] = []
+        private var specs: [(name: String, spec: EventSpec)] = []
+        private var needs: Set<Conformance.Feature> = []
+
+        init(_ life: Life, _ means: Means) {
+            self.life = life
+            self.means = means
+            model = LifeModel(life.people)
+        }
+
+        // MARK: What happens
+
+        mutating func write() throws(LifeModel.Illegal) {
+            var tracker = LifeCoverage.Tracker(life.people)
+            for step in life.steps {
+                let told = try model.perform(step)
+                features += tracker.features(of: step, told)
+                for event in told { add(event) }
+                if step.act.kind == .register { items.append(.register(step.act.user)) }
+                if step.isQuietPoint { items.append(.quietPoint(step)) }
+            }
+            guard !model.hasUnsafeEnd else {
+                throw LifeModel.Illegal(reason: "an end lies too close to the present")
+            }
+            guard items.contains(where: { if case .arrival = $0 { true } else { false } }) else {
+                throw LifeModel.Illegal(reason: "nothing is told in it")
+            }
+            reorder()
+            for index in items.indices { carry(items[index], followedBy: items[(index + 1)...]) }
+        }
+
+        private mutating func add(_ told: LifeModel.Told) {
+            let mishaps = life.mishaps.filter { $0.act == told.step && $0.event == told.index }
+                .map(\.disturbance)
+            features += mishaps.map { .disturbed($0.kind, told.spec.type) }
+            let name = name(told.spec.word)
+            items.append(.arrival(Arrival(told: told, mishaps: mishaps, name: name)))
+            specs.append((name, told.spec))
+            for user in told.spec.users where life.person(user)?.arrival == .unknown {
+                needs.insert(.safetyNet)
+            }
+            if told.spec.environment == "SANDBOX" { needs.insert(.sandboxApart) }
+            if told.spec.knownBy != .appUserID { needs.insert(.aliases) }
+            if !LifeGenerator.usualStores.contains(told.spec.store) { needs.insert(.everyStore) }
+            for mishap in mishaps { needs.formUnion(mishap.needs) }
+        }
+
+        private mutating func name(_ word: String) -> String {
+            names[word, default: 0] += 1
+            let number = names[word] ?? 1
+            return number == 1 ? word : "\(word)-\(number)"
+        }
+
+        /// Moves what comes late, and puts copies where they come.
+        private mutating func reorder() {
+            var ordered: [Item] = []
+            /// What waits until so many more have come.
+            var waiting: [(count: Int, item: Item)] = []
+            func release(_ waiting: inout [(count: Int, item: Item)], into ordered: inout [Item]) {
+                for index in waiting.indices { waiting[index].count -= 1 }
+                ordered += waiting.filter { $0.count <= 0 }.map(\.item)
+                waiting.removeAll { $0.count <= 0 }
+            }
+            for item in items {
+                guard case .arrival(let arrival) = item else {
+                    // What is still on its way has happened: nobody can say what must show.
+                    if case .quietPoint = item, !waiting.isEmpty { continue }
+                    ordered.append(item)
+                    continue
+                }
+                var delay: Int?
+                var copyDelay: Int?
+                for mishap in arrival.mishaps {
+                    switch mishap {
+                    case .late(let by): delay = by
+                    case .again(let after): copyDelay = after
+                    case .copies, .together, .answersLost, .requestsCut, .hangUps, .pushFails,
+                        .readFails, .unknownType, .unknownFields, .shuffled, .restart, .crash,
+                        .register:
+                        break
+                    }
+                }
+                if let delay {
+                    waiting.append((delay + 1, item))
+                } else {
+                    ordered.append(item)
+                }
+                release(&waiting, into: &ordered)
+                if let copyDelay {
+                    let copy = Item.copy(of: arrival.name, name: arrival.name + "-again")
+                    waiting.append((copyDelay + (delay ?? 0) + 1, copy))
+                }
+            }
+            items = ordered + waiting.map(\.item)
+        }
+
+        // MARK: Steps
+
+        private mutating func carry(_ item: Item, followedBy rest: ArraySlice<Item>) {
+            switch item {
+            case .register(let user): steps.append(.register(user: user))
+            case .copy(let original, let name):
+                var delivery = Delivery(name: name, subject: .repeats(original))
+                delivery.delay = .seconds(300)
+                steps.append(.deliver(delivery))
+            case .arrival(let arrival): steps += carried(arrival)
+            case .quietPoint(let step):
+                let next = rest.lazy.compactMap { item -> String? in
+                    switch item {
+                    case .arrival(let arrival): arrival.name
+                    case .copy(_, let name): name
+                    case .register, .quietPoint: nil
+                    }
+                }.first
+                // The end is looked at anyway.
+                guard let next, means.showsState else { return }
+                quietPoints.append(
+                    QuietPoint(step: step.id, prefix: life.prefix(through: step.id), next: next)
+                )
+                steps += life.people.map { .look(user: $0.name) }
+            }
+        }
+
+        private func carried(_ arrival: Arrival) -> [Step] {
+            let spec = arrival.told.spec
+            var before: [Step] = []
+            var delivery = Delivery(name: arrival.name, subject: .event(spec.simplified))
+            for mishap in arrival.mishaps {
+                switch mishap {
+                case .copies(let count): delivery.times += count
+                case .together(let count):
+                    delivery.times += count
+                    delivery.isTogether = true
+                case .answersLost(let count): delivery.answersLost = count
+                case .requestsCut(let count): delivery.requestsCut = count
+                case .hangUps(let count): delivery.hangUps = count
+                case .crash(let crash): delivery.crash = crash
+                case .shuffled: delivery.shufflesKeys = true
+                case .unknownFields: delivery.edits += Self.unknownFields
+                case .restart(let signal): before.append(.restart(Restart(signal: signal)))
+                case .register:
+                    if let user = spec.user { before.append(.register(user: user)) }
+                case .pushFails(let answer):
+                    before.append(
+                        .provider(ProviderPlan(provider: .oneSignal, answers: [answer, .asUsual]))
+                    )
+                case .readFails(let answer):
+                    before.append(
+                        .provider(
+                            ProviderPlan(
+                                provider: .revenueCat,
+                                answers: [answer, .asUsual],
+                                includesReads: true
+                            )
+                        )
+                    )
+                case .unknownType:
+                    var future = EventSpec(
+                        type: "FUTURE_STEP",
+                        user: spec.user ?? spec.to.first,
+                        product: spec.product
+                    )
+                    future.time = spec.time
+                    future.store = spec.store
+                    let name = "unknown-before-" + arrival.name
+                    before.append(.deliver(Delivery(name: name, subject: .event(future))))
+                // They say when it comes.
+                case .again, .late: break
+                }
+                switch mishap {
+                case .answersLost, .requestsCut, .hangUps, .crash, .pushFails, .readFails:
+                    delivery.isAlongLadder = true
+                case .copies, .together, .again, .late, .unknownType, .unknownFields, .shuffled,
+                    .restart, .register:
+                    break
+                }
+            }
+            return before + [.deliver(delivery)]
+        }
+
+        private static let unknownFields = [
+            Delivery.Edit(
+                pointer: JSONPointer(tokens: ["event", "future_object"]),
+                value: ["access": false, "expires": .null]
+            ),
+            Delivery.Edit(pointer: JSONPointer(tokens: ["future_root"]), value: "later"),
+        ]
+
+        // MARK: What must follow
+
+        func contract(_ id: String) -> Contract {
+            let place = SourceLocation(path: id, line: 1, column: 1)
+            var expectation = Expectation(answers: .statuses([200]))
+            expectation.states = life.people.compactMap { person in
+                let fields = fields(model.expected(person.name), place)
+                return fields.isEmpty ? nil : StateExpectation(user: person.name, fields: fields)
+            }
+            if life.hasTwin {
+                expectation.relation = .inOrder
+                expectation.compared = comparesAll ? [.state, .effects] : [.fields]
+            }
+            return Contract(
+                id: id,
+                variant: "",
+                title: life.title,
+                clause: life.clause,
+                level: .must,
+                source: "a life that 'assay explore' played; fact sheet 3",
+                needs: Conformance.Feature.allCases.filter(needs.contains),
+                given: life.people.filter { $0.arrival == .registered }
+                    .map { .register(user: $0.name) },
+                steps: steps,
+                expectation: expectation,
+                location: place
+            )
+        }
+
+        /// What was told late is no news, and whoever registers late may have missed a message.
+        private var comparesAll: Bool {
+            let isReordered = life.mishaps.contains { $0.disturbance.changesOrder }
+            let registersLate = life.steps.contains { step in
+                step.act.kind == .register && life.person(step.act.user)?.arrival == .unknown
+            }
+            return !isReordered && !registersLate
+        }
+
+        private func fields(
+            _ expected: Expected,
+            _ place: SourceLocation
+        ) -> [StateExpectation.Field] {
+            guard means.showsState else { return [] }
+            var fields = expected.fields { time in
+                let teller = specs.last { $0.spec.expires == time }
+                return .string(
+                    teller.map { "{{\($0.name).expiration_at_ms}}" }
+                        ?? "{{now\(time.contractText)}}"
+                )
+            }
+            if expected.exists, means.has(.users) { fields.insert(("exists", true), at: 0) }
+            return fields.map { .init(name: $0.name, value: $0.value, location: place) }
+        }
+    }
+}
+
+extension EventSpec {
+    /// Without what every reader would add.
+    fileprivate var simplified: EventSpec {
+        var spec = self
+        if spec.purchased == spec.time { spec.purchased = nil }
+        return spec
+    }
+
+    /// What its delivery is called.
+    fileprivate var word: String {
+        switch type {
+        case "INITIAL_PURCHASE": "purchase"
+        case "RENEWAL": "renewal"
+        case "NON_RENEWING_PURCHASE": store == "PROMOTIONAL" ? "promotion" : "one-time"
+        case "CANCELLATION": reason == "CUSTOMER_SUPPORT" ? "refund" : "cancellation"
+        case "UNCANCELLATION": "back"
+        case "SUBSCRIPTION_PAUSED": "pause"
+        case "EXPIRATION": "end"
+        case "BILLING_ISSUE": "issue"
+        case "PRODUCT_CHANGE": "change"
+        case "SUBSCRIPTION_EXTENDED": "extension"
+        case "REFUND_REVERSED": "reversal"
+        case "TEMPORARY_ENTITLEMENT_GRANT": "grant"
+        // Every other type by its own name.
+        default: type.lowercased().replacing("_", with: "-")
+        }
+    }
+}
+
+extension Life {
+    func person(_ name: String) -> Person? { people.first { $0.name == name } }
+
+    /// The life up to a step, with what disturbed it so far.
+    package func prefix(through id: Int) -> Life {
+        guard let end = steps.firstIndex(where: { $0.id == id }) else { return self }
+        var life = self
+        life.steps = Array(steps[...end])
+        for index in life.steps.indices { life.steps[index].isQuietPoint = false }
+        let kept = Set(life.steps.map(\.id))
+        life.mishaps.removeAll { !kept.contains($0.act) }
+        let people = Set(life.steps.flatMap { [$0.act.user] + ($0.act.from.map { [$0] } ?? []) })
+        life.people.removeAll { !people.contains($0.name) }
+        life.hasTwin = false
+        return life
+    }
+}

@@ -1,0 +1,129 @@
+internal import Conformance
+
+extension Life {
+    /// Lives with less in them, the smallest first: ends cut off, then people, disturbances and acts
+    /// one by one.
+    ///
+    /// They need not be legal.
+    package var shorter: [Life] {
+        var found: [Life] = []
+        // The shortest beginning that still breaks it, by halves and then one by one.
+        var ends = Set<Int>()
+        for share in [0.25, 0.5, 0.75] { ends.insert(Int(Double(steps.count) * share)) }
+        ends.insert(steps.count - 2)
+        for end in ends.sorted() where end >= 0 && end < steps.count - 1 {
+            var life = prefix(through: steps[end].id)
+            life.hasTwin = hasTwin
+            found.append(life)
+        }
+        if mishaps.count > 1 {
+            var life = self
+            life.mishaps = []
+            found.append(life)
+        }
+        for person in people where people.count > 1 { found.append(without(person.name)) }
+        for index in mishaps.indices {
+            var life = self
+            life.mishaps.remove(at: index)
+            found.append(life)
+        }
+        for index in steps.indices where steps.count > 1 {
+            var life = self
+            let id = life.steps.remove(at: index).id
+            life.mishaps.removeAll { $0.act == id }
+            found.append(life.withoutIdlePeople)
+            // What the act caused may go on being disturbed at its neighbour.
+        }
+        return found
+    }
+
+    /// Lives of as much that are easier to read: the usual store and product, round times.
+    package var plainer: [Life] {
+        var found: [Life] = []
+        func add(_ change: (inout Life) -> Void) {
+            var life = self
+            change(&life)
+            if life != self { found.append(life) }
+        }
+        add { life in
+            for index in life.steps.indices { life.steps[index].isQuietPoint = false }
+        }
+        add { $0.hasTwin = false }
+        for index in people.indices { add { $0.people[index].arrival = .registered } }
+        for index in mishaps.indices {
+            add { $0.mishaps[index].disturbance = mishaps[index].disturbance.plainer }
+        }
+        for index in steps.indices {
+            add { $0.steps[index].act.knownBy = nil }
+            add { $0.steps[index].act.period = nil }
+            add { $0.steps[index].act.environment = nil }
+            add { life in
+                if life.steps[index].act.store != nil { life.steps[index].act.store = "APP_STORE" }
+            }
+            add { life in
+                if life.steps[index].act.kind != .grant { life.steps[index].act.reason = nil }
+            }
+        }
+        let products = Set(steps.compactMap(\.act.product))
+        if !products.contains(LifeModel.monthly) {
+            for product in products.sorted() { add { $0.rename(product, LifeModel.monthly) } }
+        }
+        for index in steps.indices { add { $0.round(index) } }
+        return found
+    }
+
+    // MARK: Parts
+
+    private func without(_ person: String) -> Life {
+        var life = self
+        life.people.removeAll { $0.name == person }
+        let gone = life.steps.filter { $0.act.user == person || $0.act.from == person }.map(\.id)
+        life.steps.removeAll { gone.contains($0.id) }
+        life.mishaps.removeAll { gone.contains($0.act) }
+        return life
+    }
+
+    /// Whoever takes no part any more has nothing to be looked at for.
+    private var withoutIdlePeople: Life {
+        let busy = Set(steps.flatMap { [$0.act.user] + ($0.act.from.map { [$0] } ?? []) })
+        var life = self
+        life.people.removeAll { !busy.contains($0.name) }
+        return life
+    }
+
+    private mutating func rename(_ product: String, _ other: String) {
+        for index in steps.indices {
+            if steps[index].act.product == product { steps[index].act.product = other }
+        }
+    }
+
+    /// So long lies between two acts where it does not matter.
+    private static let gaps: [Duration] = [.seconds(60), .seconds(3600), .seconds(86_400)]
+
+    /// Moves everything up to that act, so that a round time lies between it and the next.
+    private mutating func round(_ index: Int) {
+        let next = index + 1 < steps.count ? steps[index + 1].act.time : .zero
+        let gap = next - steps[index].act.time
+        guard !Self.gaps.contains(gap) else { return }
+        let wanted = Self.gaps.last { $0 < gap } ?? Self.gaps[0]
+        for earlier in 0...index { steps[earlier].act.time += gap - wanted }
+    }
+}
+
+extension Disturbance {
+    /// The weakest of its kind.
+    fileprivate var plainer: Disturbance {
+        switch self {
+        case .copies, .together: .copies(1)
+        case .again: .again(after: 1)
+        case .late(let by): .late(by: max(1, by - 1))
+        case .answersLost: .answersLost(1)
+        case .requestsCut: .requestsCut(1)
+        case .hangUps: .hangUps(1)
+        case .pushFails: .pushFails(.status(500))
+        case .readFails: .readFails(.status(500))
+        case .crash(let crash): .crash(Crash(signal: crash.signal, moment: .sent))
+        case .unknownType, .unknownFields, .shuffled, .restart, .register: self
+        }
+    }
+}

@@ -1,0 +1,48 @@
+internal import Conformance
+
+extension Life {
+    /// What happens, for people: `ada buys, cancels and buys; delivered late`.
+    package var title: String {
+        var parts: [String] = []
+        var last: String?
+        for step in steps where step.act.kind != .wait {
+            let act = step.act
+            let words = act.kind == .tell ? "is told of by \(act.type ?? "")" : act.kind.words
+            let more = act.product.map { $0 == LifeModel.monthly ? "" : " (\($0))" } ?? ""
+            let other = act.from.map { " of \($0)" } ?? ""
+            let isSame = last == act.user
+            parts.append((isSame ? "" : act.user + " ") + words + more + other)
+            last = act.user
+        }
+        var mishaps: [String] = []
+        for mishap in self.mishaps where !mishaps.contains(mishap.disturbance.words) {
+            mishaps.append(mishap.disturbance.words)
+        }
+        let story = parts.joined(separator: ", ")
+        let text = ([story] + mishaps).joined(separator: "; ")
+        return text.prefix(1).uppercased() + text.dropFirst()
+    }
+
+    /// The clause that speaks of it: of its disturbance if it has any, else of what happens last.
+    package var clause: String {
+        if let mishap = mishaps.last { return mishap.disturbance.clause }
+        if steps.contains(where: { $0.act.environment == "SANDBOX" }) { return "S-19" }
+        let acts = steps.filter { ![.wait, .register].contains($0.act.kind) }
+        if let last = acts.last, last.act.knownBy != nil { return "S-20" }
+        guard let last = acts.last ?? steps.last else { return "S-10" }
+        return switch last.act.kind {
+        case .purchase:
+            people.contains { $0.arrival == .unknown } ? "S-20"
+                : LifeGenerator.keptProducts.contains(last.act.product ?? "") ? "S-16" : "S-10"
+        case .cancel, .refund, .reverseRefund: "S-11"
+        case .uncancel, .renew, .recover: "S-13"
+        case .billingIssue: "S-12"
+        case .changeProduct: "S-14"
+        case .expire: "S-15"
+        case .transfer: "S-17"
+        case .tell: "S-08"
+        case .register: "S-21"
+        case .pause, .resume, .extend, .grant, .revoke, .temporaryGrant, .wait: "S-10"
+        }
+    }
+}

@@ -1,0 +1,472 @@
+package import Conformance
+package import Exploration
+internal import FakeServers
+
+/// Plays life after life before one backend, makes small what breaks it, and keeps count.
+package final class Campaign: Sendable {
+    package struct Options: Sendable {
+        package var seed: UInt64
+        package var jobs: Int
+        /// Makes ids unique on a backend that keeps its data.
+        package var nonce: String
+        package var generator: LifeGenerator.Options
+        /// Lives that others have kept, which are played first.
+        package var corpus: [Life] = []
+        /// Ends after so many lives; nil: whenever something else says so.
+        package var livesMax: Int?
+        /// Ends after so long; nil: when nothing new was played for a while.
+        package var time: Duration?
+        /// So long nothing new may be played, where no time is given.
+        package var patience: Duration = .seconds(60)
+        /// How long one failing life may be made smaller.
+        package var shrinkTime: Duration = .seconds(20)
+        /// More causes than these nobody reads.
+        package var foundMax = 20
+
+        package init(
+            seed: UInt64,
+            jobs: Int,
+            nonce: String,
+            generator: LifeGenerator.Options
+        ) {
+            (self.seed, self.jobs, self.nonce) = (seed, max(1, jobs), nonce)
+            self.generator = generator
+        }
+    }
+
+    package enum Event: Sendable {
+        case calibrated(RunRecord.Sight)
+        case progress(Progress)
+        /// A life failed; it is being made smaller.
+        case failing(LifeCause, Life)
+        case found(Found)
+        case backendRestarted(String)
+        /// No life is played, for these reasons.
+        case stopped([String])
+    }
+
+    package struct Progress: Hashable, Sendable {
+        package var lives = 0
+        /// Different things that were played.
+        package var features = 0
+        package var found = 0
+        package var elapsed: Duration = .zero
+    }
+
+    /// One way in which lives break the backend.
+    package struct Found: Sendable {
+        /// The smallest life that shows it.
+        package var life: Life
+        /// The life in which it was found.
+        package let original: Life
+        package let cause: LifeCause
+        package var result: CaseResult
+        /// How many runs it took to make it small.
+        package var shrinkCount: Int
+        /// Whether nothing more could be left out.
+        package var isMinimal: Bool
+        /// How many other lives it explains.
+        package var alsoIn = 0
+    }
+
+    /// What came of it.
+    package struct Outcome: Sendable {
+        package var progress = Progress()
+        package var coverage = LifeCoverage()
+        package var found: [Found] = []
+        /// Lives that told nothing, by what stood in the way.
+        package var inconclusive: [String: Int] = [:]
+        /// How many lives each clause was asked by.
+        package var clauses: [String: Int] = [:]
+        /// Lives worth beginning with next time.
+        package var kept: [Life] = []
+        /// How much was covered when.
+        package var growth: [Progress] = []
+        /// Why nothing was played.
+        package var obstacles: [String] = []
+        /// Why it ended before its time; nil: it did not.
+        package var end: String?
+        /// Lives that failed once and not again.
+        package var unsteady: [CaseResult] = []
+    }
+
+    private let executor: RunExecutor
+    private let options: Options
+    private let report: @Sendable (Event) -> Void
+
+    package init(
+        executor: RunExecutor,
+        options: Options,
+        report: @escaping @Sendable (Event) -> Void
+    ) {
+        self.executor = executor
+        self.options = options
+        self.report = report
+    }
+
+    /// Goes on until one of its ends is reached; after a cancellation what was earned is returned.
+    package func run() async -> Outcome {
+        await withTaskGroup(of: Outcome?.self) { group in
+            group.addTask {
+                await self.executor.heartbeat.beat()
+                return nil
+            }
+            group.addTask { await self.campaign() }
+            var outcome = Outcome()
+            for await part in group {
+                guard let part else { continue }
+                outcome = part
+                group.cancelAll()
+            }
+            return outcome
+        }
+    }
+
+    private func campaign() async -> Outcome {
+        var suite = SuiteRunner.Options(
+            seed: options.seed,
+            jobs: options.jobs,
+            nonce: options.nonce,
+            knownFailures: KnownFailures()
+        )
+        suite.keepsEvidence = true
+        suite.looksFirst = true
+        suite.remembersPassed = false
+        let stage = BackendStage(executor: executor, options: suite) { [report] event in
+            switch event {
+            case .calibrated(let sight): report(.calibrated(sight))
+            case .backendRestarted(let text): report(.backendRestarted(text))
+            case .started, .finished, .stopped, .sideFailed: break
+            }
+        }
+        var generator = LifeGenerator(seed: options.seed, options: options.generator)
+        let sample = generator.next().script.contract
+        let open = await stage.opened(for: [CasePlan(sample)])
+        var outcome = Outcome()
+        outcome.obstacles = open.obstacles
+        guard open.obstacles.isEmpty else {
+            report(.stopped(open.obstacles))
+            return outcome
+        }
+        var rounds = Rounds(
+            players: LifePlayer(cases: open.cases, means: options.generator.means),
+            options: options,
+            clock: executor.clock,
+            report: report
+        )
+        await rounds.run()
+        return rounds.outcome
+    }
+}
+
+/// Plays single lives and judges them, at the end and at every quiet point.
+struct LifePlayer: Sendable {
+    let cases: CaseRunner
+    let means: Means
+
+    /// What one life came to.
+    struct Played: Sendable {
+        /// The life that the result is about: the whole, or a beginning of it.
+        var life: Life
+        var result: CaseResult
+    }
+
+    /// Nil when it was cut short.
+    func play(_ script: LifeScript, isAlone: Bool) async -> Played? {
+        guard let result = await played(script, isAlone: isAlone) else { return nil }
+        let played = Played(life: script.life, result: result.withoutEvidence)
+        guard let evidence = result.evidence, [.passed, .failed].contains(result.verdict),
+            let beginning = script.suspect(in: evidence, means),
+            let shorter = try? LifeScript(beginning, means),
+            let again = await self.played(shorter, isAlone: isAlone),
+            again.verdict == .failed
+        else { return played }
+        return Played(life: beginning, result: again.withoutEvidence)
+    }
+
+    private func played(_ script: LifeScript, isAlone: Bool) async -> CaseResult? {
+        let plan = CasePlan(script.contract)
+        let result =
+            isAlone ? await cases.runAlone(plan) : await cases.runShared(plan)
+        cases.forget(plan, result?.evidence)
+        return result
+    }
+}
+
+extension CaseResult {
+    fileprivate var withoutEvidence: CaseResult {
+        var result = self
+        result.evidence = nil
+        return result
+    }
+}
+
+/// The order of a campaign: lives are played side by side, those that nobody may play beside behind
+/// them, and what failed is made small before the next are drawn.
+///
+/// Only what was drawn decides what is drawn next, so that a seed gives the same lives however fast
+/// the backend is.
+private struct Rounds {
+    let players: LifePlayer
+    let options: Campaign.Options
+    let clock: any RunClock
+    let report: @Sendable (Campaign.Event) -> Void
+    private(set) var outcome = Campaign.Outcome()
+    private var generator: LifeGenerator
+    private let start: Duration
+    private var lastNew: Duration
+    private var corpus: ArraySlice<Life>
+
+    /// So many lives for each job make a round.
+    private static let livesPerJob = 4
+
+    init(
+        players: LifePlayer,
+        options: Campaign.Options,
+        clock: any RunClock,
+        report: @escaping @Sendable (Campaign.Event) -> Void
+    ) {
+        self.players = players
+        self.options = options
+        self.clock = clock
+        self.report = report
+        generator = LifeGenerator(seed: options.seed, options: options.generator)
+        start = clock.now
+        lastNew = clock.now
+        corpus = options.corpus[...]
+    }
+
+    mutating func run() async {
+        while !Task.isCancelled, outcome.end == nil, !isOver {
+            await round()
+            outcome.progress.elapsed = clock.now - start
+            outcome.growth.append(outcome.progress)
+            report(.progress(outcome.progress))
+        }
+        outcome.coverage = generator.coverage
+    }
+
+    private var isOver: Bool {
+        if let most = options.livesMax, outcome.progress.lives >= most { return true }
+        if let time = options.time { return clock.now - start >= time }
+        return options.livesMax == nil && clock.now - lastNew >= options.patience
+    }
+
+    // MARK: One round
+
+    private mutating func round() async {
+        let count = min(
+            options.jobs * Self.livesPerJob,
+            options.livesMax.map { $0 - outcome.progress.lives } ?? .max
+        )
+        let scripts = draw(count)
+        let together = scripts.filter { !$0.needsSolitude }
+        let alone = scripts.filter(\.needsSolitude)
+        for played in await play(together, isAlone: false) { await take(played) }
+        for script in alone where !Task.isCancelled {
+            if let played = await players.play(script, isAlone: true) { await take(played) }
+        }
+    }
+
+    private mutating func draw(_ count: Int) -> [LifeScript] {
+        (0..<count).map { _ in
+            let script: LifeScript
+            let newCount: Int
+            if let kept = nextOfCorpus() {
+                script = kept
+                newCount = generator.note(kept)
+            } else {
+                let drawn = generator.next()
+                (script, newCount) = (drawn.script, drawn.newCount)
+            }
+            if newCount > 0 {
+                lastNew = clock.now
+                outcome.kept.append(script.life)
+            }
+            outcome.progress.features += newCount
+            return script
+        }
+    }
+
+    /// Legal still: the store model may have learnt since that it is not.
+    private mutating func nextOfCorpus() -> LifeScript? {
+        while let life = corpus.popFirst() {
+            if let script = try? LifeScript(life, players.means) { return script }
+        }
+        return nil
+    }
+
+    private func play(_ scripts: [LifeScript], isAlone: Bool) async -> [LifePlayer.Played] {
+        await withTaskGroup(of: (Int, LifePlayer.Played?).self) { group in
+            var waiting = Array(scripts.enumerated())[...]
+            func add() {
+                guard !Task.isCancelled, let (index, script) = waiting.popFirst() else { return }
+                group.addTask { [players] in
+                    (index, await players.play(script, isAlone: isAlone))
+                }
+            }
+            for _ in 0..<options.jobs { add() }
+            var played: [(Int, LifePlayer.Played)] = []
+            for await (index, result) in group {
+                if let result { played.append((index, result)) }
+                add()
+            }
+            return played.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+
+    // MARK: What came of it
+
+    private mutating func take(_ played: LifePlayer.Played) async {
+        outcome.progress.lives += 1
+        outcome.clauses[played.life.clause, default: 0] += 1
+        switch played.result.verdict {
+        case .passed, .knownFailure, .unexpectedPass: break
+        case .inconclusive, .notRun:
+            let finding = played.result.findings.first
+            let reason = finding.map { "\($0.code.rawValue) \($0.code.rule)" }
+            outcome.inconclusive[reason ?? played.result.note ?? "not run", default: 0] += 1
+            if finding?.code == .backendGone { outcome.end = finding?.actual }
+        case .failed: await examine(played)
+        }
+    }
+
+    private mutating func examine(_ played: LifePlayer.Played) async {
+        guard let finding = played.result.findings.first, !Task.isCancelled else { return }
+        let cause = LifeCause(finding)
+        let known = outcome.found.firstIndex {
+            $0.cause == cause && played.life.contains($0.life)
+        }
+        if let known {
+            outcome.found[known].alsoIn += 1
+            return
+        }
+        guard outcome.found.count < options.foundMax else { return }
+        report(.failing(cause, played.life))
+        var shrinking = Shrinking(players, played, cause, clock, options)
+        guard await shrinking.confirm() else {
+            outcome.unsteady.append(played.result)
+            return
+        }
+        await shrinking.run()
+        let found = shrinking.found(original: played.life)
+        let same = outcome.found.firstIndex { $0.cause == cause && $0.life.contains(found.life) }
+        if let same {
+            // What is smaller explains the larger one.
+            let before = outcome.found[same]
+            outcome.found[same] = found
+            outcome.found[same].alsoIn = before.alsoIn + 1
+        } else {
+            outcome.found.append(found)
+            outcome.kept.append(found.life)
+            outcome.progress.found += 1
+        }
+        report(.found(found))
+    }
+}
+
+/// Makes one failing life smaller, until nothing more can be left out or the time is over.
+private struct Shrinking {
+    let players: LifePlayer
+    let cause: LifeCause
+    let clock: any RunClock
+    let jobs: Int
+    private let end: Duration
+    private var best: LifePlayer.Played
+    private var runCount = 0
+    private var isMinimal = false
+
+    init(
+        _ players: LifePlayer,
+        _ played: LifePlayer.Played,
+        _ cause: LifeCause,
+        _ clock: any RunClock,
+        _ options: Campaign.Options
+    ) {
+        self.players = players
+        self.cause = cause
+        self.clock = clock
+        jobs = options.jobs
+        end = clock.now + options.shrinkTime
+        best = played
+    }
+
+    /// Once may be chance: whether it fails again, of some more tries.
+    mutating func confirm() async -> Bool {
+        for _ in 0..<3 {
+            if let again = await failing([best.life]) {
+                best = again
+                return true
+            }
+        }
+        return false
+    }
+
+    mutating func run() async {
+        var isSmaller = true
+        while isSmaller {
+            isSmaller = await step(best.life.shorter)
+            if !isSmaller { isSmaller = await step(best.life.plainer) }
+        }
+        isMinimal = clock.now < end && !Task.isCancelled
+    }
+
+    /// Whether one of them fails in the same way; the first that does is taken.
+    private mutating func step(_ candidates: [Life]) async -> Bool {
+        var rest = candidates.filter { $0 != best.life && !$0.steps.isEmpty }[...]
+        while !rest.isEmpty, clock.now < end, !Task.isCancelled {
+            let batch = Array(rest.prefix(jobs))
+            rest = rest.dropFirst(jobs)
+            if let smaller = await failing(batch) {
+                best = smaller
+                return true
+            }
+        }
+        return false
+    }
+
+    private mutating func failing(_ lives: [Life]) async -> LifePlayer.Played? {
+        let scripts = lives.compactMap { try? LifeScript($0, players.means) }
+        runCount += scripts.count
+        let isAlone = scripts.contains(where: \.needsSolitude)
+        let found = await withTaskGroup(of: (Int, LifePlayer.Played?).self) { group in
+            var found: [(Int, LifePlayer.Played)] = []
+            for (index, script) in scripts.enumerated() {
+                // One after the other where nobody may play beside.
+                if isAlone {
+                    if let played = await players.play(script, isAlone: true) {
+                        found.append((index, played))
+                    }
+                } else {
+                    group.addTask { [players] in
+                        (index, await players.play(script, isAlone: false))
+                    }
+                }
+            }
+            for await (index, played) in group {
+                if let played { found.append((index, played)) }
+            }
+            return found.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+        return found.first { played in
+            played.result.verdict == .failed
+                && played.result.findings.first.map(LifeCause.init) == cause
+        }
+    }
+
+    func found(original: Life) -> Campaign.Found {
+        Campaign.Found(
+            life: best.life,
+            original: original,
+            cause: cause,
+            result: best.result,
+            shrinkCount: runCount,
+            isMinimal: isMinimal
+        )
+    }
+}
+
+extension LifeScript {
+    /// Whether it touches what other lives share.
+    var needsSolitude: Bool { CasePlan(contract).subject.needsSolitude }
+}
