@@ -76,6 +76,8 @@ struct ExploreCommand: AsyncParsableCommand {
                     Terminal.error("\(found.result.findings.map { "\($0.expected) | \($0.actual)" })\n")
                     Terminal.error(ContractWriter.text(found.result.contract, id: "found/x") + "\n")
                 case .failing(let cause, let life): Terminal.error("failing \(cause.words) \(life.title.prefix(100))\n")
+                case .undecided(let r): Terminal.error("UNDECIDED \(r.findings.map { "\($0.code.rawValue) \($0.expected) | \($0.actual)" }) \(r.contract.title.prefix(300))\n")
+                case .calibrated: break
                 default: Terminal.error("\(event)\n")
                 }
             }

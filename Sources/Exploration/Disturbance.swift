@@ -78,6 +78,16 @@ package enum Disturbance: Hashable, Sendable {
         }
     }
 
+    /// Whether a call of the backend has to fail in it.
+    var needsACall: Bool {
+        switch self {
+        case .pushFails, .readFails: true
+        case .copies, .together, .again, .late, .answersLost, .requestsCut, .hangUps,
+            .unknownType, .unknownFields, .shuffled, .restart, .crash, .register:
+            false
+        }
+    }
+
     /// What a backend must have or allow for it to mean anything.
     package var needs: [Feature] {
         switch self {

@@ -58,8 +58,12 @@ package struct Life: Hashable, Sendable {
         self.hasTwin = hasTwin
     }
 
-    /// How much there is to read.
-    package var size: Int { people.count + steps.count + mishaps.count }
+    /// Without the failures of calls that a backend may never make.
+    package var withoutFailingCalls: Life {
+        var life = self
+        life.mishaps.removeAll { $0.disturbance.needsACall }
+        return life
+    }
 
     /// How many things happen in it, to people and to deliveries.
     package var eventCount: Int { steps.count + mishaps.count }

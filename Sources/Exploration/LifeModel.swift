@@ -37,11 +37,15 @@ package struct LifeModel: Sendable {
     private var everHad: [String: Set<String>] = [:]
     /// Ends of periods that a change of product has left behind: RevenueCat tells of them no more.
     private var left: [String: [Duration]] = [:]
+    /// Whose refund was taken back and who has paid nothing since: whether it renews nobody says
+    /// (effect table C.1 leaves the flags as they are; the store goes on charging).
+    private var reversed: Set<Line> = []
     /// Who bought first what now belongs to somebody else, by holder and product.
     private var buyers: [Line: String] = [:]
     /// The product that a line's first transaction was for.
     private var firstProducts: [Line: String] = [:]
     private var lastTime: Duration?
+    private var lastTold: Duration?
 
     struct Line: Hashable, Sendable {
         let user: String
@@ -87,7 +91,27 @@ package struct LifeModel: Sendable {
             try carryOut(act)
             take(into: &told, of: step, before)
         }
-        return told
+        let ordered = Self.inOrder(told)
+        // What happens at one moment has no order that a backend could keep (S-09).
+        for event in ordered {
+            guard lastTold.map({ $0 < event.spec.time }) ?? true else {
+                throw Illegal(reason: "two events at one moment")
+            }
+            lastTold = event.spec.time
+        }
+        return ordered
+    }
+
+    /// As they happened, where the store tells of one purchase after the other.
+    private static func inOrder(_ told: [Told]) -> [Told] {
+        let sorted = told.enumerated().sorted {
+            ($0.element.spec.time, $0.offset) < ($1.element.spec.time, $1.offset)
+        }
+        return sorted.enumerated().map { index, item in
+            var told = item.element
+            told.index = index
+            return told
+        }
     }
 
     private mutating func carryOut(_ act: Act) throws(Illegal) {
@@ -149,7 +173,11 @@ package struct LifeModel: Sendable {
         switch act.kind {
         case .purchase: try checkPurchase(act, state)
         case .transfer: try checkTransfer(act)
-        case .temporaryGrant: try allow([.none, .ended])
+        case .temporaryGrant:
+            try allow([.none, .ended])
+            guard !LifeGenerator.keptProducts.contains(act.product ?? "") else {
+                throw Illegal(reason: "what is kept is not granted for a day")
+            }
         case .extend: try allow([.active, .cancelled, .trial, .intro, .grace, .changing])
         case .uncancel: try allow([.cancelled])
         case .cancel: try allow([.active, .trial, .intro, .grace, .changing])
@@ -211,6 +239,7 @@ package struct LifeModel: Sendable {
             buyers[new] = buyers[old] ?? from
             firstProducts[new] = firstProducts[old]
             everHad[to, default: []].insert(purchase.productID)
+            if reversed.remove(old) != nil { reversed.insert(new) }
         }
         left[to, default: []] += left[from] ?? []
         left[from] = nil
@@ -225,6 +254,7 @@ package struct LifeModel: Sendable {
     ) {
         for event in store.takeEvents() {
             guard var spec = spec(event) else { continue }
+            noteReversal(spec)
             if let user = spec.user {
                 known.insert(user)
                 everHad[user, default: []].insert(spec.product)
@@ -241,6 +271,13 @@ package struct LifeModel: Sendable {
                 )
             )
         }
+    }
+
+    private mutating func noteReversal(_ spec: EventSpec) {
+        guard let user = spec.user else { return }
+        let line = Line(user: user, product: spec.product)
+        if spec.type == "REFUND_REVERSED" { reversed.insert(line) }
+        if ["INITIAL_PURCHASE", "RENEWAL"].contains(spec.type) { reversed.remove(line) }
     }
 
     /// The event as a contract writes it; nil for what the model tells of besides.
@@ -391,7 +428,9 @@ package struct LifeModel: Sendable {
         guard everHad[user]?.count == 1, !purchase.isOneTime, !purchase.isTemporary,
             purchase.store != "PROMOTIONAL", purchase.period != "PREPAID", purchase.resume == nil
         else { return }
-        expected.willRenew = purchase.willRenew && purchase.unsubscribed == nil
+        if !reversed.contains(Line(user: user, product: purchase.productID)) {
+            expected.willRenew = purchase.willRenew && purchase.unsubscribed == nil
+        }
         expected.billingIssue = purchase.billingIssue != nil
         expected.refunded = false
     }

@@ -262,8 +262,10 @@ package struct LifeScript: Sendable {
                 return fields.isEmpty ? nil : StateExpectation(user: person.name, fields: fields)
             }
             if life.hasTwin {
-                expectation.relation = .inOrder
-                expectation.compared = comparesAll ? [.state, .effects] : [.fields]
+                // What was told late is no news.
+                let isReordered = life.mishaps.contains { $0.disturbance.changesOrder }
+                expectation.relation = isReordered ? .inOrder : .once
+                expectation.compared = isReordered ? [.fields] : [.state, .effects]
             }
             return Contract(
                 id: id,
@@ -281,22 +283,15 @@ package struct LifeScript: Sendable {
             )
         }
 
-        /// What was told late is no news, and whoever registers late may have missed a message.
-        private var comparesAll: Bool {
-            let isReordered = life.mishaps.contains { $0.disturbance.changesOrder }
-            let registersLate = life.steps.contains { step in
-                step.act.kind == .register && life.person(step.act.user)?.arrival == .unknown
-            }
-            return !isReordered && !registersLate
-        }
-
         private func fields(
             _ expected: Expected,
             _ place: SourceLocation
         ) -> [StateExpectation.Field] {
             guard means.showsState else { return [] }
             var fields = expected.fields { time in
-                let teller = specs.last { $0.spec.expires == time }
+                let teller = specs.last {
+                    $0.spec.expires == time && !LifeModel.idleTypes.contains($0.spec.type)
+                }
                 return .string(
                     teller.map { "{{\($0.name).expiration_at_ms}}" }
                         ?? "{{now\(time.contractText)}}"

@@ -2,6 +2,7 @@
 enum Entitlement {
     struct Policy: Sendable {
         var givesAccess = Entitlement.givesAccess
+        var catchUp = Entitlement.catchUp
         var begin = Entitlement.begin
         var cancel = Entitlement.cancel
         var uncancel = Entitlement.uncancel
@@ -13,6 +14,7 @@ enum Entitlement {
         func apply(_ event: WebhookEvent, to subscription: inout Subscription) {
             subscription.asOf = max(subscription.asOf, event.timestamp)
             subscription.store = event.store ?? subscription.store
+            catchUp(&subscription, event)
             switch event.type {
             case "INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE", "REFUND_REVERSED",
                 "SUBSCRIPTION_EXTENDED", "TEMPORARY_ENTITLEMENT_GRANT":
@@ -36,6 +38,28 @@ enum Entitlement {
         return max(expiresAt, subscription.graceEndsAt ?? expiresAt) > now
     }
 
+    /// Types that name the period within which they happen.
+    private static let inside: Set = [
+        "CANCELLATION", "UNCANCELLATION", "BILLING_ISSUE", "SUBSCRIPTION_PAUSED",
+        "SUBSCRIPTION_EXTENDED", "PRODUCT_CHANGE",
+    ]
+
+    /// An event of a period that nobody has told of yet: the renewal that began it comes late, and is
+    /// older than what it will find (S-09). What it would have said is taken from this one.
+    static func catchUp(_ subscription: inout Subscription, _ event: WebhookEvent) {
+        guard inside.contains(event.type), subscription.beganAt != .min,
+            let purchasedAt = event.purchasedAt, purchasedAt > subscription.beganAt
+        else { return }
+        subscription.beganAt = purchasedAt
+        subscription.expiresAt = event.expiresAt
+        subscription.graceEndsAt = nil
+        subscription.hasEnded = false
+        subscription.refunded = false
+        subscription.willRenew = true
+        subscription.billingIssue = false
+        subscription.pendingProductID = nil
+    }
+
     /// A period begins, or is given back; without an expiry it never ends (S-16).
     static func begin(_ subscription: inout Subscription, _ event: WebhookEvent) {
         subscription.expiresAt = event.expiresAt
@@ -57,7 +81,8 @@ enum Entitlement {
         case "BILLING_ERROR": subscription.billingIssue = true
         case "CUSTOMER_SUPPORT":
             subscription.refunded = true
-            subscription.expiresAt = event.expiresAt
+            // What never ends has no end that a refund could move.
+            subscription.expiresAt = event.expiresAt ?? event.timestamp
             subscription.graceEndsAt = nil
         case _ where event.isPromotion: subscription.expiresAt = event.expiresAt
         // Whoever ended it, and for whichever reason: the period that was paid for goes on.
@@ -79,6 +104,10 @@ enum Entitlement {
     static func end(_ subscription: inout Subscription, _ event: WebhookEvent) {
         subscription.hasEnded = true
         subscription.willRenew = false
+        // What cut the period short may still be on its way.
+        if let expiresAt = event.expiresAt, expiresAt <= event.timestamp {
+            subscription.expiresAt = expiresAt
+        }
     }
 
     /// The new product waits for its first RENEWAL (S-14).
