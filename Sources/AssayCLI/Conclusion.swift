@@ -117,14 +117,24 @@ struct Conclusion: Sendable {
         }
     }
 
+    /// The id of what was found, in its file; the case's, not the contract's: two variants that found
+    /// something are two files.
+    static func id(of contract: Contract) -> String {
+        let name = contract.caseID.map { $0.isLetter || $0.isNumber ? $0 : "-" }
+        return contract.id.hasPrefix("found/") ? contract.id : "found/" + String(name)
+    }
+
+    /// Where it is written.
+    static func path(of contract: Contract, in folder: String) -> String {
+        "\(folder)/\(id(of: contract)).yaml"
+    }
+
     /// Writes what variations found as contracts that can be kept; a run is not lost over it.
     private func writeFound(_ report: RunReport) {
         for result in report.cases {
             guard let contract = result.found else { continue }
-            // The case, not the contract: two variants that found something are two files.
-            let name = contract.caseID.map { $0.isLetter || $0.isNumber ? $0 : "-" }
-            let id = "found/" + String(name)
-            let path = "\(found)/\(id).yaml"
+            let id = Self.id(of: contract)
+            let path = Self.path(of: contract, in: found)
             do {
                 try FileManager.default.createDirectory(
                     atPath: found + "/found",

@@ -12,16 +12,32 @@ struct ExploreCommand: AsyncParsableCommand {
         commandName: "explore",
         abstract: "Plays lives that nobody wrote down, and makes small what breaks the backend.",
         discussion: """
-            Draws legal histories of a few people out of the store model, disturbs their deliveries as \
-            networks and senders do, and holds the backend to what the model says. What fails is made \
-            as small as it gets and written as a contract.
+            Draws legal histories of a few people out of the store model, disturbs their deliveries \
+            as networks and senders do, and holds the backend to what the model says. What fails is \
+            made as small as it gets, and written as a contract that 'assay verify' plays.
 
             Example:  assay explore --start 'node server.js' --for 2m --corpus lives
-                      assay explore --target http://127.0.0.1:8080 --only transfer,refund --seed 7
+                      assay explore --target http://127.0.0.1:8080 --only transfers,refunds --seed 7
             """
     )
 
     @OptionGroup var target: TargetOptions
+
+    @Option(name: .customLong("for"), help: Setting.exploreTime.help)
+    var time: String?
+
+    @Option(name: .long, help: Setting.lives.help)
+    var lives: Int?
+
+    @Option(
+        name: .long,
+        help: """
+            Only these acts, beside purchases and time that passes, or only these disturbances: \
+            transfers,refunds,late. The guide lists them.
+            """,
+        completion: .list(LifeSelection.names)
+    )
+    var only: [String] = []
 
     @Option(name: .long, help: Setting.seed.help)
     var seed: String?
@@ -29,59 +45,209 @@ struct ExploreCommand: AsyncParsableCommand {
     @Option(name: .long, help: Setting.jobs.help)
     var jobs: Int?
 
-    @Option(name: .customLong("for"), help: "How long, such as 2m; by default until nothing new was played for a minute.")
-    var time: String?
+    @Option(name: .long, help: Setting.corpus.help, completion: .directory)
+    var corpus: String?
 
-    @Option(name: .long, help: "How many lives.")
-    var lives: Int?
+    @Option(name: .long, help: Setting.found.help)
+    var found: String?
 
-    @Option(name: .long, help: "Only these acts, beside purchases and time: transfer, refund, …")
-    var only: [String] = []
+    @Option(name: .long, help: Setting.shrinkTime.help)
+    var shrinkTime: String?
+
+    @Option(name: .long, help: Setting.shard.help)
+    var shard: String?
+
+    @Flag(name: .long, help: "Tell all that was played, and all that never was.")
+    var coverage = false
 
     @OptionGroup var reports: ReportOptions
 
     mutating func run() async throws {
         let environment = Setting.environment
         let profile = try target.resolved()
-        let text = Setting.seed.text(seed, environment) ?? SuiteRun.nonce()
-        var generator = SeededGenerator(seed: 0, text: text)
-        let jobs = try Setting.jobs.number(jobs, or: 8, in: 1...64, environment)
-        var features = Set(Feature.allCases.filter { profile.obstacle(to: $0) == nil })
-        if profile.start == nil { features.remove(.restart) }
-        let means = Means(
-            features: features,
-            showsState: profile.probes.contains { !$0.readings.isEmpty },
-            choosesIDs: profile.choosesIDs
-        )
+        let files = try reports.files()
+        let shard = try Shard.given(shard, environment)
+        let seedText = Setting.seed.text(seed, environment) ?? SuiteRun.nonce()
+        let selection = try LifeSelection(only)
+        let means = Means(of: profile)
         var options = Campaign.Options(
-            seed: generator.next(),
-            jobs: jobs,
+            seed: Self.seed(seedText, shard),
+            jobs: try Setting.jobs.number(jobs, or: 24, in: 1...64, environment),
             nonce: SuiteRun.nonce(),
-            generator: LifeGenerator.Options(means: means)
+            generator: selection.applied(to: LifeGenerator.Options(means: means))
         )
-        options.livesMax = lives
-        options.time = time.flatMap { Duration(contractText: $0) }
+        options.livesMax = try Setting.lives.given(lives.map(String.init), environment).map {
+            _ in try Setting.lives.number(lives, or: 1, in: 1...100_000_000, environment)
+        }
+        options.time = try Setting.exploreTime.duration(time, environment)
+        options.shrinkTime = try Setting.shrinkTime.duration(shrinkTime, environment) ?? .seconds(20)
+        let corpus = Setting.corpus.text(corpus, environment).map(LifeCorpus.init)
+        try corpus?.prepare()
+        let contents = try corpus?.contents() ?? LifeCorpus.Contents()
+        options.corpus = contents.lives.enumerated()
+            .filter { index, _ in shard.map { index % $0.count == $0.index - 1 } ?? true }
+            .map(\.element)
+        let known = try reports.knownFailures(or: profile.knownFailingPath)
+        if let first = contents.strange.first {
+            Terminal.error(
+                "assay: \(contents.strange.count) lives of another version stay as they are and are "
+                    + "not played, such as '\(first)'\n"
+            )
+        }
+        let foundFolder =
+            Setting.found.text(found, environment) ?? corpus?.foundFolder ?? "assay-found"
+        options.written = { contract in
+            let text = ContractWriter.text(contract, id: contract.id)
+            let path = Conclusion.path(of: contract, in: foundFolder)
+            guard case .success(let read) = ContractParser.parse(text, path: path, id: contract.id)
+            else { return nil }
+            return read.first
+        }
         let run = ExploreRun(
             profile: profile,
             addresses: try target.addresses(for: profile),
             options: options
         )
+        let teller = ExploreProgress(corpus, known: contents.coverage)
+        let isQuiet = files.usesStandardOutput
+        let isOver =
+            options.time.map { "for \($0.unsignedText)" }
+            ?? options.livesMax.map { "\($0) lives" } ?? "until nothing new was played for a minute"
         let interruption = Interruption()
         let result = try await interruption.run {
-            try await run.run(interruption: interruption) { event in
-                switch event {
-                case .progress(let p): Terminal.error("\(p.lives) lives \(p.features) features \(p.found) found \(p.elapsed)\n")
-                case .found(let found):
-                    Terminal.error("FOUND \(found.cause.words) \(found.life.title) size \(found.life.eventCount) in \(found.shrinkCount) runs\n")
-                    Terminal.error("\(found.result.findings.map { "\($0.expected) | \($0.actual)" })\n")
-                    Terminal.error(ContractWriter.text(found.result.contract, id: "found/x") + "\n")
-                case .failing(let cause, let life): Terminal.error("failing \(cause.words) \(life.title.prefix(100))\n")
-                case .undecided(let r): Terminal.error("UNDECIDED \(r.findings.map { "\($0.code.rawValue) \($0.expected) | \($0.actual)" }) \(r.contract.title.prefix(300))\n")
-                case .calibrated: break
-                default: Terminal.error("\(event)\n")
-                }
-            }
+            try await run.run(
+                interruption: interruption,
+                opened: { session in
+                    guard !isQuiet else { return }
+                    Terminal.error(
+                        "assay \(assayVersion) · seed \(seedText) · \(isOver)\n"
+                            + "backend  \(session.backend.target)\n\n"
+                    )
+                },
+                report: { teller.report($0) }
+            )
         }
-        Terminal.output("\(result.outcome.progress) inconclusive \(result.outcome.inconclusive) unsteady \(result.outcome.unsteady.count)\n\(result.outcome.clauses)\n")
+        teller.clear()
+        var report = result.report(seed: seedText, jobs: options.jobs, profile)
+        report.shard = shard?.description
+        report.isInterrupted = interruption.isRaised
+        report.cases = report.cases.map(known.applied)
+        let outcome = try conclusion(profile, files, foundFolder).conclude(report)
+        let failure = corpus.flatMap { teller.keep(result.outcome, in: $0) }
+        if !isQuiet {
+            let text = CoverageText(
+                result.outcome.coverage,
+                means,
+                unmapped: profile,
+                selection: selection
+            )
+            Terminal.output(coverage ? text.whole : text.summary)
+        }
+        if let failure, outcome.exitCode == 0 { throw Failure(.usage, failure) }
+        if let failure { Terminal.error("assay: \(failure)\n") }
+        throw ExitCode(outcome.exitCode)
+    }
+
+    /// Parts of a campaign draw different lives.
+    private static func seed(_ text: String, _ shard: Shard?) -> UInt64 {
+        var generator = SeededGenerator(
+            seed: 0,
+            text: shard.map { "\(text) \($0)" } ?? text
+        )
+        return generator.next()
+    }
+
+    private func conclusion(
+        _ profile: Profile,
+        _ files: ReportFiles,
+        _ foundFolder: String
+    ) -> Conclusion {
+        let words = [Terminal.program, "verify"] + target.replayWords + [foundFolder + "/found"]
+        return Conclusion(
+            profile: profile,
+            profilePath: TargetOptions.path(target.profile),
+            targetWords: target.replayWords,
+            files: files,
+            replay: ReplayCommand(words, selects: false),
+            isVerbose: reports.verbose,
+            isStrict: false,
+            saveFile: nil,
+            baselineFile: nil,
+            earlier: KnownFailures(),
+            updates: false,
+            found: foundFolder,
+            memory: nil,
+            last: nil
+        )
+    }
+}
+
+extension Means {
+    /// What can be asked of the backend that a profile describes.
+    init(of profile: Profile) {
+        var features = Set(Feature.allCases.filter { profile.obstacle(to: $0) == nil })
+        if profile.start == nil { features.remove(.restart) }
+        self.init(
+            features: features,
+            showsState: profile.probes.contains { !$0.readings.isEmpty },
+            choosesIDs: profile.choosesIDs
+        )
+    }
+}
+
+extension Setting {
+    /// A length of time; nil when nobody gives one.
+    ///
+    /// - Throws: A failure of usage where it is none.
+    func duration(_ flag: String?, _ environment: Environment) throws -> Duration? {
+        guard let given = given(flag, environment) else { return nil }
+        guard let duration = Duration(contractText: given.text), duration > .zero else {
+            throw Failure(
+                .usage,
+                "\(given.name) '\(given.text)' is not a duration such as 90s or 15m"
+            )
+        }
+        return duration
+    }
+}
+
+extension ExploreRun.Result {
+    /// The campaign as every report shows it.
+    func report(seed: String, jobs: Int, _ profile: Profile) -> RunReport {
+        var report = RunReport(
+            version: assayVersion,
+            suite: "lives",
+            seed: seed,
+            target: target,
+            began: began,
+            seconds: seconds,
+            jobs: jobs,
+            cases: outcome.cases,
+            isInterrupted: false,
+            notes: notes
+        )
+        report.declared = SecretDeclaration(profile)
+        report.obstacles = outcome.obstacles
+        return report
+    }
+
+    private var notes: [String] {
+        var notes: [String] = []
+        let lives = outcome.progress.lives
+        let rate = seconds > 0 ? Double(lives) / seconds : 0
+        notes.append(
+            "\(lives) lives in \(Int(seconds)) s, \(Int(rate)) a second; "
+                + "\(outcome.progress.features) different things were played"
+        )
+        let undecided = outcome.inconclusive.values.reduce(0, +)
+        if undecided > 0 {
+            let reasons = outcome.inconclusive.sorted { $0.key < $1.key }
+                .map { "\($0.value) for \($0.key)" }
+            notes.append(
+                "\(undecided) of them told nothing: " + reasons.joined(separator: ", ")
+            )
+        }
+        if let end = outcome.end { notes.append("the campaign ended early: \(end)") }
+        return notes
     }
 }

@@ -226,6 +226,29 @@ extension Setting {
         fallback: "assay-found",
         "Where events that a variation found are written as contracts"
     )
+    static let exploreTime = Setting(
+        "for",
+        "ASSAY_FOR",
+        fallback: "until nothing new was played for a minute",
+        "How long lives are played, such as 2m"
+    )
+    static let lives = Setting(
+        "lives",
+        "ASSAY_LIVES",
+        fallback: "as many as there is time for",
+        "How many lives are played"
+    )
+    static let corpus = Setting(
+        "corpus",
+        "ASSAY_CORPUS",
+        "A folder of lives to begin with, where those worth keeping are left"
+    )
+    static let shrinkTime = Setting(
+        "shrink-time",
+        "ASSAY_SHRINK_TIME",
+        fallback: "20s",
+        "How long one life that fails may be made smaller"
+    )
     static let expired = Setting(
         "expired",
         "ASSAY_EXPIRED",
@@ -279,7 +302,7 @@ extension Setting {
         serveListen,
         contracts, report,
         knownFailing, seed, appSeed, jobs, backends, minimiseJobs, appJobs, shard, save, maxTime,
-        found,
+        found, exploreTime, lives, corpus, shrinkTime,
         expired, url,
         browser, bodyMax, redactionKey, controlToken, authority, advertise, liveKey,
     ]

@@ -23,6 +23,18 @@ struct Shard: Hashable, Sendable, CustomStringConvertible {
         return Int(generator.next() % UInt64(count)) + 1 == index
     }
 
+    /// The part that the flag, or else the environment, asks for; nil: all.
+    ///
+    /// - Throws: A failure of usage where it is none, or no engine says which.
+    static func given(_ flag: String?, _ environment: Setting.Environment) throws -> Shard? {
+        guard let given = Setting.shard.given(flag, environment) else { return nil }
+        if given.text == "auto" { return try told(by: environment) }
+        guard let shard = Shard(given.text) else {
+            throw Failure(.usage, "\(given.name) '\(given.text)' is not a part such as 2/3")
+        }
+        return shard
+    }
+
     // MARK: Told by an engine
 
     /// How an engine tells each of its machines which one it is.

@@ -197,15 +197,7 @@ struct VerifyCommand: AsyncParsableCommand {
             try last.map { try failed($0, among: headings) }
             ?? selection.selection(fallback: .should)
         let all = try library.chosen(selection.applyForBackends(to: headings))
-        let shard = try Setting.shard.given(shard, environment).map { given in
-            if given.text == "auto" {
-                return try Shard.told(by: ProcessInfo.processInfo.environment)
-            }
-            guard let shard = Shard(given.text) else {
-                throw Failure(.usage, "\(given.name) '\(given.text)' is not a part such as 2/3")
-            }
-            return shard
-        }
+        let shard = try Shard.given(shard, environment)
         let contracts = shard.map { shard in all.filter(shard.takes) } ?? all
         guard !contracts.isEmpty else {
             throw Failure(.nothingSelected, "no case falls to --shard \(shard?.description ?? "")")

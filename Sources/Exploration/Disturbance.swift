@@ -101,6 +101,13 @@ package enum Disturbance: Hashable, Sendable {
         }
     }
 
+    /// Every kind, by the names that files and people write.
+    package static let kinds = [
+        "copies", "together", "again", "late", "lose-answers", "cut-requests", "hang-ups",
+        "push-fails", "read-fails", "unknown-type", "unknown-fields", "shuffled", "restart",
+        "crash", "register",
+    ]
+
     /// Its kind alone, as coverage counts it.
     var kind: String {
         switch self {

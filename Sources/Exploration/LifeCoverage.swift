@@ -51,6 +51,20 @@ package struct LifeCoverage: Hashable, Sendable {
         counts.merge(other.counts, uniquingKeysWith: +)
     }
 
+    /// How many different events of one person came one behind the other.
+    package var pairCount: Int { counts.keys.count { $0.hasPrefix("pair ") } }
+
+    /// How many different events were disturbed in different ways.
+    package var disturbedCount: Int { counts.keys.count { $0.hasPrefix("disturbed ") } }
+
+    /// Which events were disturbed so, and how often.
+    package func disturbances(_ kind: String) -> [(type: String, count: Int)] {
+        let start = "disturbed \(kind) "
+        return counts.filter { $0.key.hasPrefix(start) }
+            .map { (String($0.key.dropFirst(start.count)), $0.value) }
+            .sorted { $0.type < $1.type }
+    }
+
     package func count(_ feature: Feature) -> Int { counts[feature.text] ?? 0 }
 
     /// Follows one life.

@@ -10,6 +10,8 @@ package struct LifeGenerator: Sendable {
         package var means: Means
         /// Only these happen, beside purchases and time that passes; empty: everything.
         package var kinds: Set<Act.Kind> = []
+        /// Only these disturb, by their kinds; empty: all that the backend allows.
+        package var disturbances: Set<String> = []
         /// At most so many people.
         package var peopleMax = 3
         /// At most so many acts.
@@ -25,6 +27,14 @@ package struct LifeGenerator: Sendable {
     private static let rareStores = [
         "STRIPE", "STRIPE", "AMAZON", "RC_BILLING", "ROKU", "MAC_APP_STORE", "PADDLE", "TEST_STORE",
     ]
+    /// Where lives buy, of a backend like that.
+    package static func stores(_ means: Means) -> [String] {
+        var stores = usualStores
+        guard means.has(.everyStore) else { return stores }
+        for store in rareStores where !stores.contains(store) { stores.append(store) }
+        return stores
+    }
+
     static let keptProducts = ["premium_lifetime", "coins_100"]
     private static let subscriptions = ["premium_monthly", "premium_yearly", "premium_weekly"]
     private static let names = ["ada", "bob", "carol"]
@@ -250,14 +260,19 @@ package struct LifeGenerator: Sendable {
             act.reason = ["weekly", "monthly", "yearly", "lifetime"].randomElement(using: &random)
         case .revoke, .register: act.product = nil
         case .cancel, .expire:
-            let reasons = [nil, nil, "DEVELOPER_INITIATED", "PRICE_INCREASE", "UNKNOWN"]
-            act.reason = reasons.randomElement(using: &random) ?? nil
-            if act.kind == .expire, act.reason == "DEVELOPER_INITIATED" { act.reason = nil }
+            act.reason = chance(2, &random)
+                ? nil : Self.reasons(of: act.kind).randomElement(using: &random)
         case .tell: act.type = LifeModel.idleTypes.randomElement(using: &random)
         case .wait: act.product = nil
         case .renew, .uncancel, .resume, .refund, .recover, .reverseRefund: break
         }
         return true
+    }
+
+    /// Why a subscription is cancelled or ended, beside what its owner wants (fact sheet 2.7).
+    static func reasons(of kind: Act.Kind) -> [String] {
+        kind == .cancel
+            ? ["DEVELOPER_INITIATED", "PRICE_INCREASE", "UNKNOWN"] : ["PRICE_INCREASE", "UNKNOWN"]
     }
 
     private func completePurchase(
@@ -332,10 +347,14 @@ package struct LifeGenerator: Sendable {
         let mayFail = chance(8, &random)
         for (act, event) in events where chance(5, &random) {
             let disturbance = disturbance(mayStop: mayStop, mayFail: mayFail, &random)
-            guard means.allows(disturbance) else { continue }
+            guard means.allows(disturbance), isWanted(disturbance) else { continue }
             life.mishaps.append(Life.Mishap(act: act, event: event, disturbance))
         }
         life.hasTwin = !means.showsState || !life.mishaps.isEmpty && chance(4, &random)
+    }
+
+    private func isWanted(_ disturbance: Disturbance) -> Bool {
+        options.disturbances.isEmpty || options.disturbances.contains(disturbance.kind)
     }
 
     private func disturbance(

@@ -162,9 +162,16 @@ package struct LifeModel: Sendable {
 
     // MARK: What must be so
 
+    private static let ofStores: Set<Act.Kind> = [
+        .purchase, .temporaryGrant, .recover, .refund, .expire, .extend, .cancel,
+    ]
+
     /// What the store model leaves to whoever asks it, and the real stores do not.
     private func check(_ act: Act) throws(Illegal) {
         let state = LineState(line(of: act), at: Self.zero + act.time)
+        if Self.ofStores.contains(act.kind), line(of: act)?.store == "PROMOTIONAL" {
+            throw Illegal(reason: "no store sells what a team grants")
+        }
         func allow(_ states: Set<LineState>) throws(Illegal) {
             guard states.contains(state) else {
                 throw Illegal(reason: "\(act.kind.rawValue) while \(state.rawValue)")

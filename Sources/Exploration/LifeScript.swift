@@ -340,12 +340,11 @@ extension Life {
         guard let end = steps.firstIndex(where: { $0.id == id }) else { return self }
         var life = self
         life.steps = Array(steps[...end])
-        for index in life.steps.indices { life.steps[index].isQuietPoint = false }
         let kept = Set(life.steps.map(\.id))
         life.mishaps.removeAll { !kept.contains($0.act) }
         let people = Set(life.steps.flatMap { [$0.act.user] + ($0.act.from.map { [$0] } ?? []) })
         life.people.removeAll { !people.contains($0.name) }
         life.hasTwin = false
-        return life
+        return life.withoutQuietPoints
     }
 }

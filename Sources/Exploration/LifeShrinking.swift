@@ -45,9 +45,7 @@ extension Life {
             change(&life)
             if life != self { found.append(life) }
         }
-        add { life in
-            for index in life.steps.indices { life.steps[index].isQuietPoint = false }
-        }
+        if withoutQuietPoints != self { found.append(withoutQuietPoints) }
         add { $0.hasTwin = false }
         for index in people.indices { add { $0.people[index].arrival = .registered } }
         for index in mishaps.indices {
@@ -73,6 +71,13 @@ extension Life {
     }
 
     // MARK: Parts
+
+    /// Looked at in the end alone.
+    package var withoutQuietPoints: Life {
+        var life = self
+        for index in life.steps.indices { life.steps[index].isQuietPoint = false }
+        return life
+    }
 
     private func without(_ person: String) -> Life {
         var life = self

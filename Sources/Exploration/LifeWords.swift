@@ -23,6 +23,16 @@ extension Life {
         return text.prefix(1).uppercased() + text.dropFirst()
     }
 
+    /// A short name: what happens, and what disturbs it.
+    package var slug: String {
+        let acts = steps.filter { $0.act.kind != .wait }.map(\.act.kind.rawValue)
+        var words: [String] = []
+        for word in acts + mishaps.map(\.disturbance.kind) where words.last != word {
+            words.append(word)
+        }
+        return words.prefix(6).joined(separator: "-")
+    }
+
     /// The clause that speaks of it: of its disturbance if it has any, else of what happens last.
     package var clause: String {
         if let mishap = mishaps.last { return mishap.disturbance.clause }

@@ -104,6 +104,7 @@ enum Entitlement {
     static func end(_ subscription: inout Subscription, _ event: WebhookEvent) {
         subscription.hasEnded = true
         subscription.willRenew = false
+        if event.expirationReason == "CUSTOMER_SUPPORT" { subscription.refunded = true }
         // What cut the period short may still be on its way.
         if let expiresAt = event.expiresAt, expiresAt <= event.timestamp {
             subscription.expiresAt = expiresAt

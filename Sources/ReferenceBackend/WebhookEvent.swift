@@ -18,6 +18,7 @@ struct WebhookEvent: Sendable {
     var expiresAt: Int64?
     var graceEndsAt: Int64?
     var cancelReason: String?
+    var expirationReason: String?
     var hasEntitlements: Bool
     var transferredFrom: [String]
     var transferredTo: [String]
@@ -48,6 +49,7 @@ struct WebhookEvent: Sendable {
         expiresAt = milliseconds("expiration_at_ms")
         graceEndsAt = milliseconds("grace_period_expiration_at_ms")
         cancelReason = text("cancel_reason")
+        expirationReason = text("expiration_reason")
         hasEntitlements = !texts("entitlement_ids").isEmpty
         transferredFrom = texts("transferred_from")
         transferredTo = texts("transferred_to")

@@ -22,6 +22,9 @@ package final class Campaign: Sendable {
         package var shrinkTime: Duration = .seconds(20)
         /// More causes than these nobody reads.
         package var foundMax = 20
+        /// A contract as it stands in the file that it will be written to; nil when no file can say
+        /// it.
+        package var written: @Sendable (Contract) -> Contract? = { $0 }
 
         package init(
             seed: UInt64,
@@ -67,6 +70,8 @@ package final class Campaign: Sendable {
         package var shrinkCount: Int
         /// Whether nothing more could be left out.
         package var isMinimal: Bool
+        /// Whether it failed once more when it was played from its file's text.
+        package var failsAsWritten: Bool
         /// How many other lives it explains.
         package var alsoIn = 0
     }
@@ -78,6 +83,8 @@ package final class Campaign: Sendable {
         package var found: [Found] = []
         /// Lives that told nothing, by what stood in the way.
         package var inconclusive: [String: Int] = [:]
+        /// The same by the clause that they asked for.
+        package var undecidedClauses: [String: Int] = [:]
         /// How many lives each clause was asked by.
         package var clauses: [String: Int] = [:]
         /// Lives worth beginning with next time.
@@ -175,7 +182,7 @@ struct LifePlayer: Sendable {
 
     /// Nil when it was cut short.
     func play(_ script: LifeScript, isAlone: Bool) async -> Played? {
-        guard let result = await played(script, isAlone: isAlone) else { return nil }
+        guard let result = await played(script.contract, isAlone: isAlone) else { return nil }
         if result.findings.first?.code == .disturbanceMissed,
             let calmer = try? LifeScript(script.life.withoutFailingCalls, means),
             calmer.life != script.life
@@ -187,14 +194,19 @@ struct LifePlayer: Sendable {
         guard let evidence = result.evidence, [.passed, .failed].contains(result.verdict),
             let beginning = script.suspect(in: evidence, means),
             let shorter = try? LifeScript(beginning, means),
-            let again = await self.played(shorter, isAlone: isAlone),
+            let again = await self.played(shorter.contract, isAlone: isAlone),
             again.verdict == .failed
         else { return played }
         return Played(life: beginning, result: again.withoutEvidence)
     }
 
-    private func played(_ script: LifeScript, isAlone: Bool) async -> CaseResult? {
-        let plan = CasePlan(script.contract)
+    /// A life as it stands in a file; nil when it was cut short.
+    func play(_ contract: Contract, isAlone: Bool) async -> CaseResult? {
+        await played(contract, isAlone: isAlone)?.withoutEvidence
+    }
+
+    private func played(_ contract: Contract, isAlone: Bool) async -> CaseResult? {
+        let plan = CasePlan(contract)
         let result =
             isAlone ? await cases.runAlone(plan) : await cases.runShared(plan)
         cases.forget(plan, result?.evidence)
@@ -225,9 +237,13 @@ private struct Rounds {
     private let start: Duration
     private var lastNew: Duration
     private var corpus: ArraySlice<Life>
+    private var drawnCount = 0
+    private var roundCount: Int
 
-    /// So many lives for each job make a round.
-    private static let livesPerJob = 4
+    /// A round takes about so long: what it waits for in the end is little beside it, and nobody
+    /// waits long for its news.
+    private static let roundTime: Duration = .seconds(3)
+    private static let roundMax = 4096
 
     init(
         players: LifePlayer,
@@ -243,6 +259,7 @@ private struct Rounds {
         start = clock.now
         lastNew = clock.now
         corpus = options.corpus[...]
+        roundCount = options.jobs * 2
     }
 
     mutating func run() async {
@@ -256,7 +273,7 @@ private struct Rounds {
     }
 
     private var isOver: Bool {
-        if let most = options.livesMax, outcome.progress.lives >= most { return true }
+        if let most = options.livesMax, drawnCount >= most { return true }
         if let time = options.time { return clock.now - start >= time }
         return options.livesMax == nil && clock.now - lastNew >= options.patience
     }
@@ -264,21 +281,22 @@ private struct Rounds {
     // MARK: One round
 
     private mutating func round() async {
-        let count = min(
-            options.jobs * Self.livesPerJob,
-            options.livesMax.map { $0 - outcome.progress.lives } ?? .max
-        )
-        let scripts = draw(count)
+        let begin = clock.now
+        let scripts = draw(min(roundCount, options.livesMax.map { $0 - drawnCount } ?? .max))
         let together = scripts.filter { !$0.needsSolitude }
         let alone = scripts.filter(\.needsSolitude)
         for played in await play(together, isAlone: false) { await take(played) }
         for script in alone where !Task.isCancelled {
             if let played = await players.play(script, isAlone: true) { await take(played) }
         }
+        let seconds = max(0.001, Double((clock.now - begin).milliseconds) / 1000)
+        let wanted = Double(scripts.count) / seconds * Double(Self.roundTime.components.seconds)
+        roundCount = min(Self.roundMax, max(options.jobs * 2, min(roundCount * 4, Int(wanted))))
     }
 
     private mutating func draw(_ count: Int) -> [LifeScript] {
-        (0..<count).map { _ in
+        drawnCount += count
+        return (0..<count).map { _ in
             let script: LifeScript
             let newCount: Int
             if let kept = nextOfCorpus() {
@@ -335,6 +353,7 @@ private struct Rounds {
             let finding = played.result.findings.first
             let reason = finding.map { "\($0.code.rawValue) \($0.code.rule)" }
             outcome.inconclusive[reason ?? played.result.note ?? "not run", default: 0] += 1
+            outcome.undecidedClauses[played.life.clause, default: 0] += 1
             report(.undecided(played.result))
             if finding?.code == .backendGone { outcome.end = finding?.actual }
         case .failed: await examine(played)
@@ -359,7 +378,7 @@ private struct Rounds {
             return
         }
         await shrinking.run()
-        let found = shrinking.found(original: played.life)
+        let found = await shrinking.found(original: played.life, outcome.found.count + 1)
         let same = outcome.found.firstIndex { $0.cause == cause && $0.life.contains(found.life) }
         if let same {
             // What is smaller explains the larger one.
@@ -385,6 +404,8 @@ private struct Shrinking {
     private var best: LifePlayer.Played
     private var runCount = 0
     private var isMinimal = false
+    private var isWritten = true
+    private let written: @Sendable (Contract) -> Contract?
 
     init(
         _ players: LifePlayer,
@@ -397,6 +418,7 @@ private struct Shrinking {
         self.cause = cause
         self.clock = clock
         jobs = options.jobs
+        written = options.written
         end = clock.now + options.shrinkTime
         best = played
     }
@@ -464,14 +486,36 @@ private struct Shrinking {
         }
     }
 
-    func found(original: Life) -> Campaign.Found {
-        Campaign.Found(
+    /// - Parameters:
+    ///   - original: The life in which it was found.
+    ///   - number: Tells equal names apart.
+    mutating func found(original: Life, _ number: Int) async -> Campaign.Found {
+        var result = best.result
+        let id = "found/\(best.life.slug)-\(number)"
+        if let script = try? LifeScript(best.life.withoutQuietPoints, players.means, id: id) {
+            // What is kept is what was seen to fail.
+            let contract = written(script.contract)
+            result.contract = contract ?? script.contract
+            var again: CaseResult?
+            if let contract {
+                again = await players.play(contract, isAlone: script.needsSolitude)
+            }
+            if let again, again.verdict == .failed,
+                again.findings.first.map(LifeCause.init) == cause
+            {
+                result = again
+            } else {
+                isWritten = false
+            }
+        }
+        return Campaign.Found(
             life: best.life,
             original: original,
             cause: cause,
-            result: best.result,
+            result: result,
             shrinkCount: runCount,
-            isMinimal: isMinimal
+            isMinimal: isMinimal,
+            failsAsWritten: isWritten
         )
     }
 }

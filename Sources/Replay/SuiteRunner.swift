@@ -493,7 +493,7 @@ extension CaseResult {
 
 extension KnownFailures {
     /// The result, with the verdict that the list makes of its own.
-    func applied(to result: CaseResult) -> CaseResult {
+    package func applied(to result: CaseResult) -> CaseResult {
         var result = result
         let (verdict, note) = verdict(
             result.verdict,

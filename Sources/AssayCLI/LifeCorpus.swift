@@ -1,0 +1,114 @@
+internal import Conformance
+internal import Exploration
+internal import Foundation
+
+/// The folder in which campaigns leave what is worth beginning with, for later ones and for others.
+///
+/// `lives` holds one life a file, `coverage.json` how often everything was played, `found` the
+/// contracts of what failed.
+struct LifeCorpus: Sendable {
+    let folder: String
+
+    /// What lay in it.
+    struct Contents: Sendable {
+        var lives: [Life] = []
+        var coverage = LifeCoverage()
+        /// Files that another version wrote: they are left as they are.
+        var strange: [String] = []
+    }
+
+    private var livesFolder: String { folder + "/lives" }
+    private var coveragePath: String { folder + "/coverage.json" }
+    /// Where contracts of what failed are written.
+    var foundFolder: String { folder }
+
+    // MARK: Reading
+
+    /// - Returns: Its lives in the order of their names; nothing where there is no such folder yet.
+    /// - Throws: A failure where a file of this version cannot be read.
+    func contents() throws -> Contents {
+        var contents = Contents()
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: livesFolder)) ?? []
+        for name in names.sorted() where name.hasSuffix("." + LifeText.fileEnding) {
+            let path = livesFolder + "/" + name
+            guard let data = FileManager.default.contents(atPath: path) else {
+                throw Failure(.usage, "cannot read '\(path)'")
+            }
+            let text = String(decoding: data, as: UTF8.self)
+            do throws(LifeText.ParseError) {
+                contents.lives.append(try LifeText.life(text))
+            } catch {
+                guard error.isOfAnotherVersion else {
+                    throw Failure(.unparsable, "'\(path)': \(error)")
+                }
+                contents.strange.append(path)
+            }
+        }
+        if let data = FileManager.default.contents(atPath: coveragePath) {
+            contents.coverage = try coverage(data)
+        }
+        return contents
+    }
+
+    private func coverage(_ data: Data) throws -> LifeCoverage {
+        guard let value = try? JSONValue(parsing: Array(data)),
+            let counts = value["counts"]?.object
+        else { throw Failure(.unparsable, "'\(coveragePath)' holds no counts; remove it") }
+        guard value["life"]?.int64 == Int64(LifeText.version) else { return LifeCoverage() }
+        return LifeCoverage(
+            counts: Dictionary(
+                counts.members.map { ($0.key, Int($0.value.int64 ?? 0)) },
+                uniquingKeysWith: +
+            )
+        )
+    }
+
+    // MARK: Writing
+
+    /// Checks that something can be written there, before a long run.
+    ///
+    /// - Throws: A failure of usage that says why not.
+    func prepare() throws {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: livesFolder,
+                withIntermediateDirectories: true
+            )
+            try write("", to: folder + "/.writable")
+            try FileManager.default.removeItem(atPath: folder + "/.writable")
+        } catch {
+            throw Failure(
+                .usage,
+                "cannot write the corpus '\(folder)': \(error.localizedDescription)"
+            )
+        }
+    }
+
+    /// Adds lives that are not there yet, and replaces the counts.
+    func add(_ lives: [Life], _ coverage: LifeCoverage) throws {
+        for life in lives {
+            let text = LifeText.text(life)
+            let path = "\(livesFolder)/\(Self.name(text)).\(LifeText.fileEnding)"
+            if !FileManager.default.fileExists(atPath: path) { try write(text, to: path) }
+        }
+        let counts = coverage.counts.sorted { $0.key < $1.key }.map {
+            JSONObject.Member(key: $0.key, value: .integer(Int64($0.value)))
+        }
+        let value: JSONValue = [
+            "life": .integer(Int64(LifeText.version)),
+            "counts": .object(JSONObject(members: counts)),
+        ]
+        try write(value.prettyText + "\n", to: coveragePath)
+    }
+
+    private func write(_ text: String, to path: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+    }
+
+    /// The same for the same life, wherever it was found.
+    private static func name(_ text: String) -> String {
+        var generator = SeededGenerator(seed: 0, text: text)
+        let digits = String(generator.next(), radix: 16)
+        return String(repeating: "0", count: max(0, 16 - digits.count)) + digits
+    }
+}

@@ -1,0 +1,44 @@
+internal import Conformance
+internal import Exploration
+
+/// What `--only` of `explore` leaves: some acts, some disturbances, or all of either.
+struct LifeSelection: Sendable {
+    let acts: Set<Act.Kind>
+    let disturbances: Set<String>
+
+    private static let actNames = Act.Kind.allCases.map(\.rawValue)
+    static let names = actNames + Disturbance.kinds
+
+    /// - Parameter texts: Names, several between commas, in the plural if people like.
+    /// - Throws: A failure of usage for a name that is none.
+    init(_ texts: [String]) throws {
+        var acts: Set<Act.Kind> = []
+        var disturbances: Set<String> = []
+        for text in texts.flatMap({ $0.split(separator: ",").map(String.init) }) {
+            let name = [text, String(text.dropLast())].first { Self.names.contains($0) }
+            guard let name, name == text || text.hasSuffix("s") else {
+                let near = Suggestion.nearest(to: text, among: Self.names)
+                throw Failure(
+                    .usage,
+                    "--only '\(text)' is no act and no disturbance"
+                        + (near.map { "; did you mean '\($0)'?" } ?? "")
+                        + "\n       acts: " + Self.actNames.joined(separator: ", ")
+                        + "\n       disturbances: " + Disturbance.kinds.joined(separator: ", ")
+                )
+            }
+            if let act = Act.Kind(rawValue: name) {
+                acts.insert(act)
+            } else {
+                disturbances.insert(name)
+            }
+        }
+        (self.acts, self.disturbances) = (acts, disturbances)
+    }
+
+    func applied(to options: LifeGenerator.Options) -> LifeGenerator.Options {
+        var options = options
+        options.kinds = acts
+        options.disturbances = disturbances
+        return options
+    }
+}

@@ -1,0 +1,121 @@
+internal import Conformance
+
+/// All that the store model lets happen to one person's purchase, store by store: what coverage is
+/// measured against.
+package struct LifeAtlas: Sendable {
+    /// What can be told of a purchase in each state, by store.
+    package let transitions: [String: [LineState: [String]]]
+
+    private static let start: Duration = .seconds(-3000 * 86_400)
+
+    /// - Parameter stores: Which stores.
+    package init(stores: [String]) {
+        var transitions: [String: [LineState: [String]]] = [:]
+        for store in stores { transitions[store] = Self.transitions(of: store) }
+        self.transitions = transitions
+    }
+
+    /// A life up to some moment.
+    private struct Place {
+        var model: LifeModel
+        var time: Duration
+        var id: Int
+    }
+
+    /// What makes two of them the same to whoever comes next.
+    private struct Key: Hashable {
+        let state: LineState
+        let other: LineState
+        let product: String
+    }
+
+    private static func transitions(of store: String) -> [LineState: [String]] {
+        let person = Life.Person("ada", .registered)
+        var seen: Set<Key> = []
+        var found: [LineState: Set<String>] = [:]
+        var open = [Place(model: LifeModel([person]), time: start, id: 0)]
+        while let place = open.popLast() {
+            for act in acts(at: store, place) {
+                var model = place.model
+                let step = Life.Step(id: place.id, act: act, isQuietPoint: false)
+                guard let told = try? model.perform(step) else { continue }
+                for event in told where event.spec.store == store {
+                    found[event.before, default: []].insert(event.what)
+                }
+                let lines = model.lines(of: "ada", at: act.time).map(\.state)
+                let key = Key(
+                    state: lines.first ?? .none,
+                    other: lines.count > 1 ? lines[1] : .none,
+                    product: act.product ?? ""
+                )
+                guard seen.insert(key).inserted else { continue }
+                open.append(Place(model: model, time: act.time, id: place.id + 1))
+            }
+        }
+        return found.mapValues { $0.sorted() }
+    }
+
+    /// Everything that could be tried, at the moments that make a difference.
+    private static func acts(at store: String, _ place: Place) -> [Act] {
+        let lines = place.model.lines(of: "ada", at: place.time)
+        let products = lines.isEmpty ? [LifeModel.monthly] + LifeGenerator.keptProducts : lines.map(\.product)
+        var acts: [Act] = []
+        for product in products {
+            for kind in Act.Kind.allCases where kind != .transfer && kind != .register {
+                var act = Act(kind, "ada", at: place.time + .seconds(3600))
+                act.product = product
+                acts += variants(of: act, store)
+            }
+        }
+        let ends = place.model.ends(of: "ada", after: place.time)
+        for end in ends {
+            for (kind, offset) in [(Act.Kind.renew, -3600), (.wait, 60)] {
+                var act = Act(kind, "ada", at: max(place.time, end + .seconds(offset)))
+                act.product = kind == .wait ? nil : products.first
+                acts.append(act)
+            }
+        }
+        return acts
+    }
+
+    private static func variants(of act: Act, _ store: String) -> [Act] {
+        func changed(_ change: (inout Act) -> Void) -> Act {
+            var act = act
+            change(&act)
+            return act
+        }
+        switch act.kind {
+        case .purchase:
+            return ["NORMAL", "TRIAL", "INTRO", "PREPAID"].compactMap { period in
+                let isPrepaid = period == "PREPAID"
+                guard !isPrepaid || store == "PLAY_STORE" else { return nil }
+                return changed { act in
+                    act.store = store
+                    act.period = period
+                }
+            }
+        case .billingIssue: return [act, changed { $0.span = .seconds(7 * 86_400) }]
+        case .changeProduct:
+            return [false, true].map { isDeferred in
+                changed { act in
+                    act.newProduct = "premium_yearly"
+                    act.isDeferred = isDeferred
+                }
+            }
+        case .cancel, .expire:
+            return [act] + LifeGenerator.reasons(of: act.kind).map { reason in
+                changed { $0.reason = reason }
+            }
+        case .tell:
+            return LifeModel.idleTypes.map { type in changed { $0.type = type } }
+        case .grant: return [changed { act in
+            act.product = nil
+            act.reason = "monthly"
+        }]
+        case .revoke: return [changed { $0.product = nil }]
+        case .renew, .uncancel, .pause, .resume, .extend, .refund, .transfer, .recover,
+            .reverseRefund, .temporaryGrant, .register, .wait:
+            return [act]
+        }
+    }
+}

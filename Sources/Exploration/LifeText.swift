@@ -1,0 +1,209 @@
+internal import Conformance
+
+/// A life as a file that people can read and change.
+///
+/// ```
+/// life 1
+/// person ada registered
+/// act 0 -2d ada purchase product=premium_monthly store=APP_STORE
+/// act 1 -1d ada cancel product=premium_monthly quiet
+/// mishap 1.0 late 2
+/// ```
+package enum LifeText {
+    /// Goes up when files of before mean something else.
+    package static let version = 1
+    package static let fileEnding = "life"
+
+    /// What is wrong with a file, and in which line.
+    package struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
+        package let line: Int
+        package let problem: String
+        /// Whether nothing is wrong with it but its age.
+        package var isOfAnotherVersion: Bool { line == 1 }
+
+        package var description: String { "line \(line): \(problem)" }
+    }
+
+    // MARK: Writing
+
+    package static func text(_ life: Life) -> String {
+        var lines = ["life \(version)"]
+        for person in life.people { lines.append("person \(person.name) \(person.arrival.rawValue)") }
+        if life.hasTwin { lines.append("twin") }
+        for step in life.steps { lines.append(line(step)) }
+        for mishap in life.mishaps {
+            lines.append("mishap \(mishap.act).\(mishap.event) \(words(mishap.disturbance))")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func line(_ step: Life.Step) -> String {
+        let act = step.act
+        var words = ["act", "\(step.id)", act.time.contractText, act.user, act.kind.rawValue]
+        let values: [(String, String?)] = [
+            ("from", act.from), ("product", act.product), ("to", act.newProduct),
+            ("store", act.store), ("environment", act.environment), ("period", act.period),
+            ("reason", act.reason), ("span", act.span?.unsignedText), ("type", act.type),
+            ("known-by", act.knownBy?.rawValue),
+        ]
+        for (key, value) in values { if let value { words.append("\(key)=\(value)") } }
+        if act.isDeferred { words.append("deferred") }
+        if step.isQuietPoint { words.append("quiet") }
+        return words.joined(separator: " ")
+    }
+
+    private static func words(_ disturbance: Disturbance) -> String {
+        let kind = disturbance.kind
+        return switch disturbance {
+        case .copies(let count), .together(let count), .again(after: let count),
+            .late(by: let count), .answersLost(let count), .requestsCut(let count),
+            .hangUps(let count):
+            "\(kind) \(count)"
+        case .pushFails(let answer), .readFails(let answer): "\(kind) \(answer.spelling)"
+        case .restart(let signal): "\(kind) \(signal.rawValue)"
+        case .crash(let crash): "\(kind) \(crash.signal.rawValue) \(crash.moment.rawValue)"
+        case .unknownType, .unknownFields, .shuffled, .register: kind
+        }
+    }
+
+    // MARK: Reading
+
+    /// - Parameter text: A file's.
+    /// - Returns: The life, which need not be one that a store allows.
+    /// - Throws: The first line that says nothing, and what it could say.
+    package static func life(_ text: String) throws(ParseError) -> Life {
+        var life = Life(people: [], steps: [])
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.first == "life \(version)" else {
+            throw ParseError(
+                line: 1,
+                problem: "'\(lines.first ?? "")' is not 'life \(version)': it was written by another "
+                    + "version"
+            )
+        }
+        for (index, line) in lines.enumerated().dropFirst() where !line.isEmpty {
+            do throws(Misread) {
+                try read(line.split(separator: " ").map(String.init), into: &life)
+            } catch {
+                throw ParseError(line: index + 1, problem: error.problem)
+            }
+        }
+        return life
+    }
+
+    private struct Misread: Error {
+        let problem: String
+    }
+
+    private static func read(_ words: [String], into life: inout Life) throws(Misread) {
+        switch words.first {
+        case "person":
+            guard words.count == 3, let arrival = Life.Arrival(rawValue: words[2]) else {
+                throw Misread(problem: "a person is 'person NAME registered' or '… unknown'")
+            }
+            life.people.append(Life.Person(words[1], arrival))
+        case "twin": life.hasTwin = true
+        case "act": life.steps.append(try step(words))
+        case "mishap": life.mishaps.append(try mishap(words))
+        default:
+            throw Misread(
+                problem: "'\(words.first ?? "")' is none of person, twin, act and mishap"
+            )
+        }
+    }
+
+    private static func step(_ words: [String]) throws(Misread) -> Life.Step {
+        guard words.count >= 5, let id = Int(words[1]),
+            let time = Duration(contractText: words[2])
+        else { throw Misread(problem: "an act is 'act NUMBER TIME NAME WHAT …'") }
+        guard let kind = Act.Kind(rawValue: words[4]) else {
+            let all = Act.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Misread(problem: "'\(words[4])' is no act; there are \(all)")
+        }
+        var step = Life.Step(id: id, act: Act(kind, words[3], at: time), isQuietPoint: false)
+        for word in words.dropFirst(5) {
+            if word == "quiet" {
+                step.isQuietPoint = true
+            } else if word == "deferred" {
+                step.act.isDeferred = true
+            } else {
+                let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+                guard parts.count == 2, step.act.set(parts[0], to: parts[1]) else {
+                    throw Misread(problem: "'\(word)' says nothing about an act")
+                }
+            }
+        }
+        return step
+    }
+
+    private static func mishap(_ words: [String]) throws(Misread) -> Life.Mishap {
+        let place = words.count > 1 ? words[1].split(separator: ".").compactMap { Int($0) } : []
+        guard place.count == 2, words.count >= 3,
+            let disturbance = Disturbance(words: Array(words.dropFirst(2)))
+        else { throw Misread(problem: "a mishap is 'mishap ACT.EVENT WHAT …', as in 'late 2'") }
+        return Life.Mishap(act: place[0], event: place[1], disturbance)
+    }
+}
+
+extension Act {
+    /// Whether the key is one, and takes the value.
+    fileprivate mutating func set(_ key: String, to value: String) -> Bool {
+        switch key {
+        case "from": from = value
+        case "product": product = value
+        case "to": newProduct = value
+        case "store": store = value
+        case "environment": environment = value
+        case "period": period = value
+        case "reason": reason = value
+        case "type": type = value
+        case "span":
+            guard let span = Duration(contractText: value) else { return false }
+            self.span = span
+        case "known-by":
+            guard let knownBy = EventSpec.KnownBy(rawValue: value) else { return false }
+            self.knownBy = knownBy
+        default: return false
+        }
+        return true
+    }
+}
+
+extension Disturbance {
+    /// Nil when the words are none.
+    fileprivate init?(words: [String]) {
+        let rest = Array(words.dropFirst())
+        let count = rest.count == 1 ? Int(rest[0]).flatMap { (1...100).contains($0) ? $0 : nil } : nil
+        let answer = ProviderPlan.Answer(spelling: rest.joined(separator: " "))
+        switch (words.first, count) {
+        case ("copies", let count?): self = .copies(count)
+        case ("together", let count?): self = .together(count)
+        case ("again", let count?): self = .again(after: count)
+        case ("late", let count?): self = .late(by: count)
+        case ("lose-answers", let count?): self = .answersLost(count)
+        case ("cut-requests", let count?): self = .requestsCut(count)
+        case ("hang-ups", let count?): self = .hangUps(count)
+        case ("push-fails", _):
+            guard let answer else { return nil }
+            self = .pushFails(answer)
+        case ("read-fails", _):
+            guard let answer else { return nil }
+            self = .readFails(answer)
+        case ("unknown-type", nil) where rest.isEmpty: self = .unknownType
+        case ("unknown-fields", nil) where rest.isEmpty: self = .unknownFields
+        case ("shuffled", nil) where rest.isEmpty: self = .shuffled
+        case ("register", nil) where rest.isEmpty: self = .register
+        case ("restart", nil):
+            guard rest.count == 1, let signal = Restart.Signal(rawValue: rest[0]) else {
+                return nil
+            }
+            self = .restart(signal)
+        case ("crash", nil):
+            guard rest.count == 2, let signal = Restart.Signal(rawValue: rest[0]),
+                let moment = Crash.Moment(rawValue: rest[1])
+            else { return nil }
+            self = .crash(Crash(signal: signal, moment: moment))
+        default: return nil
+        }
+    }
+}

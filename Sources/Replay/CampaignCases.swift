@@ -1,0 +1,74 @@
+package import Conformance
+internal import Exploration
+
+extension Campaign.Outcome {
+    /// So many of a clause's lives may tell nothing before it counts as not looked at.
+    private static let undecidedShareMax = 0.05
+
+    /// What a report says: each cause that was found, and for every clause that lives asked for,
+    /// whether they came back.
+    package var cases: [CaseResult] {
+        let failed = Set(found.map(\.result.contract.clause))
+        let clauses = clauses.keys.sorted().filter { !failed.contains($0) }
+        return found.map(\.caseResult) + clauses.map(caseResult) + unsteady.map(Self.unsteady)
+    }
+
+    private func caseResult(_ clause: String) -> CaseResult {
+        let count = clauses[clause, default: 0]
+        let undecided = undecidedClauses[clause, default: 0]
+        let isDecided = Double(undecided) <= Double(count) * Self.undecidedShareMax
+        let contract = Contract(
+            id: "lives/\(clause)",
+            variant: "",
+            title: "\(count) lives that ask for \(clause)",
+            clause: clause,
+            level: .must,
+            source: "lives that 'assay explore' played",
+            needs: [],
+            given: [],
+            steps: [],
+            expectation: Expectation(answers: .statuses([200])),
+            location: SourceLocation(path: "lives/\(clause)", line: 1, column: 1)
+        )
+        guard !isDecided else {
+            var result = CaseResult(contract: contract, verdict: .passed)
+            result.runCount = count
+            return result
+        }
+        let reason = inconclusive.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key ?? ""
+        let finding = Finding(
+            .unobservable,
+            expected: "lives that ask for \(clause) can be judged",
+            actual: "\(undecided) of \(count) could not, most of all for \(reason)"
+        )
+        return CaseResult(
+            contract: contract,
+            verdict: .inconclusive,
+            findings: [finding],
+            note: finding.actual
+        )
+    }
+
+    /// What failed once and could not be made to fail again proves a race, and no cause.
+    private static func unsteady(_ result: CaseResult) -> CaseResult {
+        var result = result
+        result.verdict = .failed
+        result.note = "it failed once, and not in three more tries: a race, lost at some moments only"
+        return result
+    }
+}
+
+extension Campaign.Found {
+    /// What a report says of it, with the contract that shows it again.
+    fileprivate var caseResult: CaseResult {
+        var result = result
+        result.found = result.contract
+        result.runCount = shrinkCount
+        let size = "\(life.eventCount) of \(original.eventCount) acts and disturbances are left"
+        let rest = isMinimal ? "" : "; the time was over before it was as small as it gets"
+        let others = alsoIn == 0 ? "" : "; it explains \(alsoIn) more lives"
+        let doubt = failsAsWritten ? "" : "; its file alone did not show it again"
+        result.note = size + rest + others + doubt
+        return result
+    }
+}
