@@ -25,8 +25,7 @@ package struct LifeAtlas: Sendable {
     /// What makes two of them the same to whoever comes next.
     private struct Key: Hashable {
         let state: LineState
-        let other: LineState
-        let product: String
+        let products: [String]
     }
 
     private static func transitions(of store: String) -> [LineState: [String]] {
@@ -42,18 +41,19 @@ package struct LifeAtlas: Sendable {
                 for event in told where event.spec.store == store {
                     found[event.before, default: []].insert(event.what)
                 }
-                let lines = model.lines(of: "ada", at: act.time).map(\.state)
-                let key = Key(
-                    state: lines.first ?? .none,
-                    other: lines.count > 1 ? lines[1] : .none,
-                    product: act.product ?? ""
-                )
-                guard seen.insert(key).inserted else { continue }
+                let lines = model.lines(of: "ada", at: act.time)
+                let key = Key(state: lines.first?.state ?? .none, products: lines.map(\.product))
+                guard lines.count < 3, seen.insert(key).inserted else { continue }
                 open.append(Place(model: model, time: act.time, id: place.id + 1))
             }
         }
+        // What changes nothing may be told at any time.
+        for state in found.keys { found[state]?.insert(LifeCoverage.Tracker.idle) }
         return found.mapValues { $0.sorted() }
     }
+
+    /// What leads nowhere else, or needs somebody else.
+    private static let idle: Set<Act.Kind> = [.transfer, .register, .tell]
 
     /// Everything that could be tried, at the moments that make a difference.
     private static func acts(at store: String, _ place: Place) -> [Act] {
@@ -61,7 +61,7 @@ package struct LifeAtlas: Sendable {
         let products = lines.isEmpty ? [LifeModel.monthly] + LifeGenerator.keptProducts : lines.map(\.product)
         var acts: [Act] = []
         for product in products {
-            for kind in Act.Kind.allCases where kind != .transfer && kind != .register {
+            for kind in Act.Kind.allCases where !idle.contains(kind) {
                 var act = Act(kind, "ada", at: place.time + .seconds(3600))
                 act.product = product
                 acts += variants(of: act, store)
@@ -106,15 +106,13 @@ package struct LifeAtlas: Sendable {
             return [act] + LifeGenerator.reasons(of: act.kind).map { reason in
                 changed { $0.reason = reason }
             }
-        case .tell:
-            return LifeModel.idleTypes.map { type in changed { $0.type = type } }
         case .grant: return [changed { act in
             act.product = nil
             act.reason = "monthly"
         }]
         case .revoke: return [changed { $0.product = nil }]
         case .renew, .uncancel, .pause, .resume, .extend, .refund, .transfer, .recover,
-            .reverseRefund, .temporaryGrant, .register, .wait:
+            .reverseRefund, .temporaryGrant, .tell, .register, .wait:
             return [act]
         }
     }

@@ -69,6 +69,8 @@ package struct LifeCoverage: Hashable, Sendable {
 
     /// Follows one life.
     struct Tracker {
+        /// What changes nothing is one thing, whatever it is called.
+        static let idle = "idle"
         private var people: [String: Life.Arrival] = [:]
         private var last: [String: String] = [:]
         /// How everything of each person stands, as the events have told it.
@@ -88,7 +90,7 @@ package struct LifeCoverage: Hashable, Sendable {
             var features: [Feature] = [
                 .transition(store: spec.store, told.before, what)
             ]
-            for user in spec.users {
+            for user in spec.users where what != Self.idle {
                 let others = (lines[user] ?? [:]).filter { $0.key != spec.product }
                 for state in Set(others.values) {
                     features.append(.beside(state, told.before, what))
@@ -99,6 +101,7 @@ package struct LifeCoverage: Hashable, Sendable {
                 let knownBy = spec.knownBy == .appUserID ? arrival : spec.knownBy.rawValue
                 features.append(.known(knownBy, what))
             }
+            if what == Self.idle { features.append(.known("", spec.type)) }
             if let user = spec.user { lines[user, default: [:]][spec.product] = told.before }
             return features
         }
@@ -108,6 +111,7 @@ package struct LifeCoverage: Hashable, Sendable {
 extension LifeModel.Told {
     /// The event's type, with its reason where that makes another event of it.
     var what: String {
+        if LifeModel.idleTypes.contains(spec.type) { return LifeCoverage.Tracker.idle }
         guard let reason = spec.reason, reason != "UNSUBSCRIBE" else { return spec.type }
         return "\(spec.type)/\(reason)"
     }

@@ -191,7 +191,11 @@ package struct LifeModel: Sendable {
         case .pause: try allow([.active])
         case .resume: try allow([.paused])
         case .billingIssue: try allow([.active, .trial, .intro])
-        case .changeProduct: try allow([.active, .trial, .intro])
+        case .changeProduct:
+            try allow([.active, .trial, .intro])
+            guard act.newProduct != act.product else {
+                throw Illegal(reason: "nobody changes to the same")
+            }
         case .refund:
             try allow([.active, .cancelled, .intro, .grace, .changing, .lifetime, .ended])
         case .expire: try allow([.active, .cancelled, .trial, .intro, .grace, .retrying])

@@ -2,7 +2,6 @@
 enum Entitlement {
     struct Policy: Sendable {
         var givesAccess = Entitlement.givesAccess
-        var catchUp = Entitlement.catchUp
         var begin = Entitlement.begin
         var cancel = Entitlement.cancel
         var uncancel = Entitlement.uncancel
@@ -14,7 +13,6 @@ enum Entitlement {
         func apply(_ event: WebhookEvent, to subscription: inout Subscription) {
             subscription.asOf = max(subscription.asOf, event.timestamp)
             subscription.store = event.store ?? subscription.store
-            catchUp(&subscription, event)
             switch event.type {
             case "INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE", "REFUND_REVERSED",
                 "SUBSCRIPTION_EXTENDED", "TEMPORARY_ENTITLEMENT_GRANT":
@@ -36,28 +34,6 @@ enum Entitlement {
         guard !subscription.hasEnded else { return false }
         guard let expiresAt = subscription.expiresAt else { return true }
         return max(expiresAt, subscription.graceEndsAt ?? expiresAt) > now
-    }
-
-    /// Types that name the period within which they happen.
-    private static let inside: Set = [
-        "CANCELLATION", "UNCANCELLATION", "BILLING_ISSUE", "SUBSCRIPTION_PAUSED",
-        "SUBSCRIPTION_EXTENDED", "PRODUCT_CHANGE",
-    ]
-
-    /// An event of a period that nobody has told of yet: the renewal that began it comes late, and is
-    /// older than what it will find (S-09). What it would have said is taken from this one.
-    static func catchUp(_ subscription: inout Subscription, _ event: WebhookEvent) {
-        guard inside.contains(event.type), subscription.beganAt != .min,
-            let purchasedAt = event.purchasedAt, purchasedAt > subscription.beganAt
-        else { return }
-        subscription.beganAt = purchasedAt
-        subscription.expiresAt = event.expiresAt
-        subscription.graceEndsAt = nil
-        subscription.hasEnded = false
-        subscription.refunded = false
-        subscription.willRenew = true
-        subscription.billingIssue = false
-        subscription.pendingProductID = nil
     }
 
     /// A period begins, or is given back; without an expiry it never ends (S-16).
@@ -104,11 +80,6 @@ enum Entitlement {
     static func end(_ subscription: inout Subscription, _ event: WebhookEvent) {
         subscription.hasEnded = true
         subscription.willRenew = false
-        if event.expirationReason == "CUSTOMER_SUPPORT" { subscription.refunded = true }
-        // What cut the period short may still be on its way.
-        if let expiresAt = event.expiresAt, expiresAt <= event.timestamp {
-            subscription.expiresAt = expiresAt
-        }
     }
 
     /// The new product waits for its first RENEWAL (S-14).

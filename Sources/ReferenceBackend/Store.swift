@@ -48,6 +48,16 @@ struct Store: Sendable {
                 table.column("beganAt", .integer).notNull()
                 table.primaryKey(["userID", "productID", "isSandbox"])
             }
+            // What was told of each purchase, so that what is told late finds its place.
+            try db.create(table: "history") { table in
+                table.autoIncrementedPrimaryKey("id")
+                table.column("userID", .integer).notNull().references("users", onDelete: .cascade)
+                table.column("productID", .text).notNull()
+                table.column("isSandbox", .boolean).notNull()
+                table.column("timestamp", .integer).notNull()
+                table.column("event", .blob).notNull()
+            }
+            try db.create(index: "historyOfLine", on: "history", columns: ["userID", "productID"])
             // Who gave everything to whom, and when: what was bought before comes along, however
             // late it is told (S-17).
             try db.create(table: "transfers") { table in
@@ -175,6 +185,7 @@ extension Store {
             try subscription.save(db, onConflict: .replace)
         }
         try policies.identity.leave(db, source, moment)
+        try History(store: self).move(db, from: source, to: target, until: moment)
     }
 
     func fetch(

@@ -3,7 +3,7 @@ internal import Foundation
 /// A RevenueCat event, reduced to what this backend uses.
 ///
 /// Everything that is not used is not looked at, so unknown fields, types and values pass through.
-struct WebhookEvent: Sendable {
+struct WebhookEvent: Codable, Sendable {
     var id: String
     var type: String
     var timestamp: Int64
@@ -18,7 +18,6 @@ struct WebhookEvent: Sendable {
     var expiresAt: Int64?
     var graceEndsAt: Int64?
     var cancelReason: String?
-    var expirationReason: String?
     var hasEntitlements: Bool
     var transferredFrom: [String]
     var transferredTo: [String]
@@ -49,7 +48,6 @@ struct WebhookEvent: Sendable {
         expiresAt = milliseconds("expiration_at_ms")
         graceEndsAt = milliseconds("grace_period_expiration_at_ms")
         cancelReason = text("cancel_reason")
-        expirationReason = text("expiration_reason")
         hasEntitlements = !texts("entitlement_ids").isEmpty
         transferredFrom = texts("transferred_from")
         transferredTo = texts("transferred_to")

@@ -47,6 +47,7 @@ struct WebhookProcessor: Sendable {
         var ignore = WebhookProcessor.ignore
         var isApart = WebhookProcessor.isApart
         var isStale = WebhookProcessor.isStale
+        var settleLate = History.settleLate
         var unlocks = WebhookProcessor.unlocks
     }
 
@@ -134,18 +135,17 @@ struct WebhookProcessor: Sendable {
                 try Reconciliation.take(store, db, subscriber, of: id, event)
             }
             if !isStale { try note(db, event, userID, productID, isSandbox) }
-        } else if !isStale, unlocks {
-            var subscription =
-                known
-                ?? Subscription(
-                    userID: userID,
-                    productID: productID,
-                    isSandbox: isSandbox,
-                    expiresAt: event.expiresAt,
-                    asOf: .min
-                )
-            store.policies.entitlement.apply(event, to: &subscription)
-            try subscription.save(db, onConflict: .replace)
+        } else if unlocks {
+            let history = History(store: store)
+            let line = History.Line(userID: userID, productID: productID, isSandbox: isSandbox)
+            try history.note(db, event, of: line)
+            if isStale {
+                try policy.settleLate(history, db, line)
+            } else {
+                var subscription = known ?? line.fresh(event)
+                store.policies.entitlement.apply(event, to: &subscription)
+                try subscription.save(db, onConflict: .replace)
+            }
         }
         guard unlocks else { return }
         // To somebody who has given it away it is no news.

@@ -115,6 +115,13 @@ extension Defect {
             $0.delivery.isStale = { _, _ in false }
         },
         Defect(
+            "late-event-dropped",
+            "an older event is dropped whole, with what no newer one says",
+            breaks: "S-09"
+        ) {
+            $0.delivery.settleLate = { _, _, _ in }
+        },
+        Defect(
             "marked-before-work",
             "an event is marked as seen before its work is done",
             breaks: "S-07",
