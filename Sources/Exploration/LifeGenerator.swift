@@ -139,6 +139,9 @@ package struct LifeGenerator: Sendable {
 
     /// How many legal acts are compared before one is taken.
     private static let candidateCount = 4
+    /// At most so many events follow from one act: a subscription that renews for years tells nothing
+    /// new each week.
+    private static let toldMax = 4
     /// How many are tried for them.
     private static let trialCount = 24
 
@@ -156,7 +159,9 @@ package struct LifeGenerator: Sendable {
             guard let act = act(people, model, time, &random) else { continue }
             let step = Life.Step(id: id, act: act, isQuietPoint: false)
             var after = model
-            guard let told = try? after.perform(step) else { continue }
+            guard let told = try? after.perform(step), told.count <= Self.toldMax else {
+                continue
+            }
             foundCount += 1
             var copy = tracker
             let features = copy.features(of: step, told)

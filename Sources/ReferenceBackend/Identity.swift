@@ -74,6 +74,13 @@ enum Identity {
         guard let targetID = target.id else { return }
         for other in winners.dropFirst() { try store.merge(db, other, into: targetID) }
         for id in event.transferredTo { try store.link(db, id, to: targetID) }
+        // Who gives away what nobody has told of yet is somebody too: it may still be told.
+        if try known(store, db, event.transferredFrom).isEmpty,
+            let loser = event.transferredFrom.first(where: store.isValid)
+        {
+            let source = try store.insert(db, loser, source: User.safetyNet)
+            for id in event.transferredFrom { try store.link(db, id, to: source.id ?? targetID) }
+        }
         for id in event.transferredFrom {
             if let source = try store.user(db, known: id)?.id, source != targetID {
                 let holder = try store.policies.identity.holder(db, targetID, event.timestamp)

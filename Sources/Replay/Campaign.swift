@@ -210,6 +210,7 @@ struct LifePlayer: Sendable {
         let result =
             isAlone ? await cases.runAlone(plan) : await cases.runShared(plan)
         cases.forget(plan, result?.evidence)
+        if let result, result.seconds > 0.7 { print("SLOW", result.seconds, isAlone, result.verdict, contract.title, result.settling, result.evidence?.subject.waited as Any) }
         return result
     }
 }
