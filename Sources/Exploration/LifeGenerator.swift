@@ -92,7 +92,7 @@ package struct LifeGenerator: Sendable {
         var model = LifeModel(people)
         var tracker = LifeCoverage.Tracker(people)
         var steps: [Life.Step] = []
-        var events: [(act: Int, event: Int)] = []
+        var events: [LifeModel.Told] = []
         var time = Self.dawn
         let length = Int.random(in: 1...options.actsMax, using: &random)
         for id in 0..<length {
@@ -102,7 +102,7 @@ package struct LifeGenerator: Sendable {
             model = after
             _ = tracker.features(of: step, told)
             time = step.act.time
-            events += told.indices.map { (id, $0) }
+            events += told
             steps.append(step)
         }
         guard !events.isEmpty else { return nil }
@@ -337,7 +337,7 @@ package struct LifeGenerator: Sendable {
 
     private func disturb(
         _ life: inout Life,
-        _ events: [(act: Int, event: Int)],
+        _ events: [LifeModel.Told],
         _ random: inout SeededGenerator
     ) {
         let means = options.means
@@ -350,10 +350,14 @@ package struct LifeGenerator: Sendable {
         }
         let mayStop = means.has(.restart) && chance(24, &random)
         let mayFail = chance(8, &random)
-        for (act, event) in events where chance(5, &random) {
-            let disturbance = disturbance(mayStop: mayStop, mayFail: mayFail, &random)
+        for told in events where chance(5, &random) {
+            let disturbance = disturbance(
+                mayStop: mayStop,
+                mayFail: mayFail && told.isPaid,
+                &random
+            )
             guard means.allows(disturbance), isWanted(disturbance) else { continue }
-            life.mishaps.append(Life.Mishap(act: act, event: event, disturbance))
+            life.mishaps.append(Life.Mishap(act: told.step, event: told.index, disturbance))
         }
         life.hasTwin = !means.showsState || !life.mishaps.isEmpty && chance(4, &random)
     }
@@ -392,6 +396,13 @@ package struct LifeGenerator: Sendable {
         case 12: chance(2, &random) ? .unknownFields : .shuffled
         default: .register
         }
+    }
+}
+
+extension LifeModel.Told {
+    /// Whether backends that tell their people anything tell them this.
+    fileprivate var isPaid: Bool {
+        ["INITIAL_PURCHASE", "RENEWAL"].contains(spec.type) && spec.environment == "PRODUCTION"
     }
 }
 

@@ -210,7 +210,6 @@ struct LifePlayer: Sendable {
         let result =
             isAlone ? await cases.runAlone(plan) : await cases.runShared(plan)
         cases.forget(plan, result?.evidence)
-        if let result, result.seconds > 0.7 { print("SLOW", result.seconds, isAlone, result.verdict, contract.title, result.settling, result.evidence?.subject.waited as Any) }
         return result
     }
 }
@@ -223,8 +222,8 @@ extension CaseResult {
     }
 }
 
-/// The order of a campaign: lives are played side by side, those that nobody may play beside behind
-/// them, and what failed is made small before the next are drawn.
+/// The order of a campaign: lives are played side by side, and now and then those that nobody may play
+/// beside; what failed is made small while the others go on.
 ///
 /// Only what was drawn decides what is drawn next, so that a seed gives the same lives however fast
 /// the backend is.
@@ -239,12 +238,13 @@ private struct Rounds {
     private var lastNew: Duration
     private var corpus: ArraySlice<Life>
     private var drawnCount = 0
-    private var roundCount: Int
+    private var lastTold: Duration
 
-    /// A round takes about so long: what it waits for in the end is little beside it, and nobody
-    /// waits long for its news.
-    private static let roundTime: Duration = .seconds(3)
-    private static let roundMax = 4096
+    /// So many lives that nobody may play beside wait for each other: everybody stops for them.
+    private static let aloneMax = 8
+    /// How often it is told how far the campaign is, and written down how much is covered.
+    private static let tellInterval: Duration = .milliseconds(250)
+    private static let growthInterval: Duration = .seconds(1)
 
     init(
         players: LifePlayer,
@@ -259,61 +259,82 @@ private struct Rounds {
         generator = LifeGenerator(seed: options.seed, options: options.generator)
         start = clock.now
         lastNew = clock.now
+        lastTold = clock.now
         corpus = options.corpus[...]
-        roundCount = options.jobs * 2
     }
 
     mutating func run() async {
-        while !Task.isCancelled, outcome.end == nil, !isOver {
-            await round()
-            outcome.progress.elapsed = clock.now - start
-            outcome.growth.append(outcome.progress)
-            report(.progress(outcome.progress))
+        await withTaskGroup(of: LifePlayer.Played?.self) { group in
+            var playing = 0
+            var alone: [LifeScript] = []
+            while true {
+                while playing < options.jobs, alone.count < Self.aloneMax, !isOver {
+                    let script = draw()
+                    guard !script.needsSolitude else {
+                        alone.append(script)
+                        continue
+                    }
+                    playing += 1
+                    group.addTask { [players] in await players.play(script, isAlone: false) }
+                }
+                if playing > 0 {
+                    let played = await group.next() ?? nil
+                    playing -= 1
+                    if let played { await take(played) }
+                } else {
+                    if alone.isEmpty { break }
+                    for script in alone where !Task.isCancelled {
+                        if let played = await players.play(script, isAlone: true) {
+                            await take(played)
+                        }
+                    }
+                    alone = []
+                }
+                tell()
+            }
         }
+        tell(isLast: true)
         outcome.coverage = generator.coverage
     }
 
+    private mutating func tell(isLast: Bool = false) {
+        let now = clock.now
+        guard isLast || now - lastTold >= Self.tellInterval else { return }
+        lastTold = now
+        outcome.progress.elapsed = now - start
+        let last = outcome.growth.last?.elapsed ?? .zero
+        if isLast || outcome.growth.isEmpty || now - start - last >= Self.growthInterval {
+            outcome.growth.append(outcome.progress)
+        }
+        report(.progress(outcome.progress))
+    }
+
     private var isOver: Bool {
+        if Task.isCancelled || outcome.end != nil { return true }
         if let most = options.livesMax, drawnCount >= most { return true }
         if let time = options.time { return clock.now - start >= time }
         return options.livesMax == nil && clock.now - lastNew >= options.patience
     }
 
-    // MARK: One round
+    // MARK: Drawing
 
-    private mutating func round() async {
-        let begin = clock.now
-        let scripts = draw(min(roundCount, options.livesMax.map { $0 - drawnCount } ?? .max))
-        let together = scripts.filter { !$0.needsSolitude }
-        let alone = scripts.filter(\.needsSolitude)
-        for played in await play(together, isAlone: false) { await take(played) }
-        for script in alone where !Task.isCancelled {
-            if let played = await players.play(script, isAlone: true) { await take(played) }
+    private mutating func draw() -> LifeScript {
+        drawnCount += 1
+        let script: LifeScript
+        let newCount: Int
+        if let kept = nextOfCorpus() {
+            script = kept
+            newCount = generator.note(kept)
+        } else {
+            let drawn = generator.next()
+            (script, newCount) = (drawn.script, drawn.newCount)
         }
-        let seconds = max(0.001, Double((clock.now - begin).milliseconds) / 1000)
-        let wanted = Double(scripts.count) / seconds * Double(Self.roundTime.components.seconds)
-        roundCount = min(Self.roundMax, max(options.jobs * 2, min(roundCount * 4, Int(wanted))))
-    }
-
-    private mutating func draw(_ count: Int) -> [LifeScript] {
-        drawnCount += count
-        return (0..<count).map { _ in
-            let script: LifeScript
-            let newCount: Int
-            if let kept = nextOfCorpus() {
-                script = kept
-                newCount = generator.note(kept)
-            } else {
-                let drawn = generator.next()
-                (script, newCount) = (drawn.script, drawn.newCount)
-            }
-            if newCount > 0 {
-                lastNew = clock.now
-                outcome.kept.append(script.life)
-            }
-            outcome.progress.features += newCount
-            return script
+        if newCount > 0 {
+            lastNew = clock.now
+            outcome.kept.append(script.life)
         }
+        outcome.progress.features += newCount
+        return script
     }
 
     /// Legal still: the store model may have learnt since that it is not.
@@ -322,25 +343,6 @@ private struct Rounds {
             if let script = try? LifeScript(life, players.means) { return script }
         }
         return nil
-    }
-
-    private func play(_ scripts: [LifeScript], isAlone: Bool) async -> [LifePlayer.Played] {
-        await withTaskGroup(of: (Int, LifePlayer.Played?).self) { group in
-            var waiting = Array(scripts.enumerated())[...]
-            func add() {
-                guard !Task.isCancelled, let (index, script) = waiting.popFirst() else { return }
-                group.addTask { [players] in
-                    (index, await players.play(script, isAlone: isAlone))
-                }
-            }
-            for _ in 0..<options.jobs { add() }
-            var played: [(Int, LifePlayer.Played)] = []
-            for await (index, result) in group {
-                if let result { played.append((index, result)) }
-                add()
-            }
-            return played.sorted { $0.0 < $1.0 }.map(\.1)
-        }
     }
 
     // MARK: What came of it
