@@ -341,7 +341,7 @@ package struct LifeGenerator: Sendable {
         _ random: inout SeededGenerator
     ) {
         let means = options.means
-        for index in life.steps.indices where means.showsState && chance(4, &random) {
+        for index in life.steps.indices where means.showsState && chance(6, &random) {
             life.steps[index].isQuietPoint = true
         }
         guard !chance(3, &random) else {

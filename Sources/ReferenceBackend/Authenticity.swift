@@ -54,7 +54,7 @@ struct Authenticity: Sendable {
         HMAC<SHA256>.authenticationCode(
             for: message,
             using: SymmetricKey(data: Data(key.utf8))
-        ).map { String(format: "%02x", $0) }.joined()
+        ).hex
     }
 
     static func isEqual(_ left: String, _ right: String) -> Bool {

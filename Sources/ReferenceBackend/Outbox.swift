@@ -92,7 +92,7 @@ final class Outbox: Sendable {
         var bytes = Array(Insecure.SHA1.hash(data: Data("assay-outbox/\(eventID)".utf8)).prefix(16))
         bytes[6] = bytes[6] & 0x0f | 0x50
         bytes[8] = bytes[8] & 0x3f | 0x80
-        let hex = bytes.map { String(format: "%02x", $0) }.joined()
+        let hex = bytes.hex
         let cuts = [0, 8, 12, 16, 20, 32]
         return zip(cuts, cuts.dropFirst()).map { from, to in
             String(hex.dropFirst(from).prefix(to - from))

@@ -182,7 +182,9 @@ struct LifePlayer: Sendable {
 
     /// Nil when it was cut short.
     func play(_ script: LifeScript, isAlone: Bool) async -> Played? {
-        guard let result = await played(script.contract, isAlone: isAlone) else { return nil }
+        guard let result = await played(script.contract, isAlone: isAlone, isBrief: true) else {
+            return nil
+        }
         if result.findings.first?.code == .disturbanceMissed,
             let calmer = try? LifeScript(script.life.withoutFailingCalls, means),
             calmer.life != script.life
@@ -205,8 +207,15 @@ struct LifePlayer: Sendable {
         await played(contract, isAlone: isAlone)?.withoutEvidence
     }
 
-    private func played(_ contract: Contract, isAlone: Bool) async -> CaseResult? {
-        let plan = CasePlan(contract)
+    /// A state that is as it should be at once is looked at no longer: what fails is played again and
+    /// given all the time that it may need.
+    private func played(
+        _ contract: Contract,
+        isAlone: Bool,
+        isBrief: Bool = false
+    ) async -> CaseResult? {
+        var plan = CasePlan(contract)
+        if isBrief, plan.twin == nil { plan = plan.brief }
         let result =
             isAlone ? await cases.runAlone(plan) : await cases.runShared(plan)
         cases.forget(plan, result?.evidence)

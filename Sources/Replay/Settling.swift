@@ -17,7 +17,8 @@ extension Play {
         _ suffix: String = "-s"
     ) async -> RunRecord.Settling {
         var isSeen = false
-        if sight.seesEffects || sight.seesState {
+        let isBrief = plan.isBrief == true && sight.worksLater == false && !plan.isDisturbed
+        if !isBrief, sight.seesEffects || sight.seesState {
             isSeen =
                 await Sentinel(run: run).see(
                     namespace.name + suffix,

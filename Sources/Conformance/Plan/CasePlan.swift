@@ -44,6 +44,13 @@ package struct CasePlan: Hashable, Codable, Sendable {
         return plan
     }
 
+    /// The case without a purchase of somebody else at its end, where the backend works at once.
+    package var brief: CasePlan {
+        var plan = self
+        plan.subject.isBrief = true
+        return plan
+    }
+
     /// Whether it takes far longer than others by its nature: it stands for many runs, or waits for
     /// an end that comes.
     package var takesLong: Bool { contract.search != nil || subject.hasSoon }

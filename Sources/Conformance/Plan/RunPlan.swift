@@ -13,6 +13,9 @@ package struct RunPlan: Hashable, Codable, Sendable {
     package var watch: Duration?
     /// Whether the run counts what nobody in it can be named for.
     package var countsFetches = false
+    /// Before a backend that was seen to show everything at once, nobody else's purchase is waited for
+    /// at its end; nil in runs that were saved before it was told.
+    package var isBrief: Bool?
     /// How long after the run's beginning `soon` is; nil: as early as possible.
     package var soon: Duration?
     /// How far the backend's clock may be ahead of the machine's while something happens.
