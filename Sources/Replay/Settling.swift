@@ -27,6 +27,7 @@ extension Play {
                 ) != nil
         }
         let quiet = await awaitQuiet(sight)
+        if isBrief { return .atOnce(quiet: quiet) }
         return isSeen ? .sentinel(quiet: quiet) : .window(quiet)
     }
 

@@ -6,6 +6,9 @@ package struct RunRecord: Hashable, Codable, Sendable {
         case notNeeded
         /// A later event's effect or state was seen, then the journal stayed quiet this long.
         case sentinel(quiet: Duration)
+        /// The backend was seen to show everything at once, so nobody waited for a sentinel; the journal
+        /// stayed quiet this long.
+        case atOnce(quiet: Duration)
         /// There was no sentinel to see; the journal stayed quiet this long.
         case window(Duration)
 
@@ -13,6 +16,8 @@ package struct RunRecord: Hashable, Codable, Sendable {
             switch self {
             case .notNeeded: "no settling"
             case .sentinel(let quiet): "sentinel seen, then \(quiet.milliseconds) ms of quiet"
+            case .atOnce(let quiet):
+                "a backend that shows everything at once, then \(quiet.milliseconds) ms of quiet"
             case .window(let quiet): "no sentinel; \(quiet.milliseconds) ms of quiet"
             }
         }
