@@ -94,7 +94,11 @@ package struct LifeGenerator: Sendable {
         var steps: [Life.Step] = []
         var events: [LifeModel.Told] = []
         var time = Self.dawn
-        let length = Int.random(in: 1...options.actsMax, using: &random)
+        // Most faults show in short lives, and of those more are played.
+        let length = min(
+            Int.random(in: 1...options.actsMax, using: &random),
+            Int.random(in: 1...options.actsMax, using: &random)
+        )
         for id in 0..<length {
             guard let (step, told, after) = pick(id, people, model, time, tracker, &random) else {
                 continue
