@@ -139,6 +139,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "ExplorationTests",
+            dependencies: ["Conformance", "Exploration", "Providers"],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "ConformanceTests",
             dependencies: ["Conformance", "Providers", "TestSupport"],
             swiftSettings: strict

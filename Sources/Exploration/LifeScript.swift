@@ -83,7 +83,8 @@ package struct LifeScript: Sendable {
                 features += tracker.features(of: step, told)
                 for event in told { add(event) }
                 if step.act.kind == .register { items.append(.register(step.act.user)) }
-                if step.isQuietPoint { items.append(.quietPoint(step)) }
+                // An end that lies so close to the present would make the look a matter of luck.
+                if step.isQuietPoint, !model.hasUnsafeEnd { items.append(.quietPoint(step)) }
             }
             guard !model.hasUnsafeEnd else {
                 throw LifeModel.Illegal(reason: "an end lies too close to the present")
@@ -107,7 +108,10 @@ package struct LifeScript: Sendable {
             }
             if told.spec.environment == "SANDBOX" { needs.insert(.sandboxApart) }
             if told.spec.knownBy != .appUserID { needs.insert(.aliases) }
-            if !LifeGenerator.usualStores.contains(told.spec.store) { needs.insert(.everyStore) }
+            // What a team grants is of no store.
+            if !(LifeGenerator.usualStores + ["PROMOTIONAL"]).contains(told.spec.store) {
+                needs.insert(.everyStore)
+            }
             for mishap in mishaps { needs.formUnion(mishap.needs) }
         }
 

@@ -9,6 +9,7 @@ enum Identity {
         var unite = Identity.unite
         var leave = Identity.leave
         var holder = Identity.holder
+        var welcomeLoser = Identity.welcomeLoser
         var isOvertaken = Identity.isOvertaken
     }
 
@@ -74,13 +75,7 @@ enum Identity {
         guard let targetID = target.id else { return }
         for other in winners.dropFirst() { try store.merge(db, other, into: targetID) }
         for id in event.transferredTo { try store.link(db, id, to: targetID) }
-        // Who gives away what nobody has told of yet is somebody too: it may still be told.
-        if try known(store, db, event.transferredFrom).isEmpty,
-            let loser = event.transferredFrom.first(where: store.isValid)
-        {
-            let source = try store.insert(db, loser, source: User.safetyNet)
-            for id in event.transferredFrom { try store.link(db, id, to: source.id ?? targetID) }
-        }
+        try store.policies.identity.welcomeLoser(store, db, event)
         for id in event.transferredFrom {
             if let source = try store.user(db, known: id)?.id, source != targetID {
                 let holder = try store.policies.identity.holder(db, targetID, event.timestamp)
@@ -92,6 +87,15 @@ enum Identity {
                 )
             }
         }
+    }
+
+    /// Who gives away what nobody has told of yet is somebody too: it may still be told.
+    static func welcomeLoser(_ store: Store, _ db: Database, _ event: WebhookEvent) throws {
+        guard try known(store, db, event.transferredFrom).isEmpty,
+            let loser = event.transferredFrom.first(where: store.isValid),
+            let userID = try store.insert(db, loser, source: User.safetyNet).id
+        else { return }
+        for id in event.transferredFrom { try store.link(db, id, to: userID) }
     }
 
     /// Who holds what that person bought at that moment: the transfers since then took it along,

@@ -49,6 +49,7 @@ struct GrammarGenerator {
         story = Story.allCases.randomElement(using: &random) ?? .any
         var entries = entries(of: Contract.grammar.shape)
         set("given", LocatedNode(.sequence(given), Self.place), in: &entries)
+        settleClock(&entries)
         set("contract", word("a/b"), in: &entries)
         return LocatedNode(.mapping(entries), Self.place)
     }
@@ -265,14 +266,14 @@ struct GrammarGenerator {
         entries.removeAll { ["variants", "orders", "vary"].contains($0.key) }
         if !has("recorded", entries) { entries.removeAll { $0.key == "max-age" } }
         settleEnds(&entries)
-        settleClock(&entries)
     }
 
     /// A clock is set where time passes between plain deliveries.
     private func settleClock(_ entries: inout [Entry]) {
         let steps = entries.first { $0.key == "steps" }?.value.sequence ?? []
-        let plain = steps.allSatisfy { step in
-            step["register"] != nil
+        let given = entries.first { $0.key == "given" }?.value.sequence ?? []
+        let plain = (given + steps).allSatisfy { step in
+            step["register"] != nil || step["account"] != nil
                 || step["deliver"] != nil
                     && !["expires", "grace"].contains { step["event"]?[$0]?.scalar == "soon" }
         }

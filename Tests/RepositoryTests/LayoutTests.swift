@@ -44,6 +44,7 @@ struct LayoutTests {
             ),
             ("ContractFiles", ["Conformance", "Yams", "Dispatch", "Foundation"]),
             ("Reports", ["Conformance"]),
+            ("Exploration", ["Conformance", "Providers"]),
             (
                 "FakeServers",
                 [
@@ -60,8 +61,8 @@ struct LayoutTests {
             (
                 "Replay",
                 [
-                    "Conformance", "Providers", "FakeServers", "AsyncHTTPClient", "NIOCore",
-                    "NIOHTTP1", "NIOPosix", "Foundation", "Glibc", "Darwin", "NIOEmbedded",
+                    "Conformance", "Providers", "Exploration", "FakeServers", "AsyncHTTPClient",
+                    "NIOCore", "NIOHTTP1", "NIOPosix", "Foundation", "Glibc", "Darwin", "NIOEmbedded",
                     "NIOHTTPCompression", "NIOSSL", "Phone", "Browser", "Programs",
                 ]
             ),

@@ -67,6 +67,11 @@ struct ProviderNamesTests {
             ["revenuecat": 1, "onesignal": 2, "firebase": 1, "purchasely": 0, "despia": 2]
         ),
         Place(
+            "Sources/Exploration/",
+            "lives are those of the store model, told by its events; calls that fail are planned by name",
+            ["revenuecat": 4, "onesignal": 1, "firebase": 0, "purchasely": 0, "despia": 0]
+        ),
+        Place(
             "Sources/Phone/",
             "an app on the Despia runtime uses the services' own SDKs",
             ["revenuecat": 6, "onesignal": 2, "firebase": 2, "purchasely": 0, "despia": 4]

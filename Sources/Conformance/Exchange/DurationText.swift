@@ -17,7 +17,7 @@ extension Duration {
             rest.removeFirst()
         }
         let digits = rest.prefix { $0.isASCII && $0.isNumber }
-        guard let count = Int64(digits), count < 1_000_000_000 else { return nil }
+        guard let count = Int64(digits) else { return nil }
         let unit: Int64? =
             switch rest.dropFirst(digits.count) {
             case "ms": 1
@@ -27,7 +27,8 @@ extension Duration {
             case "d": 86_400_000
             default: nil
             }
-        guard let unit else { return nil }
+        // 3000 years are enough for anybody.
+        guard let unit, count < 100_000_000_000_000 / unit else { return nil }
         self = .milliseconds(sign * count * unit)
     }
 

@@ -71,6 +71,19 @@ extension Defect {
                 subscription.hasEnded = true
             }
         },
+        Defect(
+            "refund-by-its-date",
+            "a refund is taken for one by the end that it names, which a lifetime's has not",
+            breaks: "S-11"
+        ) {
+            let correct = $0.entitlement.cancel
+            $0.entitlement.cancel = { subscription, event in
+                let isDated = event.expiresAt != nil
+                if event.cancelReason != "CUSTOMER_SUPPORT" || isDated {
+                    correct(&subscription, event)
+                }
+            }
+        },
         Defect("trial-cancellation-ends", "cancelling a trial ends it at once", breaks: "S-11") {
             let (read, cancel) = ($0.route.read, $0.entitlement.cancel)
             let trials = NIOLockedValueBox<Set<String>>([])

@@ -55,6 +55,13 @@ extension Defect {
             $0.identity.holder = { _, userID, _ in userID }
         },
         Defect(
+            "transfer-from-stranger-forgotten",
+            "a TRANSFER from somebody who is not known yet is forgotten",
+            breaks: "S-17"
+        ) {
+            $0.identity.welcomeLoser = { _, _, _ in }
+        },
+        Defect(
             "transfer-dropped-beside-other",
             "a TRANSFER drops what the winner has something newer beside, whatever that is",
             breaks: "S-17"

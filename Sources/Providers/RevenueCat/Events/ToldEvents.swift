@@ -27,6 +27,7 @@ extension RevenueCatState {
         else { return }
         let parts = name.split(separator: ":", maxSplits: 1).map(String.init)
         let product = parts.first ?? name
+        if refundsOneTime(event, type, product, of: number) { return }
         let old = customers[number]?.subscriptions[product]
         var purchase = Self.purchase(event, asOf, product, after: old)
         purchase.planID = parts.count == 2 ? parts[1] : nil
@@ -40,9 +41,22 @@ extension RevenueCatState {
         purchase.beganAt = begins ? purchase.purchased : old?.beganAt
         if purchase.price == 0, let old { purchase.price = old.price }
         Self.settle(&purchase, type, event, after: old)
-        // A one-time purchase that is refunded is no more.
-        if purchase.refunded == asOf { customers[number]?.oneTime[product] = nil }
         customers[number]?.put(purchase)
+    }
+
+    /// Whether the event takes back the money of what was bought once, which is shown no more then (fact
+    /// sheet 3, row 18).
+    private mutating func refundsOneTime(
+        _ event: JSONObject,
+        _ type: String,
+        _ product: String,
+        of number: Int
+    ) -> Bool {
+        guard type == "CANCELLATION", event["cancel_reason"]?.string == "CUSTOMER_SUPPORT",
+            let bought = customers[number]?.oneTime[product]?.last
+        else { return false }
+        customers[number]?.hide(bought)
+        return true
     }
 
     /// The end of a period that was renewed since says nothing of the one that runs, however late it

@@ -1,0 +1,122 @@
+import Conformance
+import Exploration
+import Providers
+import Testing
+
+struct LifeGeneratorTests {
+    private static let everything = Means(
+        features: Set(Feature.allCases),
+        showsState: true,
+        choosesIDs: false
+    )
+
+    private func lives(_ count: Int, seed: UInt64 = 7, _ means: Means = everything) -> [LifeScript] {
+        var generator = LifeGenerator(seed: seed, options: .init(means: means))
+        return (0..<count).map { _ in generator.next().script }
+    }
+
+    @Test func `the same seed draws the same lives, to the byte`() {
+        let first = lives(60).map { LifeText.text($0.life) }
+        #expect(first == lives(60).map { LifeText.text($0.life) })
+        #expect(first != lives(60, seed: 8).map { LifeText.text($0.life) })
+    }
+
+    @Test func `a life reads as it was written`() throws {
+        for script in lives(300) {
+            let text = LifeText.text(script.life)
+            let read = try LifeText.life(text)
+            #expect(read == script.life)
+            let again = try LifeScript(read, Self.everything)
+            #expect(again.contract == script.contract)
+        }
+    }
+
+    /// RevenueCat's REST answers are made from the events that were told, and the model of lives from
+    /// what the store did: both must give the same access.
+    @Test func `what the events of a life tell is what the store model knows`() throws {
+        let base = Instant(milliseconds: 1_800_000_000_000)
+        let now = base + .seconds(3600)
+        for script in lives(600) {
+            let namespace = Namespace(name: "n", idForm: .string)
+            let factory = EventFactory(.init(namespace: namespace, base: base))
+            var told = RevenueCatState(key: nil)
+            let plan = CasePlan(script.contract)
+            let specs = plan.subject.deliveries.compactMap { delivery -> (EventSpec, String)? in
+                guard case .event(let spec) = delivery.subject else { return nil }
+                return (spec, delivery.name)
+            }
+            for (spec, name) in specs.sorted(by: { $0.0.time < $1.0.time }) {
+                told.apply(factory.body(spec, name: name))
+            }
+            for state in script.contract.expectation.states {
+                guard let access = state.fields.first(where: { $0.name == "access" })?.value.bool
+                else { continue }
+                let purchases = told.customer(namespace.id(of: state.user))?.purchases ?? []
+                let shows = purchases.contains {
+                    !$0.isSandbox && !$0.entitlements.isEmpty && $0.isActive(at: now)
+                }
+                #expect(shows == access, "\(state.user) in \(LifeText.text(script.life))")
+            }
+        }
+    }
+
+    @Test func `nothing is asked of a backend that it does not have`() {
+        let means = Means(features: [.subscription], showsState: true, choosesIDs: true)
+        for script in lives(200, means) {
+            #expect(script.contract.needs.allSatisfy(means.features.contains))
+            #expect(script.life.people.allSatisfy { $0.arrival == .registered })
+        }
+    }
+
+    @Test func `only what was asked for happens`() {
+        var options = LifeGenerator.Options(means: Self.everything)
+        options.kinds = [.refund, .transfer]
+        options.disturbances = ["late"]
+        var generator = LifeGenerator(seed: 3, options: options)
+        var kinds: Set<Act.Kind> = []
+        var mishaps: Set<String> = []
+        for _ in 0..<200 {
+            let life = generator.next().script.life
+            kinds.formUnion(life.steps.map(\.act.kind))
+            mishaps.formUnion(life.mishaps.map { $0.disturbance.words })
+        }
+        #expect(kinds == [.purchase, .wait, .refund, .transfer])
+        #expect(mishaps == [Disturbance.late(by: 1).words])
+    }
+
+    @Test func `what was never played comes before what often was`() {
+        var generator = LifeGenerator(seed: 1, options: .init(means: Self.everything))
+        for _ in 0..<1500 { _ = generator.next() }
+        let atlas = LifeAtlas(stores: ["APP_STORE"])
+        let all = (atlas.transitions["APP_STORE"] ?? [:]).flatMap { state, events in
+            events.map { LifeCoverage.Feature.transition(store: "APP_STORE", state, $0) }
+        }
+        let played = all.filter { generator.coverage.count($0) > 0 }
+        #expect(played.count > all.count * 8 / 10)
+    }
+
+    @Test func `shorter lives are shorter, and end in nothing that could be left out`() {
+        for script in lives(100) {
+            for life in script.life.shorter {
+                #expect(
+                    life.eventCount < script.life.eventCount
+                        || life.people.count < script.life.people.count
+                )
+            }
+        }
+    }
+
+    @Test func `a look in the middle is judged by the life up to it`() throws {
+        let scripts = lives(300).filter { !$0.quietPoints.isEmpty }
+        #expect(!scripts.isEmpty)
+        for script in scripts {
+            for point in script.quietPoints {
+                let prefix = try LifeScript(point.prefix, Self.everything)
+                let names = prefix.contract.steps.compactMap { step in
+                    if case .deliver(let delivery) = step { delivery.name } else { nil }
+                }
+                #expect(!names.contains(point.next))
+            }
+        }
+    }
+}
