@@ -74,27 +74,31 @@ struct History: Sendable {
             sql: "SELECT DISTINCT productID, isSandbox FROM history "
                 + "WHERE userID = ? AND timestamp <= ?",
             arguments: [source, moment]
-        )
+        ).map { row in
+            [source, target].map {
+                Line(userID: $0, productID: row["productID"], isSandbox: row["isSandbox"])
+            }
+        }
+        // Of the winner's, what was told before that it comes from somebody else.
+        let known = try moved.map { try isTold(db, $0[1]) }
         try db.execute(
             sql: "UPDATE history SET userID = ? WHERE userID = ? AND timestamp <= ?",
             arguments: [target, source, moment]
         )
-        for row in moved {
-            let product: String = row["productID"]
-            // Of what goes on at both, each has its own part of the past.
-            for userID in [source, target] {
-                let line = Line(userID: userID, productID: product, isSandbox: row["isSandbox"])
-                if try isShared(db, line, source) { try tellAnew(db, line) }
-            }
+        for (lines, wasKnown) in zip(moved, known) {
+            let isLeft = try isTold(db, lines[0])
+            guard isLeft || wasKnown else { continue }
+            // Each has a part of the past that belonged to both.
+            if isLeft { try tellAnew(db, lines[0]) }
+            try tellAnew(db, lines[1])
         }
     }
 
-    /// Whether the one whom it leaves goes on having the same.
-    private func isShared(_ db: Database, _ line: Line, _ source: Int64) throws -> Bool {
+    private func isTold(_ db: Database, _ line: Line) throws -> Bool {
         try Bool.fetchOne(
             db,
             sql: "SELECT EXISTS (SELECT 1 FROM history WHERE \(Self.place))",
-            arguments: [source, line.productID, line.isSandbox]
+            arguments: [line.userID, line.productID, line.isSandbox]
         ) ?? false
     }
 }

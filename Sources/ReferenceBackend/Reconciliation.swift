@@ -84,9 +84,18 @@ struct Reconciliation: Sendable {
             subscription.billingIssue = item.billingIssue
             try subscription.save(db, onConflict: .replace)
         }
-        guard event == nil else { return }
         for old in known where !subscriber.items.contains(where: { $0.describes(old) }) {
+            // One that takes money back says of what: bought once, it is shown no more (fact sheet 4.2).
+            guard event.map({ $0.refunds(old) }) ?? true else { continue }
             try store.policies.reconciliation.remove(db, old)
         }
+    }
+}
+
+extension WebhookEvent {
+    /// Whether the money for it is given back.
+    fileprivate func refunds(_ subscription: Subscription) -> Bool {
+        type == "CANCELLATION" && cancelReason == "CUSTOMER_SUPPORT"
+            && productID == subscription.productID && isSandbox == subscription.isSandbox
     }
 }
