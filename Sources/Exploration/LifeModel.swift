@@ -40,6 +40,11 @@ package struct LifeModel: Sendable {
     /// Whose refund was taken back and who has paid nothing since: whether it renews nobody says
     /// (effect table C.1 leaves the flags as they are; the store goes on charging).
     private var reversed: Set<Line> = []
+    /// What has ended and was paid for no more since: whether a charge had failed before, the sheets
+    /// do not say of it (S-13; defect X-11).
+    private var ended: Set<Line> = []
+    /// The store's first transaction of what somebody bought.
+    private var transactions: [Line: String] = [:]
     /// Who bought first what now belongs to somebody else, by holder and product.
     private var buyers: [Line: String] = [:]
     /// The product that a line's first transaction was for.
@@ -77,7 +82,7 @@ package struct LifeModel: Sendable {
         while let next = store.nextMoment, next <= Self.zero + act.time {
             let before = states(at: next)
             store.advance(to: next)
-            take(into: &told, of: step, before)
+            try take(into: &told, of: step, before)
         }
         try check(act)
         let before = states(at: Self.zero + act.time)
@@ -89,7 +94,7 @@ package struct LifeModel: Sendable {
             .transfer, .grant, .revoke, .billingIssue, .recover, .changeProduct, .reverseRefund,
             .temporaryGrant:
             try carryOut(act)
-            take(into: &told, of: step, before)
+            try take(into: &told, of: step, before)
         }
         let ordered = Self.inOrder(told)
         // What happens at one moment has no order that a backend could keep (S-09).
@@ -229,8 +234,12 @@ package struct LifeModel: Sendable {
         guard let from = act.from else { throw Illegal(reason: "nobody loses") }
         let moved = purchases(of: from)
         let kept = Set(purchases(of: act.user).map(\.productID))
-        guard moved.allSatisfy({ !$0.isSandbox && !kept.contains($0.productID) }) else {
-            throw Illegal(reason: "both have the same, or it was bought in the sandbox")
+        let isMovable = moved.allSatisfy {
+            // No TRANSFER is sent of what a team grants (fact sheet 2.1).
+            !$0.isSandbox && $0.store != "PROMOTIONAL" && !kept.contains($0.productID)
+        }
+        guard isMovable else {
+            throw Illegal(reason: "both have the same, or it is nothing that a store sold")
         }
     }
 
@@ -251,6 +260,7 @@ package struct LifeModel: Sendable {
             firstProducts[new] = firstProducts[old]
             everHad[to, default: []].insert(purchase.productID)
             if reversed.remove(old) != nil { reversed.insert(new) }
+            if ended.remove(old) != nil { ended.insert(new) }
         }
         left[to, default: []] += left[from] ?? []
         left[from] = nil
@@ -262,10 +272,11 @@ package struct LifeModel: Sendable {
         into told: inout [Told],
         of step: Life.Step,
         _ before: [Line: LineState]
-    ) {
+    ) throws(Illegal) {
         for event in store.takeEvents() {
             guard var spec = spec(event) else { continue }
-            noteReversal(spec)
+            try checkTransaction(spec, event["original_transaction_id"]?.string)
+            note(spec)
             if let user = spec.user {
                 known.insert(user)
                 everHad[user, default: []].insert(spec.product)
@@ -284,11 +295,35 @@ package struct LifeModel: Sendable {
         }
     }
 
-    private mutating func noteReversal(_ spec: EventSpec) {
+    /// A contract names a first transaction by who bought which product: it can tell of one purchase
+    /// by each name, and stores never use one name for two.
+    private mutating func checkTransaction(
+        _ spec: EventSpec,
+        _ transaction: String?
+    ) throws(Illegal) {
+        guard let user = spec.user, let transaction else { return }
+        let name = Line(user: spec.boughtBy ?? user, product: spec.continues ?? spec.product)
+        let known = transactions[name]
+        // What is granted while a store is away gives way to the purchase that it stands for.
+        let isTemporary = transaction.hasPrefix("tmp_")
+        guard known == nil || known == transaction else {
+            throw Illegal(reason: "one name for two transactions")
+        }
+        if !isTemporary { transactions[name] = transaction }
+    }
+
+    private mutating func note(_ spec: EventSpec) {
         guard let user = spec.user else { return }
         let line = Line(user: user, product: spec.product)
-        if spec.type == "REFUND_REVERSED" { reversed.insert(line) }
-        if ["INITIAL_PURCHASE", "RENEWAL"].contains(spec.type) { reversed.remove(line) }
+        switch spec.type {
+        case "REFUND_REVERSED": reversed.insert(line)
+        case "EXPIRATION": ended.insert(line)
+        case "INITIAL_PURCHASE", "RENEWAL":
+            reversed.remove(line)
+            ended.remove(line)
+        // The others leave open no more than they find.
+        default: break
+        }
     }
 
     /// The event as a contract writes it; nil for what the model tells of besides.
@@ -439,10 +474,12 @@ package struct LifeModel: Sendable {
         guard everHad[user]?.count == 1, !purchase.isOneTime, !purchase.isTemporary,
             purchase.store != "PROMOTIONAL", purchase.period != "PREPAID", purchase.resume == nil
         else { return }
-        if !reversed.contains(Line(user: user, product: purchase.productID)) {
+        let line = Line(user: user, product: purchase.productID)
+        // A store that tries again may still renew it (effect table C.1, CANCELLATION BILLING_ERROR).
+        if !reversed.contains(line), purchase.billingIssue == nil {
             expected.willRenew = purchase.willRenew && purchase.unsubscribed == nil
         }
-        expected.billingIssue = purchase.billingIssue != nil
+        if !ended.contains(line) { expected.billingIssue = purchase.billingIssue != nil }
         expected.refunded = false
     }
 

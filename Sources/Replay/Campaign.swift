@@ -180,7 +180,8 @@ struct LifePlayer: Sendable {
         var result: CaseResult
     }
 
-    /// Nil when it was cut short.
+    /// Nil when it was cut short, or when the backend ended beside others: it is to be played again,
+    /// alone.
     func play(_ script: LifeScript, isAlone: Bool) async -> Played? {
         guard let result = await played(script.contract, isAlone: isAlone, isBrief: true) else {
             return nil
@@ -247,6 +248,9 @@ private struct Rounds {
     private var lastNew: Duration
     private var corpus: ArraySlice<Life>
     private var drawnCount = 0
+    private var undecidedInARow = 0
+    /// After so many that told nothing, the rest would not either: a limiter, a machine without time.
+    private static let undecidedMax = 100
     private var lastTold: Duration
 
     /// So many lives that nobody may play beside wait for each other: everybody stops for them.
@@ -273,7 +277,7 @@ private struct Rounds {
     }
 
     mutating func run() async {
-        await withTaskGroup(of: LifePlayer.Played?.self) { group in
+        await withTaskGroup(of: (LifeScript, LifePlayer.Played?).self) { group in
             var playing = 0
             var alone: [LifeScript] = []
             while true {
@@ -284,12 +288,18 @@ private struct Rounds {
                         continue
                     }
                     playing += 1
-                    group.addTask { [players] in await players.play(script, isAlone: false) }
+                    group.addTask { [players] in
+                        (script, await players.play(script, isAlone: false))
+                    }
                 }
                 if playing > 0 {
-                    let played = await group.next() ?? nil
+                    let next = await group.next()
                     playing -= 1
-                    if let played { await take(played) }
+                    if let played = next?.1 {
+                        await take(played)
+                    } else if let script = next?.0 {
+                        alone.append(script)
+                    }
                 } else {
                     if alone.isEmpty { break }
                     for script in alone where !Task.isCancelled {
@@ -360,15 +370,23 @@ private struct Rounds {
         outcome.progress.lives += 1
         outcome.clauses[played.life.clause, default: 0] += 1
         switch played.result.verdict {
-        case .passed, .knownFailure, .unexpectedPass: break
+        case .passed, .knownFailure, .unexpectedPass: undecidedInARow = 0
         case .inconclusive, .notRun:
+            undecidedInARow += 1
             let finding = played.result.findings.first
             let reason = finding.map { "\($0.code.rawValue) \($0.code.rule)" }
             outcome.inconclusive[reason ?? played.result.note ?? "not run", default: 0] += 1
             outcome.undecidedClauses[played.life.clause, default: 0] += 1
             report(.undecided(played.result))
             if finding?.code == .backendGone { outcome.end = finding?.actual }
-        case .failed: await examine(played)
+            if undecidedInARow >= Self.undecidedMax {
+                outcome.end =
+                    "\(undecidedInARow) lives in a row told nothing: "
+                    + (finding?.actual ?? played.result.note ?? "")
+            }
+        case .failed:
+            undecidedInARow = 0
+            await examine(played)
         }
     }
 
@@ -384,12 +402,22 @@ private struct Rounds {
         }
         guard outcome.found.count < options.foundMax else { return }
         report(.failing(cause, played.life))
-        var shrinking = Shrinking(players, played, cause, clock, options)
-        guard await shrinking.confirm() else {
+        var shrinking = Shrinking(
+            players,
+            played,
+            cause,
+            clock,
+            options,
+            until: options.time.map { start + $0 }
+        )
+        switch await shrinking.confirm() {
+        case .yes: await shrinking.run()
+        // It failed once, which no silence takes back.
+        case .unknown: break
+        case .no:
             outcome.unsteady.append(played.result)
             return
         }
-        await shrinking.run()
         let found = await shrinking.found(original: played.life, outcome.found.count + 1)
         let same = outcome.found.firstIndex { $0.cause == cause && $0.life.contains(found.life) }
         if let same {
@@ -424,26 +452,33 @@ private struct Shrinking {
         _ played: LifePlayer.Played,
         _ cause: LifeCause,
         _ clock: any RunClock,
-        _ options: Campaign.Options
+        _ options: Campaign.Options,
+        until campaignEnd: Duration?
     ) {
         self.players = players
         self.cause = cause
         self.clock = clock
         jobs = options.jobs
         written = options.written
-        end = clock.now + options.shrinkTime
+        let latest = campaignEnd.map { $0 + options.shrinkTime } ?? .seconds(Int64.max / 2)
+        end = min(clock.now + options.shrinkTime, max(latest, clock.now))
         best = played
     }
 
+    enum Confirmation { case yes, no, unknown }
+
     /// Once may be chance: whether it fails again, of some more tries.
-    mutating func confirm() async -> Bool {
+    mutating func confirm() async -> Confirmation {
+        var isDecided = false
         for _ in 0..<3 {
-            if let again = await failing([best.life]) {
+            let played = await play([best.life])
+            if let again = played.first(where: isSame) {
                 best = again
-                return true
+                return .yes
             }
+            if played.contains(where: { $0.result.verdict == .passed }) { isDecided = true }
         }
-        return false
+        return isDecided ? .no : .unknown
     }
 
     mutating func run() async {
@@ -470,10 +505,20 @@ private struct Shrinking {
     }
 
     private mutating func failing(_ lives: [Life]) async -> LifePlayer.Played? {
+        await play(lives).first(where: isSame)
+    }
+
+    private func isSame(_ played: LifePlayer.Played) -> Bool {
+        played.result.verdict == .failed
+            && played.result.findings.first.map(LifeCause.init) == cause
+    }
+
+    /// In their order; what was cut short is not among them.
+    private mutating func play(_ lives: [Life]) async -> [LifePlayer.Played] {
         let scripts = lives.compactMap { try? LifeScript($0, players.means) }
         runCount += scripts.count
         let isAlone = scripts.contains(where: \.needsSolitude)
-        let found = await withTaskGroup(of: (Int, LifePlayer.Played?).self) { group in
+        return await withTaskGroup(of: (Int, LifePlayer.Played?).self) { group in
             var found: [(Int, LifePlayer.Played)] = []
             for (index, script) in scripts.enumerated() {
                 // One after the other where nobody may play beside.
@@ -487,14 +532,21 @@ private struct Shrinking {
                     }
                 }
             }
+            var ended: [Int] = []
             for await (index, played) in group {
-                if let played { found.append((index, played)) }
+                if let played {
+                    found.append((index, played))
+                } else {
+                    ended.append(index)
+                }
+            }
+            // Which of them ended the backend shows when each is alone.
+            for index in ended.sorted() where !Task.isCancelled {
+                if let played = await players.play(scripts[index], isAlone: true) {
+                    found.append((index, played))
+                }
             }
             return found.sorted { $0.0 < $1.0 }.map(\.1)
-        }
-        return found.first { played in
-            played.result.verdict == .failed
-                && played.result.findings.first.map(LifeCause.init) == cause
         }
     }
 

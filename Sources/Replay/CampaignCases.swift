@@ -10,7 +10,8 @@ extension Campaign.Outcome {
     package var cases: [CaseResult] {
         let failed = Set(found.map(\.result.contract.clause))
         let clauses = clauses.keys.sorted().filter { !failed.contains($0) }
-        return found.map(\.caseResult) + clauses.map(caseResult) + unsteady.map(Self.unsteady)
+        return found.map(\.caseResult) + clauses.map(caseResult) 
+            + unsteady.enumerated().map { Self.unsteady($1, $0 + 1) }
     }
 
     private func caseResult(_ clause: String) -> CaseResult {
@@ -50,8 +51,9 @@ extension Campaign.Outcome {
     }
 
     /// What failed once and could not be made to fail again proves a race, and no cause.
-    private static func unsteady(_ result: CaseResult) -> CaseResult {
+    private static func unsteady(_ result: CaseResult, _ number: Int) -> CaseResult {
         var result = result
+        result.contract.id = "lives/unsteady-\(number)"
         result.verdict = .failed
         result.note = "it failed once, and not in three more tries: a race, lost at some moments only"
         return result
