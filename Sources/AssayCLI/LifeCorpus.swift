@@ -22,6 +22,9 @@ struct LifeCorpus: Sendable {
     /// Where contracts of what failed are written.
     var foundFolder: String { folder }
 
+    /// Whether a campaign has left anything there.
+    var exists: Bool { FileManager.default.fileExists(atPath: livesFolder) }
+
     // MARK: Reading
 
     /// - Returns: Its lives in the order of their names; nothing where there is no such folder yet.
@@ -99,6 +102,41 @@ struct LifeCorpus: Sendable {
             "counts": .object(JSONObject(members: counts)),
         ]
         try write(value.prettyText + "\n", to: coveragePath)
+    }
+
+    /// Takes over the contracts of what others have found; of those that tell the same story the
+    /// shortest stays.
+    ///
+    /// - Returns: How many there are.
+    func takeFound(from others: [LifeCorpus]) throws -> Int {
+        var stories: [String: (name: String, text: String)] = [:]
+        for folder in (others + [self]).map({ $0.folder + "/found" }) {
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            for name in names.sorted() where name.hasSuffix(".yaml") {
+                let text = try String(contentsOfFile: folder + "/" + name, encoding: .utf8)
+                let story = Self.story(name)
+                if let known = stories[story], known.text.count <= text.count { continue }
+                stories[story] = (name, text)
+            }
+        }
+        guard !stories.isEmpty else { return 0 }
+        try FileManager.default.createDirectory(
+            atPath: folder + "/found",
+            withIntermediateDirectories: true
+        )
+        let kept = Set(stories.values.map(\.name))
+        for (name, text) in stories.values { try write(text, to: "\(folder)/found/\(name)") }
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder + "/found")
+        where name.hasSuffix(".yaml") && !kept.contains(name) {
+            try FileManager.default.removeItem(atPath: "\(folder)/found/\(name)")
+        }
+        return stories.count
+    }
+
+    /// A file's name without the number that only tells it from its neighbours.
+    private static func story(_ name: String) -> String {
+        name.split(separator: ".")[0].split(separator: "-").filter { Int($0) == nil }
+            .joined(separator: "-")
     }
 
     private func write(_ text: String, to path: String) throws {

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Conformance
+internal import Exploration
 internal import Foundation
 internal import Reports
 
@@ -15,15 +16,24 @@ struct MergeCommand: ParsableCommand {
                       assay verify --shard 2/2 --save out/2.ndjson --target http://127.0.0.1:8080
                       assay merge out/1.ndjson out/2.ndjson --report json=out/report.json
                       assay merge out    (every *.ndjson of a folder)
+                      assay merge --corpus lives out/1 out/2    (what 'assay explore' has left)
             """
     )
 
-    @Argument(help: "The saved runs of all shards, or folders of them.")
+    @Argument(help: "The saved runs of all shards, or folders of them; with --corpus, corpora.")
     var paths: [String]
+
+    @Option(
+        name: .long,
+        help: "Join corpora of 'assay explore' into this folder: lives, coverage and what was found.",
+        completion: .directory
+    )
+    var corpus: String?
 
     @OptionGroup var reports: ReportOptions
 
     mutating func run() throws {
+        if let corpus { return try join(into: LifeCorpus(folder: corpus)) }
         let written = try reports.files()
         let files = try paths.flatMap(Self.files)
         let runs = try files.map { try SavedRun.read($0) }
@@ -37,6 +47,47 @@ struct MergeCommand: ParsableCommand {
             replay: ReplayCommand([Terminal.program, "merge"] + paths, selects: false)
         )
         throw ExitCode(joined.exitCode)
+    }
+
+    /// Joins corpora; the folder itself may be one of them.
+    private func join(into target: LifeCorpus) throws {
+        let sources = paths.map(LifeCorpus.init)
+        if let missing = sources.first(where: { !$0.exists }) {
+            throw Failure(
+                .usage,
+                "'\(missing.folder)' is no corpus: it has no folder 'lives'; 'assay explore --corpus' "
+                    + "makes one"
+            )
+        }
+        let contents = try sources.map { try $0.contents() }
+        let isThere = sources.contains { $0.folder == target.folder }
+        let before = isThere || !target.exists ? LifeCorpus.Contents() : try target.contents()
+        try target.prepare()
+        var coverage = before.coverage
+        for source in contents { coverage.merge(source.coverage) }
+        let lives = contents.flatMap(\.lives)
+        let foundCount: Int
+        do {
+            try target.add(lives, coverage)
+            foundCount = try target.takeFound(from: sources)
+        } catch {
+            throw Failure(
+                .usage,
+                "cannot write the corpus '\(target.folder)': \(error.localizedDescription)"
+            )
+        }
+        let strange = contents.flatMap(\.strange)
+        if let first = strange.first {
+            Terminal.error(
+                "assay: \(strange.count) lives of another version were left where they are, such as "
+                    + "'\(first)'\n"
+            )
+        }
+        let count = try target.contents().lives.count
+        Terminal.output(
+            "\(target.folder): \(count) lives, \(coverage.counts.count) different things played, "
+                + "\(foundCount) contracts of what was found\n"
+        )
     }
 
     /// The file, or the saved runs of a folder in the order of their names.

@@ -43,6 +43,8 @@ package struct LifeModel: Sendable {
     /// What has ended and was paid for no more since: whether a charge had failed before, the sheets
     /// do not say of it (S-13; defect X-11).
     private var ended: Set<Line> = []
+    /// What another product goes on with.
+    private var replaced: Set<Line> = []
     /// The store's first transaction of what somebody bought.
     private var transactions: [Line: String] = [:]
     /// Who bought first what now belongs to somebody else, by holder and product.
@@ -177,6 +179,13 @@ package struct LifeModel: Sendable {
         if Self.ofStores.contains(act.kind), line(of: act)?.store == "PROMOTIONAL" {
             throw Illegal(reason: "no store sells what a team grants")
         }
+        // What another product went on with is over, and of earlier periods nothing is told (fact
+        // sheet 3, row 13b).
+        if act.kind != .tell, let product = act.product,
+            replaced.contains(Line(user: act.user, product: product))
+        {
+            throw Illegal(reason: "another product goes on with it")
+        }
         func allow(_ states: Set<LineState>) throws(Illegal) {
             guard states.contains(state) else {
                 throw Illegal(reason: "\(act.kind.rawValue) while \(state.rawValue)")
@@ -198,8 +207,8 @@ package struct LifeModel: Sendable {
         case .billingIssue: try allow([.active, .trial, .intro])
         case .changeProduct:
             try allow([.active, .trial, .intro])
-            guard act.newProduct != act.product else {
-                throw Illegal(reason: "nobody changes to the same")
+            guard let wanted = act.newProduct, everHad[act.user]?.contains(wanted) != true else {
+                throw Illegal(reason: "it was had before, perhaps elsewhere")
             }
         case .refund:
             try allow([.active, .cancelled, .intro, .grace, .changing, .lifetime, .ended])
@@ -261,6 +270,7 @@ package struct LifeModel: Sendable {
             everHad[to, default: []].insert(purchase.productID)
             if reversed.remove(old) != nil { reversed.insert(new) }
             if ended.remove(old) != nil { ended.insert(new) }
+            if replaced.remove(old) != nil { replaced.insert(new) }
         }
         left[to, default: []] += left[from] ?? []
         left[from] = nil
@@ -372,7 +382,15 @@ package struct LifeModel: Sendable {
                 buyers[line] = buyers[Line(user: user, product: other.productID)]
             }
         }
-        if let first = firstProducts[line], first != spec.product { spec.continues = first }
+        if let first = firstProducts[line], first != spec.product {
+            spec.continues = first
+            for purchase in purchases(of: user)
+            where purchase.productID != spec.product
+                && purchase.originalTransactionID == event["original_transaction_id"]?.string
+            {
+                replaced.insert(Line(user: user, product: purchase.productID))
+            }
+        }
         spec.boughtBy = buyers[line]
         return spec
     }

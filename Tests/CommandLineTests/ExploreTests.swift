@@ -1,0 +1,133 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Lives that nobody wrote down, as somebody at a prompt or in CI meets them.
+@Suite("Lives that are explored")
+struct ExploreTests {
+    private static let profile = """
+        assay: 1
+        endpoints: {purchasely-webhook: POST /api/webhooks/purchasely}
+        features: {except: [push, restart, subscriber-reads, reconcile]}
+        probes:
+          user: {get: "/test/users/{{id}}"}
+          subscription:
+            get: "/test/subscriptions/{{id}}"
+            read: {access: /access, product: /product_id, expires: /expiration_at_ms}
+
+        """
+
+    /// What lies in a folder, in order.
+    private static func names(_ path: String) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
+    }
+
+    private func explore(
+        _ words: [String],
+        _ defect: String? = nil,
+        in folder: TemporaryFolder
+    ) async throws -> Program.Result {
+        try folder.write(Self.profile, to: "assay.yaml")
+        return try await Program.run(
+            ["explore"] + words + ExitCodeTests.start(defect),
+            folder: folder.path
+        )
+    }
+
+    @Test func `a correct backend keeps every life, and leaves a corpus`() async throws {
+        let folder = try TemporaryFolder()
+        let words = ["--lives", "60", "--seed", "1", "--corpus", "lives"]
+        let result = try await explore(words, in: folder)
+        #expect(result.status == 0, "\(result.output)\(result.errors)")
+        #expect(result.output.contains("60 lives in "))
+        #expect(result.output.contains("coverage"))
+        #expect(result.output.split(separator: "\n").allSatisfy { $0.count <= 100 })
+        let lives = Self.names(folder.path + "/lives/lives")
+        #expect(lives.count > 10)
+        // The same seed, the same lives, however the machine is.
+        let other = try TemporaryFolder()
+        _ = try await explore(words + ["--jobs", "2"], in: other)
+        #expect(Self.names(other.path + "/lives/lives") == lives)
+        // What was kept is played first, and what another version wrote is told and left alone.
+        try folder.write("life 0\nperson ada\n", to: "lives/lives/old.life")
+        let again = try await explore(["--lives", "20", "--corpus", "lives"], in: folder)
+        #expect(again.status == 0, "\(again.output)\(again.errors)")
+        #expect(again.errors.contains("1 lives of another version"))
+        #expect(folder.read("lives/lives/old.life") == "life 0\nperson ada\n")
+    }
+
+    @Test func `what breaks a backend is made small, and its contract fails by itself`() async throws {
+        let folder = try TemporaryFolder()
+        let result = try await explore(
+            ["--lives", "150", "--seed", "1", "--corpus", "lives", "--report", "json=r.json"],
+            "cancellation-revokes",
+            in: folder
+        )
+        #expect(result.status == 1, "\(result.output)\(result.errors)")
+        let found = Self.names(folder.path + "/lives/found")
+        let name = try #require(found.first)
+        let text = try #require(folder.read("lives/found/" + name))
+        #expect(text.contains("CANCELLATION"))
+        // Somebody buys and cancels: nothing else is needed.
+        #expect(text.split(separator: "\n").count { $0.contains("- deliver:") } <= 3)
+        let report = try #require(folder.read("r.json"))
+        #expect(report.contains("\"verdict\": \"failed\""))
+        for (defect, status) in [("cancellation-revokes", Int32(1)), (nil, 0)] {
+            let again = try await Program.run(
+                ["verify", "lives/found"] + ExitCodeTests.start(defect),
+                folder: folder.path
+            )
+            #expect(again.status == status, "\(again.output)\(again.errors)")
+        }
+    }
+
+    @Test func `corpora are joined`() async throws {
+        let folder = try TemporaryFolder()
+        for part in ["1/2", "2/2"] {
+            let result = try await explore(
+                ["--lives", "15", "--seed", "1", "--shard", part, "--corpus", "c" + part.prefix(1)],
+                in: folder
+            )
+            #expect(result.status == 0, "\(result.output)\(result.errors)")
+        }
+        let files = { (name: String) in Self.names(folder.path + "/\(name)/lives") }
+        #expect(Set(files("c1")).isDisjoint(with: files("c2")))
+        let merged = try await Program.run(
+            ["merge", "--corpus", "all", "c1", "c2"],
+            folder: folder.path
+        )
+        #expect(merged.status == 0, "\(merged.errors)")
+        #expect(files("all").count == files("c1").count + files("c2").count)
+        let nothing = try await Program.run(
+            ["merge", "--corpus", "all", "nowhere"],
+            folder: folder.path
+        )
+        #expect(nothing.status == 2)
+        #expect(nothing.errors.contains("is no corpus"))
+    }
+
+    @Test(
+        "wrong usage is told before anything starts",
+        arguments: [
+            (["--only", "transfusions"], Int32(2), "no act and no disturbance"),
+            (["--for", "soon"], 2, "is not a duration"), (["--lives", "0"], 2, "--lives"),
+            (["--corpus", "/dev/null/x"], 2, "cannot write the corpus"),
+            (["--shard", "3/2"], 2, "is not a part"),
+        ]
+    )
+    func wrongUsage(words: [String], status: Int32, text: String) async throws {
+        let folder = try TemporaryFolder()
+        let result = try await explore(words, in: folder)
+        #expect(result.status == status)
+        #expect(result.errors.contains(text), "\(result.errors)")
+    }
+
+    @Test func `a corpus that cannot be read is no corpus`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("life 1\nact 0 -1d ada eat\n", to: "lives/lives/a.life")
+        let result = try await explore(["--lives", "5", "--corpus", "lives"], in: folder)
+        #expect(result.status == 3)
+        #expect(result.errors.contains("line 2"))
+        #expect(result.errors.contains("'eat' is no act"))
+    }
+}
