@@ -90,6 +90,27 @@ struct Reconciliation: Sendable {
             try store.policies.reconciliation.remove(db, old)
         }
     }
+
+    /// After a transfer each purchase is shown at one side, at the old one while REST lags: what neither
+    /// shows has been refunded since.
+    static func dropUnshown(
+        _ store: Store,
+        _ db: Database,
+        _ subscribers: [String: Subscriber]
+    ) throws {
+        for id in subscribers.keys {
+            guard let userID = try store.user(db, known: id)?.id else { continue }
+            let known = try Subscription.fetchAll(
+                db,
+                sql: "SELECT * FROM subscriptions WHERE userID = ?",
+                arguments: [userID]
+            )
+            for old in known
+            where !subscribers.values.contains(where: { $0.items.contains { $0.describes(old) } }) {
+                try store.policies.reconciliation.remove(db, old)
+            }
+        }
+    }
 }
 
 extension WebhookEvent {

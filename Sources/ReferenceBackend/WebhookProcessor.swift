@@ -108,6 +108,7 @@ struct WebhookProcessor: Sendable {
             for (id, subscriber) in subscribers {
                 try Reconciliation.take(store, db, subscriber, of: id, event)
             }
+            try Reconciliation.dropUnshown(store, db, subscribers)
             return
         }
         guard event.concernsPurchase else { return try policy.ignore(store, db, event) }

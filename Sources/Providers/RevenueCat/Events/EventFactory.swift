@@ -238,10 +238,12 @@ package struct EventFactory: Sendable {
         spec.product.hasPrefix("coins") ? [] : [context.entitlement]
     }
 
-    /// The store's id of a product: what the profile maps, else the name; Play joins the base plan.
+    /// The store's id of a product: what the profile maps, else the name; Play joins the base plan that
+    /// every subscription there has, and nothing else.
     package func productID(_ name: String, store: String) -> String {
         let id = context.products[name] ?? name
-        return store == "PLAY_STORE" && !id.contains(":") ? "\(id):base-plan" : id
+        let isSubscription = Catalog().product(name).days != nil
+        return store == "PLAY_STORE" && isSubscription && !id.contains(":") ? "\(id):base-plan" : id
     }
 
     /// The forms of section 2.5: Stripe repeats one id, Play appends a renewal counter.
