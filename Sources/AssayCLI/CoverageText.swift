@@ -29,7 +29,11 @@ struct CoverageText {
     var summary: String {
         var lines = ["coverage  " + parts.joined(separator: " · ")]
         if let never = never.first {
-            lines.append("never     \(never)" + (self.never.count > 1 ? ", and \(self.never.count - 1) more; --coverage tells all" : ""))
+            lines.append(
+                "never     \(never)"
+                    + (self.never.count > 1
+                        ? ", and \(self.never.count - 1) more; --coverage tells all" : "")
+            )
         }
         lines += limits.map { "not asked \($0)" }
         return wrapped(lines)
@@ -87,7 +91,8 @@ struct CoverageText {
 
     private var disturbed: [String] {
         Disturbance.kinds.map { kind in
-            "\(kind)  " + coverage.disturbances(kind).map { "\($0.type) \($0.count)" }
+            "\(kind)  "
+                + coverage.disturbances(kind).map { "\($0.type) \($0.count)" }
                 .joined(separator: " · ")
         }
     }
@@ -95,7 +100,8 @@ struct CoverageText {
     /// What the profile leaves out, so that nobody takes it for proven.
     private var limits: [String] {
         let features: [Feature] = [
-            .users, .subscription, .safetyNet, .aliases, .sandboxApart, .everyStore, .push, .restart,
+            .users, .subscription, .safetyNet, .aliases, .sandboxApart, .everyStore, .push,
+            .restart,
             .subscriberReads, .register,
         ]
         let missing = features.filter { !means.features.contains($0) }
@@ -104,7 +110,8 @@ struct CoverageText {
             }
         let fields = ["access", "product", "expires", "will-renew", "billing-issue", "refunded"]
             .filter { profile.probe(reading: $0) == nil }
-        let unmapped = fields.isEmpty
+        let unmapped =
+            fields.isEmpty
             ? [] : ["no probe maps " + fields.joined(separator: ", ")]
         return missing + unmapped
     }
@@ -112,7 +119,9 @@ struct CoverageText {
     private func wrapped(_ lines: [String]) -> String {
         let width = Terminal.style().width
         return lines.flatMap { line in
-            line.isEmpty ? [""] : line.wrapped(width - 10).enumerated().map { $0 == 0 ? $1 : "          " + $1 }
+            line.isEmpty
+                ? [""]
+                : line.wrapped(width - 10).enumerated().map { $0 == 0 ? $1 : "          " + $1 }
         }.joined(separator: "\n") + "\n"
     }
 }

@@ -42,7 +42,7 @@ struct ExploreCommand: AsyncParsableCommand {
     @Option(name: .long, help: Setting.seed.help)
     var seed: String?
 
-    @Option(name: .long, help: Setting.jobs.help)
+    @Option(name: .long, help: Setting.exploreJobs.help)
     var jobs: Int?
 
     @Option(name: .long, help: Setting.corpus.help, completion: .directory)
@@ -72,7 +72,7 @@ struct ExploreCommand: AsyncParsableCommand {
         let means = Means(of: profile)
         var options = Campaign.Options(
             seed: Self.seed(seedText, shard),
-            jobs: try Setting.jobs.number(jobs, or: 24, in: 1...64, environment),
+            jobs: try Setting.exploreJobs.number(jobs, or: 16, in: 1...64, environment),
             nonce: SuiteRun.nonce(),
             generator: selection.applied(to: LifeGenerator.Options(means: means))
         )
@@ -80,7 +80,8 @@ struct ExploreCommand: AsyncParsableCommand {
             _ in try Setting.lives.number(lives, or: 1, in: 1...100_000_000, environment)
         }
         options.time = try Setting.exploreTime.duration(time, environment)
-        options.shrinkTime = try Setting.shrinkTime.duration(shrinkTime, environment) ?? .seconds(20)
+        options.shrinkTime =
+            try Setting.shrinkTime.duration(shrinkTime, environment) ?? .seconds(20)
         let corpus = Setting.corpus.text(corpus, environment).map(LifeCorpus.init)
         try corpus?.prepare()
         let contents = try corpus?.contents() ?? LifeCorpus.Contents()

@@ -25,7 +25,8 @@ struct MergeCommand: ParsableCommand {
 
     @Option(
         name: .long,
-        help: "Join corpora of 'assay explore' into this folder: lives, coverage and what was found.",
+        help:
+            "Join corpora of 'assay explore' into this folder: lives, coverage and what was found.",
         completion: .directory
     )
     var corpus: String?

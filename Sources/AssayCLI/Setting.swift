@@ -224,13 +224,19 @@ extension Setting {
         "found",
         "ASSAY_FOUND",
         fallback: "assay-found",
-        "Where events that a variation found are written as contracts"
+        "Where what variations and lives have found is written as contracts"
     )
     static let exploreTime = Setting(
         "for",
         "ASSAY_FOR",
         fallback: "until nothing new was played for a minute",
         "How long lives are played, such as 2m"
+    )
+    static let exploreJobs = Setting(
+        "jobs",
+        "ASSAY_JOBS",
+        fallback: "16",
+        "How many lives are played at once"
     )
     static let lives = Setting(
         "lives",
@@ -301,7 +307,8 @@ extension Setting {
         profile, importProfile, target, start, intercept, targetHosts, pageHosts, listen,
         serveListen,
         contracts, report,
-        knownFailing, seed, appSeed, jobs, backends, minimiseJobs, appJobs, shard, save, maxTime,
+        knownFailing, seed, appSeed, jobs, backends, minimiseJobs, appJobs,
+        exploreJobs, shard, save, maxTime,
         found, exploreTime, lives, corpus, shrinkTime,
         expired, url,
         browser, bodyMax, redactionKey, controlToken, authority, advertise, liveKey,

@@ -58,7 +58,8 @@ package struct LifeAtlas: Sendable {
     /// Everything that could be tried, at the moments that make a difference.
     private static func acts(at store: String, _ place: Place) -> [Act] {
         let lines = place.model.lines(of: "ada", at: place.time)
-        let products = lines.isEmpty ? [LifeModel.monthly] + LifeGenerator.keptProducts : lines.map(\.product)
+        let products =
+            lines.isEmpty ? [LifeModel.monthly] + LifeGenerator.keptProducts : lines.map(\.product)
         var acts: [Act] = []
         for product in products {
             for kind in Act.Kind.allCases where !idle.contains(kind) {
@@ -103,13 +104,17 @@ package struct LifeAtlas: Sendable {
                 }
             }
         case .cancel, .expire:
-            return [act] + LifeGenerator.reasons(of: act.kind).map { reason in
-                changed { $0.reason = reason }
-            }
-        case .grant: return [changed { act in
-            act.product = nil
-            act.reason = "monthly"
-        }]
+            return [act]
+                + LifeGenerator.reasons(of: act.kind).map { reason in
+                    changed { $0.reason = reason }
+                }
+        case .grant:
+            return [
+                changed { act in
+                    act.product = nil
+                    act.reason = "monthly"
+                }
+            ]
         case .revoke: return [changed { $0.product = nil }]
         case .renew, .uncancel, .pause, .resume, .extend, .refund, .transfer, .recover,
             .reverseRefund, .temporaryGrant, .tell, .register, .wait:

@@ -188,7 +188,9 @@ package struct LifeGenerator: Sendable {
         let lines = model.lines(of: person.name, at: time)
         let line = chance(4, &random) ? nil : lines.randomElement(using: &random)
         let kinds = Self.kinds(at: line?.state ?? .none, canShare: people.count > 1)
-            .filter { options.kinds.isEmpty || Self.always.contains($0) || options.kinds.contains($0) }
+            .filter {
+                options.kinds.isEmpty || Self.always.contains($0) || options.kinds.contains($0)
+            }
         guard let kind = kinds.randomElement(using: &random) else { return nil }
         var act = Act(kind, person.name, at: .zero)
         act.product = line?.product ?? newProduct(&random)
@@ -255,7 +257,8 @@ package struct LifeGenerator: Sendable {
             act.product = nil
         case .billingIssue:
             // Play and the App Store know grace periods of 3 to 30 days.
-            act.span = chance(3, &random)
+            act.span =
+                chance(3, &random)
                 ? nil : days([3, 6, 7, 16, 30].randomElement(using: &random) ?? 16)
         case .extend: act.span = days([1, 7, 30, 90].randomElement(using: &random) ?? 7)
         case .pause: act.span = days([7, 30, 90].randomElement(using: &random) ?? 30)
@@ -269,7 +272,8 @@ package struct LifeGenerator: Sendable {
             act.reason = ["weekly", "monthly", "yearly", "lifetime"].randomElement(using: &random)
         case .revoke, .register: act.product = nil
         case .cancel, .expire:
-            act.reason = chance(2, &random)
+            act.reason =
+                chance(2, &random)
                 ? nil : Self.reasons(of: act.kind).randomElement(using: &random)
         case .tell: act.type = LifeModel.idleTypes.randomElement(using: &random)
         case .wait: act.product = nil

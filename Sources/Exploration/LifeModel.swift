@@ -463,7 +463,9 @@ package struct LifeModel: Sendable {
         if only.store != "PLAY_STORE", only.store != "PROMOTIONAL", !only.isTemporary {
             expected.product = only.productID
         }
-        if only.graceEnd == nil { expected.expires = only.expires.map { .at($0 - Self.zero) } ?? .never }
+        if only.graceEnd == nil {
+            expected.expires = only.expires.map { .at($0 - Self.zero) } ?? .never
+        }
         setFlags(of: only, in: &expected, user)
         return expected
     }

@@ -28,7 +28,9 @@ package enum LifeText {
 
     package static func text(_ life: Life) -> String {
         var lines = ["life \(version)"]
-        for person in life.people { lines.append("person \(person.name) \(person.arrival.rawValue)") }
+        for person in life.people {
+            lines.append("person \(person.name) \(person.arrival.rawValue)")
+        }
         if life.hasTwin { lines.append("twin") }
         for step in life.steps { lines.append(line(step)) }
         for mishap in life.mishaps {
@@ -77,7 +79,8 @@ package enum LifeText {
         guard lines.first == "life \(version)" else {
             throw ParseError(
                 line: 1,
-                problem: "'\(lines.first ?? "")' is not 'life \(version)': it was written by another "
+                problem:
+                    "'\(lines.first ?? "")' is not 'life \(version)': it was written by another "
                     + "version"
             )
         }
@@ -173,7 +176,8 @@ extension Disturbance {
     /// Nil when the words are none.
     fileprivate init?(words: [String]) {
         let rest = Array(words.dropFirst())
-        let count = rest.count == 1 ? Int(rest[0]).flatMap { (1...100).contains($0) ? $0 : nil } : nil
+        let count =
+            rest.count == 1 ? Int(rest[0]).flatMap { (1...100).contains($0) ? $0 : nil } : nil
         let answer = ProviderPlan.Answer(spelling: rest.joined(separator: " "))
         switch (words.first, count) {
         case ("copies", let count?): self = .copies(count)

@@ -42,7 +42,8 @@ extension Life {
         guard let last = acts.last ?? steps.last else { return "S-10" }
         return switch last.act.kind {
         case .purchase:
-            people.contains { $0.arrival == .unknown } ? "S-20"
+            people.contains { $0.arrival == .unknown }
+                ? "S-20"
                 : LifeGenerator.keptProducts.contains(last.act.product ?? "") ? "S-16" : "S-10"
         case .cancel, .refund, .reverseRefund: "S-11"
         case .uncancel, .renew, .recover: "S-13"

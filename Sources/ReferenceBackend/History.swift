@@ -41,6 +41,24 @@ struct History: Sendable {
         )
     }
 
+    /// In the order in which they happened.
+    private func events(_ db: Database, _ line: Line) throws -> [WebhookEvent] {
+        try Data.fetchAll(
+            db,
+            sql: "SELECT event FROM history WHERE \(Self.place) ORDER BY timestamp, id",
+            arguments: [line.userID, line.productID, line.isSandbox]
+        ).map { try JSONDecoder().decode(WebhookEvent.self, from: $0) }
+    }
+
+    /// The last of them that is so.
+    func last(
+        _ db: Database,
+        _ line: Line,
+        where isSo: (WebhookEvent) -> Bool
+    ) throws -> WebhookEvent? {
+        try events(db, line).last(where: isSo)
+    }
+
     /// What an older event means beside everything that happened since.
     static func settleLate(_ history: History, _ db: Database, _ line: Line) throws {
         try history.tellAnew(db, line)
@@ -48,11 +66,7 @@ struct History: Sendable {
 
     /// Works a purchase out from its beginning.
     private func tellAnew(_ db: Database, _ line: Line) throws {
-        let events = try Data.fetchAll(
-            db,
-            sql: "SELECT event FROM history WHERE \(Self.place) ORDER BY timestamp, id",
-            arguments: [line.userID, line.productID, line.isSandbox]
-        ).map { try JSONDecoder().decode(WebhookEvent.self, from: $0) }
+        let events = try events(db, line)
         var subscription: Subscription?
         for event in events where !store.policies.delivery.isStale(event, subscription) {
             var next = subscription ?? line.fresh(event)

@@ -91,8 +91,8 @@ struct Reconciliation: Sendable {
         }
     }
 
-    /// After a transfer each purchase is shown at one side, at the old one while REST lags: what neither
-    /// shows has been refunded since.
+    /// After a transfer each purchase is shown at one side, at the old one while REST lags: what was
+    /// bought once and neither shows has been refunded since.
     static func dropUnshown(
         _ store: Store,
         _ db: Database,
@@ -106,7 +106,9 @@ struct Reconciliation: Sendable {
                 arguments: [userID]
             )
             for old in known
-            where !subscribers.values.contains(where: { $0.items.contains { $0.describes(old) } }) {
+            where old.expiresAt == nil
+                && !subscribers.values.contains(where: { $0.items.contains { $0.describes(old) } })
+            {
                 try store.policies.reconciliation.remove(db, old)
             }
         }

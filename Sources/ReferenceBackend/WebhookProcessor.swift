@@ -135,7 +135,8 @@ struct WebhookProcessor: Sendable {
             if let subscriber = subscribers[id] {
                 try Reconciliation.take(store, db, subscriber, of: id, event)
             }
-            if !isStale { try note(db, event, userID, productID, isSandbox) }
+            let line = History.Line(userID: userID, productID: productID, isSandbox: isSandbox)
+            try note(db, event, line)
         } else if unlocks {
             let history = History(store: store)
             let line = History.Line(userID: userID, productID: productID, isSandbox: isSandbox)
@@ -173,18 +174,24 @@ struct WebhookProcessor: Sendable {
         event.hasEntitlements || event.type != "NON_RENEWING_PURCHASE"
     }
 
-    /// What only the event knows, beside what RevenueCat said about its subscription.
-    private func note(
-        _ db: Database,
-        _ event: WebhookEvent,
-        _ userID: Int64,
-        _ productID: String,
-        _ isSandbox: Bool
-    ) throws {
-        guard var subscription = try store.fetch(db, userID, productID, isSandbox) else { return }
-        subscription.asOf = event.timestamp
-        if event.type == "PRODUCT_CHANGE" { subscription.pendingProductID = event.newProductID }
-        if event.type == "RENEWAL" { subscription.pendingProductID = nil }
+    /// What only events know, beside what RevenueCat said about the subscription: which product comes
+    /// next, whatever comes late.
+    private func note(_ db: Database, _ event: WebhookEvent, _ line: History.Line) throws {
+        let history = History(store: store)
+        try history.note(db, event, of: line)
+        guard
+            var subscription = try store.fetch(
+                db,
+                line.userID,
+                line.productID,
+                line.isSandbox
+            )
+        else { return }
+        subscription.asOf = max(subscription.asOf, event.timestamp)
+        let last = try history.last(db, line) { ["PRODUCT_CHANGE", "RENEWAL"].contains($0.type) }
+        if let last {
+            subscription.pendingProductID = last.type == "RENEWAL" ? nil : last.newProductID
+        }
         try subscription.update(db)
     }
 }

@@ -553,6 +553,7 @@ private struct Shrinking {
     /// - Parameters:
     ///   - original: The life in which it was found.
     ///   - number: Tells equal names apart.
+    /// - Returns: What is told of it, from the run of its own file.
     mutating func found(original: Life, _ number: Int) async -> Campaign.Found {
         var result = best.result
         let id = "found/\(best.life.slug)-\(number)"

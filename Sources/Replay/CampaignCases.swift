@@ -10,7 +10,7 @@ extension Campaign.Outcome {
     package var cases: [CaseResult] {
         let failed = Set(found.map(\.result.contract.clause))
         let clauses = clauses.keys.sorted().filter { !failed.contains($0) }
-        return found.map(\.caseResult) + clauses.map(caseResult) 
+        return found.map(\.caseResult) + clauses.map(caseResult)
             + unsteady.enumerated().map { Self.unsteady($1, $0 + 1) }
     }
 
@@ -55,7 +55,8 @@ extension Campaign.Outcome {
         var result = result
         result.contract.id = "lives/unsteady-\(number)"
         result.verdict = .failed
-        result.note = "it failed once, and not in three more tries: a race, lost at some moments only"
+        result.note =
+            "it failed once, and not in three more tries: a race, lost at some moments only"
         return result
     }
 }

@@ -26,7 +26,8 @@ struct ExitCodeTests {
     @Test(
         "every command has help with an example",
         arguments: [
-            "verify", "demo", "explore", "serve", "send", "resend", "list", "explain", "lint", "mutants",
+            "verify", "demo", "explore", "serve", "send", "resend", "list", "explain", "lint",
+            "mutants",
             "backend", "doctor", "judge", "merge", "record", "distil", "review", "import", "export",
         ]
     )

@@ -56,7 +56,9 @@ struct ExploreTests {
         #expect(folder.read("lives/lives/old.life") == "life 0\nperson ada\n")
     }
 
-    @Test func `what breaks a backend is made small, and its contract fails by itself`() async throws {
+    @Test func `what breaks a backend is made small, and its contract fails by itself`()
+        async throws
+    {
         let folder = try TemporaryFolder()
         let result = try await explore(
             ["--lives", "150", "--seed", "1", "--corpus", "lives", "--report", "json=r.json"],
@@ -85,7 +87,10 @@ struct ExploreTests {
         let folder = try TemporaryFolder()
         for part in ["1/2", "2/2"] {
             let result = try await explore(
-                ["--lives", "15", "--seed", "1", "--shard", part, "--corpus", "c" + part.prefix(1)],
+                [
+                    "--lives", "15", "--seed", "1", "--shard", part, "--corpus",
+                    "c" + part.prefix(1),
+                ],
                 in: folder
             )
             #expect(result.status == 0, "\(result.output)\(result.errors)")

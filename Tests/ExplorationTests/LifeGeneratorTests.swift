@@ -10,7 +10,8 @@ struct LifeGeneratorTests {
         choosesIDs: false
     )
 
-    private func lives(_ count: Int, seed: UInt64 = 7, _ means: Means = everything) -> [LifeScript] {
+    private func lives(_ count: Int, seed: UInt64 = 7, _ means: Means = everything) -> [LifeScript]
+    {
         var generator = LifeGenerator(seed: seed, options: .init(means: means))
         return (0..<count).map { _ in generator.next().script }
     }

@@ -62,7 +62,8 @@ struct LayoutTests {
                 "Replay",
                 [
                     "Conformance", "Providers", "Exploration", "FakeServers", "AsyncHTTPClient",
-                    "NIOCore", "NIOHTTP1", "NIOPosix", "Foundation", "Glibc", "Darwin", "NIOEmbedded",
+                    "NIOCore", "NIOHTTP1", "NIOPosix", "Foundation", "Glibc", "Darwin",
+                    "NIOEmbedded",
                     "NIOHTTPCompression", "NIOSSL", "Phone", "Browser", "Programs",
                 ]
             ),
