@@ -57,6 +57,9 @@ struct ExploreCommand: AsyncParsableCommand {
     @Option(name: .long, help: Setting.shard.help)
     var shard: String?
 
+    @Flag(name: .long, help: "End at the first life that fails, once it is small.")
+    var failFast = false
+
     @Flag(name: .long, help: "Tell all that was played, and all that never was.")
     var coverage = false
 
@@ -82,6 +85,7 @@ struct ExploreCommand: AsyncParsableCommand {
         options.time = try Setting.exploreTime.duration(time, environment)
         options.shrinkTime =
             try Setting.shrinkTime.duration(shrinkTime, environment) ?? .seconds(20)
+        options.endsAtFirst = failFast
         let corpus = Setting.corpus.text(corpus, environment).map(LifeCorpus.init)
         try corpus?.prepare()
         let contents = try corpus?.contents() ?? LifeCorpus.Contents()

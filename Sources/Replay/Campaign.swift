@@ -20,6 +20,8 @@ package final class Campaign: Sendable {
         package var patience: Duration = .seconds(60)
         /// How long one failing life may be made smaller.
         package var shrinkTime: Duration = .seconds(20)
+        /// What is found first ends it.
+        package var endsAtFirst = false
         /// More causes than these nobody reads.
         package var foundMax = 20
         /// A contract as it stands in the file that it will be written to; nil when no file can say
@@ -330,6 +332,7 @@ private struct Rounds {
 
     private var isOver: Bool {
         if Task.isCancelled || outcome.end != nil { return true }
+        if options.endsAtFirst, !outcome.found.isEmpty { return true }
         if let most = options.livesMax, drawnCount >= most { return true }
         if let time = options.time { return clock.now - start >= time }
         return options.livesMax == nil && clock.now - lastNew >= options.patience
