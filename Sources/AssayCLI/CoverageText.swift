@@ -1,5 +1,6 @@
 internal import Conformance
 internal import Exploration
+internal import Replay
 internal import Reports
 
 /// What a campaign has played of what stores, people and networks can do, for people.
@@ -7,7 +8,7 @@ struct CoverageText {
     private let coverage: LifeCoverage
     private let means: Means
     private let profile: Profile
-    private let selection: LifeSelection
+    private let growth: [Campaign.Progress]
     private let stores: [String]
     private let atlas: LifeAtlas
 
@@ -15,50 +16,91 @@ struct CoverageText {
         _ coverage: LifeCoverage,
         _ means: Means,
         unmapped profile: Profile,
-        selection: LifeSelection
+        growth: [Campaign.Progress]
     ) {
         self.coverage = coverage
         self.means = means
         self.profile = profile
-        self.selection = selection
+        self.growth = growth
         stores = LifeGenerator.stores(means)
         atlas = LifeAtlas(stores: stores)
     }
 
     /// A few lines: how much of each store's life-cycle was played, and what could not be.
     var summary: String {
-        var lines = ["coverage  " + parts.joined(separator: " · ")]
-        if let never = never.first {
-            lines.append(
-                "never     \(never)"
-                    + (self.never.count > 1
-                        ? ", and \(self.never.count - 1) more; --coverage tells all" : "")
-            )
+        var lines = line("coverage", shares)
+        if let first = never.first {
+            let more = never.count > 1 ? ", and \(never.count - 1) more; --coverage tells all" : ""
+            lines += line("never", "\(first)\(more)")
         }
-        lines += limits.map { "not asked \($0)" }
-        return wrapped(lines)
+        return text(lines + limits.flatMap { line("not asked", $0) })
     }
 
-    /// Every transition of every store, with how often it was played.
+    /// Every transition of every store, with how often it was played, and how much was covered when.
     var whole: String {
-        var lines = ["coverage  " + parts.joined(separator: " · ")]
+        var lines = line("coverage", shares)
         for store in stores {
-            lines.append("")
-            lines.append("\(store)  \(share(store))")
+            let (played, all) = playedCount(store)
+            lines += ["", "\(store)  \(played) of \(all)"]
             for state in LineState.allCases {
-                guard let events = atlas.transitions[store]?[state] else { continue }
-                let told = events.map { event in
-                    let count = coverage.count(.transition(store: store, state, event))
-                    return "\(event) \(count == 0 ? "never" : String(count))"
-                }
-                lines.append("  \(state.rawValue)  " + told.joined(separator: " · "))
+                lines += events(of: store, state)
             }
         }
-        lines += [""] + disturbed + [""] + limits.map { "not asked \($0)" }
-        return wrapped(lines)
+        lines += ["", "how events were disturbed"]
+        for kind in Disturbance.kinds {
+            let types = coverage.disturbances(kind).map { "\($0.type) \($0.count)" }
+            lines += line(kind, types.isEmpty ? "never" : types.joined(separator: " · "))
+        }
+        lines += ["", "how much was covered when"] + grown
+        return text(lines + [""] + limits.flatMap { line("not asked", $0) })
+    }
+
+    private func events(of store: String, _ state: LineState) -> [String] {
+        guard let events = atlas.transitions[store]?[state] else { return [] }
+        let counted = events.map {
+            ($0, coverage.count(.transition(store: store, state, $0)))
+        }
+        let played = counted.filter { $0.1 > 0 }.map { "\($0.0) \($0.1)" }
+        let never = counted.filter { $0.1 == 0 }.map(\.0)
+        var lines: [String] = []
+        if !played.isEmpty { lines += line(state.rawValue, played.joined(separator: " · ")) }
+        if !never.isEmpty {
+            lines += line(
+                played.isEmpty ? state.rawValue : "",
+                "never: " + never.joined(separator: " · ")
+            )
+        }
+        return lines
+    }
+
+    /// At times that double, and at the end.
+    private var grown: [String] {
+        var lines: [String] = []
+        var next: Duration = .seconds(1)
+        for (index, moment) in growth.enumerated()
+        where moment.elapsed >= next || index == growth.count - 1 {
+            while next <= moment.elapsed { next *= 2 }
+            lines += line(
+                "\(moment.elapsed.milliseconds / 1000) s",
+                "\(moment.lives) lives, \(moment.features) covered, \(moment.found) found"
+            )
+        }
+        return lines
     }
 
     // MARK: Parts
+
+    private static let indent = 15
+
+    /// A word, and what is said of it beside it.
+    private func line(_ word: String, _ said: String) -> [String] {
+        let gap = String(repeating: " ", count: max(1, Self.indent - word.count))
+        return said.wrapped(Terminal.style().width - Self.indent).enumerated().map { index, part in
+            (index == 0 ? word + gap : String(repeating: " ", count: Self.indent)) + part
+        }
+    }
+
+    private func text(_ lines: [String]) -> String { lines.joined(separator: "\n") + "\n" }
 
     private func playedCount(_ store: String) -> (played: Int, all: Int) {
         let all = (atlas.transitions[store] ?? [:]).flatMap { state, events in
@@ -67,16 +109,13 @@ struct CoverageText {
         return (all.count { coverage.count($0) > 0 }, all.count)
     }
 
-    private func share(_ store: String) -> String {
-        let (played, all) = playedCount(store)
-        return "\(played) of \(all)"
-    }
-
-    private var parts: [String] {
-        stores.map { store in
+    private var shares: String {
+        let stores = stores.map { store in
             let (played, all) = playedCount(store)
             return "\(store) \(played)/\(all)"
-        } + ["disturbed \(coverage.disturbedCount)", "pairs \(coverage.pairCount)"]
+        }
+        let others = ["disturbed \(coverage.disturbedCount)", "pairs \(coverage.pairCount)"]
+        return (stores + others).joined(separator: " · ")
     }
 
     private var never: [String] {
@@ -86,14 +125,6 @@ struct CoverageText {
                     coverage.count(.transition(store: store, state, $0)) == 0
                 }.map { "\($0) of what is \(state.rawValue) at \(store)" }
             }
-        }
-    }
-
-    private var disturbed: [String] {
-        Disturbance.kinds.map { kind in
-            "\(kind)  "
-                + coverage.disturbances(kind).map { "\($0.type) \($0.count)" }
-                .joined(separator: " · ")
         }
     }
 
@@ -114,14 +145,5 @@ struct CoverageText {
             fields.isEmpty
             ? [] : ["no probe maps " + fields.joined(separator: ", ")]
         return missing + unmapped
-    }
-
-    private func wrapped(_ lines: [String]) -> String {
-        let width = Terminal.style().width
-        return lines.flatMap { line in
-            line.isEmpty
-                ? [""]
-                : line.wrapped(width - 10).enumerated().map { $0 == 0 ? $1 : "          " + $1 }
-        }.joined(separator: "\n") + "\n"
     }
 }

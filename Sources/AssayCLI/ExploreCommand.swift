@@ -137,14 +137,18 @@ struct ExploreCommand: AsyncParsableCommand {
         report.shard = shard?.description
         report.isInterrupted = interruption.isRaised
         report.cases = report.cases.map(known.applied)
-        let outcome = try conclusion(profile, files, foundFolder).conclude(report)
+        let replay =
+            result.outcome.found.isEmpty
+            ? ["explore"] + target.replayWords + ["--seed", seedText]
+            : ["verify"] + target.replayWords + [foundFolder + "/found"]
+        let outcome = try conclusion(profile, files, foundFolder, replay).conclude(report)
         let failure = corpus.flatMap { teller.keep(result.outcome, in: $0) }
         if !isQuiet {
             let text = CoverageText(
                 result.outcome.coverage,
                 means,
                 unmapped: profile,
-                selection: selection
+                growth: result.outcome.growth
             )
             Terminal.output(coverage ? text.whole : text.summary)
         }
@@ -165,15 +169,15 @@ struct ExploreCommand: AsyncParsableCommand {
     private func conclusion(
         _ profile: Profile,
         _ files: ReportFiles,
-        _ foundFolder: String
+        _ foundFolder: String,
+        _ replay: [String]
     ) -> Conclusion {
-        let words = [Terminal.program, "verify"] + target.replayWords + [foundFolder + "/found"]
-        return Conclusion(
+        Conclusion(
             profile: profile,
             profilePath: TargetOptions.path(target.profile),
             targetWords: target.replayWords,
             files: files,
-            replay: ReplayCommand(words, selects: false),
+            replay: ReplayCommand([Terminal.program] + replay, selects: false),
             isVerbose: reports.verbose,
             isStrict: false,
             saveFile: nil,
