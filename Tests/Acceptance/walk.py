@@ -51,7 +51,7 @@ SERVING = {
 STATUSES = {
     # On a busy machine the run before may have come to nothing that fails.
     r"^assay verify --rerun-failed": {0, 1, 4, 5},
-    r"^assay (verify|doctor|app|merge|judge|init .*--verify|init && )": {0, 1, 5},
+    r"^assay (verify|explore|doctor|app|merge|judge|init .*--verify|init && )": {0, 1, 5},
     # What another's session left pending is told so.
     r"^assay review": {0, 1},
 }
@@ -152,6 +152,7 @@ class Walk:
         # Only what runs contracts reads it.
         if re.match(r"assay (verify|app|init)", line):
             environment["ASSAY_MAX_TIME"] = RUN_MAX
+            environment["ASSAY_FOR"] = RUN_MAX
         return subprocess.Popen(
             ["bash", "-c", self.variables + line], cwd=self.folder, env=environment, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
