@@ -150,7 +150,7 @@ class Walk:
             # As if it had been built: that takes minutes, and CI has done it.
             environment["ASSAY_BINARY"] = BINARY
         # Only what runs contracts reads it.
-        if re.match(r"assay (verify|app|init)", line):
+        if re.match(r"assay (verify|app|init|explore)", line):
             environment["ASSAY_MAX_TIME"] = RUN_MAX
             environment["ASSAY_FOR"] = RUN_MAX
         return subprocess.Popen(
