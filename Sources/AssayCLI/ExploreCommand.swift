@@ -256,6 +256,17 @@ extension ExploreRun.Result {
                 "\(undecided) of them told nothing: " + reasons.joined(separator: ", ")
             )
         }
+        if outcome.illegalCount > 0 {
+            notes.append(
+                "\(outcome.illegalCount) lives of the corpus happen in no store and were not played"
+            )
+        }
+        if outcome.unexaminedCount > 0 {
+            notes.append(
+                "\(outcome.unexaminedCount) more lives failed and were not looked into: so many causes "
+                    + "were found before"
+            )
+        }
         if let end = outcome.end { notes.append("the campaign ended early: \(end)") }
         return notes
     }

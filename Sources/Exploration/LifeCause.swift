@@ -30,11 +30,33 @@ extension Life {
         for part in essence where part == rest.first { rest.removeFirst() }
         guard rest.isEmpty else { return false }
         let kinds = Set(mishaps.map(\.disturbance.kind))
-        return other.mishaps.allSatisfy { kinds.contains($0.disturbance.kind) }
+        guard other.mishaps.allSatisfy({ kinds.contains($0.disturbance.kind) }) else {
+            return false
+        }
+        let hasStranger = { (life: Life) in life.people.contains { $0.arrival == .unknown } }
+        return hasStranger(self) || !hasStranger(other)
     }
 
-    /// What happens, without who, where and when.
-    private var essence: [String] {
-        steps.filter { $0.act.kind != .wait }.map { $0.act.kind.rawValue }
+    /// What happens, without who, when and at which store.
+    private var essence: [Essence] {
+        steps.map(\.act).filter { $0.kind != .wait }.map { act in
+            Essence(
+                kind: act.kind,
+                isKept: LifeGenerator.keptProducts.contains(act.product ?? ""),
+                isSandbox: act.environment == "SANDBOX",
+                isDeferred: act.isDeferred,
+                knownBy: act.knownBy,
+                type: act.type
+            )
+        }
+    }
+
+    private struct Essence: Hashable {
+        let kind: Act.Kind
+        let isKept: Bool
+        let isSandbox: Bool
+        let isDeferred: Bool
+        let knownBy: EventSpec.KnownBy?
+        let type: String?
     }
 }

@@ -146,7 +146,7 @@ extension Field where Owner == Contract {
                 "variants",
                 .map(
                     key: .text("an axis"),
-                    value: .list(.scalar("a value"), countMin: 1),
+                    value: .list(.either([.scalar("a value"), .null]), countMin: 1),
                     countRange: 1...10
                 ),
                 "Axes with their values: one case for each combination, with the values in place "

@@ -1,0 +1,71 @@
+internal import Conformance
+internal import Exploration
+
+/// Plays single lives and judges them, at the end and at every quiet point.
+struct LifePlayer: Sendable {
+    let cases: CaseRunner
+    let means: Means
+
+    /// What one life came to.
+    struct Played: Sendable {
+        /// The life that the result is about: the whole, or a beginning of it.
+        var life: Life
+        var result: CaseResult
+    }
+
+    /// Nil when it was cut short, or when the backend ended beside others: it is to be played again,
+    /// alone.
+    func play(_ script: LifeScript, isAlone: Bool) async -> Played? {
+        guard let result = await played(script.contract, isAlone: isAlone, isBrief: true) else {
+            return nil
+        }
+        if result.findings.first?.code == .disturbanceMissed,
+            let calmer = try? LifeScript(script.life.withoutFailingCalls, means),
+            calmer.life != script.life
+        {
+            // What the backend does not call cannot fail.
+            return await play(calmer, isAlone: isAlone)
+        }
+        let played = Played(life: script.life, result: result.withoutEvidence)
+        guard let evidence = result.evidence, [.passed, .failed].contains(result.verdict),
+            let beginning = script.suspect(in: evidence, means),
+            let shorter = try? LifeScript(beginning, means),
+            let again = await self.played(shorter.contract, isAlone: isAlone),
+            again.verdict == .failed
+        else { return played }
+        return Played(life: beginning, result: again.withoutEvidence)
+    }
+
+    /// A life as it stands in a file; nil when it was cut short.
+    func play(_ contract: Contract, isAlone: Bool) async -> CaseResult? {
+        await played(contract, isAlone: isAlone)?.withoutEvidence
+    }
+
+    /// A state that is as it should be at once is looked at no longer: what fails is played again and
+    /// given all the time that it may need.
+    private func played(
+        _ contract: Contract,
+        isAlone: Bool,
+        isBrief: Bool = false
+    ) async -> CaseResult? {
+        var plan = CasePlan(contract)
+        if isBrief, plan.twin == nil { plan = plan.brief }
+        let result =
+            isAlone ? await cases.runAlone(plan) : await cases.runShared(plan)
+        cases.forget(plan, result?.evidence)
+        return result
+    }
+}
+
+extension CaseResult {
+    fileprivate var withoutEvidence: CaseResult {
+        var result = self
+        result.evidence = nil
+        return result
+    }
+}
+
+extension LifeScript {
+    /// Whether it touches what other lives share.
+    var needsSolitude: Bool { CasePlan(contract).subject.needsSolitude }
+}
