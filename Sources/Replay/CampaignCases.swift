@@ -8,6 +8,11 @@ extension Campaign.Outcome {
     /// What a report says: each cause that was found, and for every clause that lives asked for,
     /// whether they came back.
     package var cases: [CaseResult] {
+        if let reason = obstacles.first {
+            return [
+                CaseResult(contract: Self.stand("lives", "S-10", 0), verdict: .notRun, note: reason)
+            ]
+        }
         let failed = Set(found.map(\.result.contract.clause))
         let clauses = clauses.keys.sorted().filter { !failed.contains($0) }
         return found.map(\.caseResult) + clauses.map(caseResult)
@@ -18,19 +23,7 @@ extension Campaign.Outcome {
         let count = clauses[clause, default: 0]
         let undecided = undecidedClauses[clause, default: 0]
         let isDecided = Double(undecided) <= Double(count) * Self.undecidedShareMax
-        let contract = Contract(
-            id: "lives/\(clause)",
-            variant: "",
-            title: "\(count) lives that ask for \(clause)",
-            clause: clause,
-            level: .must,
-            source: "lives that 'assay explore' played",
-            needs: [],
-            given: [],
-            steps: [],
-            expectation: Expectation(answers: .statuses([200])),
-            location: SourceLocation(path: "lives/\(clause)", line: 1, column: 1)
-        )
+        let contract = Self.stand("lives/\(clause)", clause, count)
         guard !isDecided else {
             var result = CaseResult(contract: contract, verdict: .passed)
             result.runCount = count
@@ -47,6 +40,23 @@ extension Campaign.Outcome {
             verdict: .inconclusive,
             findings: [finding],
             note: finding.actual
+        )
+    }
+
+    /// A contract that stands for many lives.
+    private static func stand(_ id: String, _ clause: String, _ count: Int) -> Contract {
+        Contract(
+            id: id,
+            variant: "",
+            title: "\(count) lives that ask for \(clause)",
+            clause: clause,
+            level: .must,
+            source: "lives that 'assay explore' played",
+            needs: [],
+            given: [],
+            steps: [],
+            expectation: Expectation(answers: .statuses([200])),
+            location: SourceLocation(path: id, line: 1, column: 1)
         )
     }
 

@@ -127,6 +127,24 @@ struct ExploreTests {
         #expect(result.errors.contains(text), "\(result.errors)")
     }
 
+    @Test func `a backend that takes no event is told before the first life`() async throws {
+        let folder = try TemporaryFolder()
+        let profile = "endpoints: {revenuecat-webhook: POST /nowhere}"
+        try folder.write(
+            Self.profile.replacing(
+                "endpoints: {purchasely-webhook: POST /api/webhooks/purchasely}",
+                with: profile
+            ),
+            to: "assay.yaml"
+        )
+        let result = try await Program.run(
+            ["explore", "--lives", "5"] + ExitCodeTests.start(),
+            folder: folder.path
+        )
+        #expect(result.status == 6, "\(result.output)\(result.errors)")
+        #expect((result.output + result.errors).contains("/nowhere"))
+    }
+
     @Test func `a corpus that cannot be read is no corpus`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("life 1\nact 0 -1d ada eat\n", to: "lives/lives/a.life")
