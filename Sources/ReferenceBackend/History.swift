@@ -103,8 +103,9 @@ struct History: Sendable {
             let isLeft = try isTold(db, lines[0])
             guard isLeft || wasKnown else { continue }
             // Each has a part of the past that belonged to both.
-            if isLeft { try tellAnew(db, lines[0]) }
-            try tellAnew(db, lines[1])
+            let join = store.policies.identity.join
+            if isLeft { try join(self, db, lines[0]) }
+            try join(self, db, lines[1])
         }
     }
 

@@ -10,6 +10,7 @@ enum Identity {
         var leave = Identity.leave
         var holder = Identity.holder
         var welcomeLoser = Identity.welcomeLoser
+        var join = History.settleLate
         var isOvertaken = Identity.isOvertaken
     }
 

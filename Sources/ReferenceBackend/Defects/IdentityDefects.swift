@@ -80,6 +80,7 @@ extension Defect {
             "a TRANSFER drops what the winner once had as well",
             breaks: "S-17"
         ) {
+            $0.identity.join = { _, _, _ in }
             $0.identity.isOvertaken = { store, db, moved in
                 try store.fetch(db, moved.userID, moved.productID, moved.isSandbox) != nil
             }
@@ -89,6 +90,7 @@ extension Defect {
             "what a TRANSFER brings replaces what the winner has, however old it is",
             breaks: "S-17"
         ) {
+            $0.identity.join = { _, _, _ in }
             $0.identity.isOvertaken = { _, _, _ in false }
         },
         Defect(
