@@ -29,17 +29,19 @@ struct ExploreTests {
     ) async throws -> Program.Result {
         try folder.write(Self.profile, to: "assay.yaml")
         return try await Program.run(
-            ["explore"] + words + ExitCodeTests.start(defect),
+            // Others are tested beside it.
+            ["explore"] + words + (words.contains("--jobs") ? [] : ["--jobs", "3"])
+                + ExitCodeTests.start(defect),
             folder: folder.path
         )
     }
 
     @Test func `a correct backend keeps every life, and leaves a corpus`() async throws {
         let folder = try TemporaryFolder()
-        let words = ["--lives", "60", "--seed", "1", "--corpus", "lives"]
+        let words = ["--lives", "40", "--seed", "1", "--corpus", "lives"]
         let result = try await explore(words, in: folder)
         #expect(result.status == 0, "\(result.output)\(result.errors)")
-        #expect(result.output.contains("60 lives in "))
+        #expect(result.output.contains("40 lives in "))
         #expect(result.output.contains("coverage"))
         #expect(result.output.split(separator: "\n").allSatisfy { $0.count <= 100 })
         let lives = Self.names(folder.path + "/lives/lives")
