@@ -255,8 +255,10 @@ package struct LifeModel: Sendable {
     // MARK: Notes that the store model does not keep
 
     private mutating func noteLeaving(_ act: Act) {
-        guard act.kind == .changeProduct, !act.isDeferred, let line = line(of: act),
-            let end = line.expires
+        // A change that waits comes early with a charge that does.
+        guard let line = line(of: act), let end = line.expires,
+            act.kind == .changeProduct && !act.isDeferred
+                || act.kind == .renew && line.nextProductID != nil
         else { return }
         left[act.user, default: []].append(end - Self.zero)
     }
