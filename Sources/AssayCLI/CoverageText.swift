@@ -11,6 +11,7 @@ struct CoverageText {
     private let growth: [Campaign.Progress]
     private let stores: [String]
     private let atlas: LifeAtlas
+    private let columns = TextColumns()
 
     init(
         _ coverage: LifeCoverage,
@@ -51,7 +52,7 @@ struct CoverageText {
             let types = coverage.disturbances(kind).map { "\($0.type) \($0.count)" }
             lines += line(kind, types.isEmpty ? "never" : types.joined(separator: " · "))
         }
-        lines += ["", "how much was covered when"] + grown
+        lines += ["", "how much was covered when"] + columns.grown(growth)
         return text(lines + [""] + limits.flatMap { line("not asked", $0) })
     }
 
@@ -73,34 +74,11 @@ struct CoverageText {
         return lines
     }
 
-    /// At times that double, and at the end.
-    private var grown: [String] {
-        var lines: [String] = []
-        var next: Duration = .seconds(1)
-        for (index, moment) in growth.enumerated()
-        where moment.elapsed >= next || index == growth.count - 1 {
-            while next <= moment.elapsed { next *= 2 }
-            lines += line(
-                "\(moment.elapsed.milliseconds / 1000) s",
-                "\(moment.lives) lives, \(moment.features) covered, \(moment.found) found"
-            )
-        }
-        return lines
-    }
-
     // MARK: Parts
 
-    private static let indent = 15
+    private func line(_ word: String, _ said: String) -> [String] { columns.line(word, said) }
 
-    /// A word, and what is said of it beside it.
-    private func line(_ word: String, _ said: String) -> [String] {
-        let gap = String(repeating: " ", count: max(1, Self.indent - word.count))
-        return said.wrapped(Terminal.style().width - Self.indent).enumerated().map { index, part in
-            (index == 0 ? word + gap : String(repeating: " ", count: Self.indent)) + part
-        }
-    }
-
-    private func text(_ lines: [String]) -> String { lines.joined(separator: "\n") + "\n" }
+    private func text(_ lines: [String]) -> String { columns.text(lines) }
 
     private func playedCount(_ store: String) -> (played: Int, all: Int) {
         let all = (atlas.transitions[store] ?? [:]).flatMap { state, events in
@@ -132,8 +110,7 @@ struct CoverageText {
     private var limits: [String] {
         let features: [Feature] = [
             .users, .subscription, .safetyNet, .aliases, .sandboxApart, .everyStore, .push,
-            .restart,
-            .subscriberReads, .register,
+            .restart, .subscriberReads, .register, .purchasely, .login,
         ]
         let missing = features.filter { !means.features.contains($0) }
             .map { feature in

@@ -18,10 +18,19 @@ struct ExploreCommand: AsyncParsableCommand {
 
             Example:  assay explore --start 'node server.js' --for 2m --corpus lives
                       assay explore --target http://127.0.0.1:8080 --only transfers,refunds --seed 7
+                      assay explore --app --url http://127.0.0.1:5173/ --for 5m
             """
     )
 
     @OptionGroup var target: TargetOptions
+
+    @Flag(
+        name: .long,
+        help: "Lives of an app on a phone: of the built-in one (--scripted), or of the page at --url."
+    )
+    var app = false
+
+    @OptionGroup var appOptions: AppOptions
 
     @Option(name: .customLong("for"), help: Setting.exploreTime.help)
     var time: String?
@@ -67,17 +76,16 @@ struct ExploreCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         let environment = Setting.environment
-        let profile = try target.resolved()
-        let files = try reports.files()
+        let profile =
+            app ? try TargetOptions.profile(target.profile, environment) : try target.resolved()
         let shard = try Shard.given(shard, environment)
         let seedText = Setting.seed.text(seed, environment) ?? SuiteRun.nonce()
-        let selection = try LifeSelection(only)
-        let means = Means(of: profile)
+        let processors = ProcessInfo.processInfo.activeProcessorCount
+        let usualJobs = app ? (appOptions.scripted ? processors : min(32, 10 * processors)) : 16
         var options = Campaign.Options(
             seed: Self.seed(seedText, shard),
-            jobs: try Setting.exploreJobs.number(jobs, or: 16, in: 1...64, environment),
-            nonce: SuiteRun.nonce(),
-            generator: selection.applied(to: LifeGenerator.Options(means: means))
+            jobs: try Setting.exploreJobs.number(jobs, or: usualJobs, in: 1...64, environment),
+            nonce: SuiteRun.nonce()
         )
         options.livesMax = try Setting.lives.given(lives.map(String.init), environment).map {
             _ in try Setting.lives.number(lives, or: 1, in: 1...100_000_000, environment)
@@ -86,13 +94,71 @@ struct ExploreCommand: AsyncParsableCommand {
         options.shrinkTime =
             try Setting.shrinkTime.duration(shrinkTime, environment) ?? .seconds(20)
         options.endsAtFirst = failFast
+        let known = try reports.knownFailures(or: profile.knownFailingPath)
+        let setup = Setup(
+            profile: profile,
+            files: try reports.files(),
+            shard: shard,
+            seed: seedText,
+            options: options,
+            known: known,
+            environment: environment
+        )
+        if app { try await explorePhones(setup) } else { try await exploreLives(setup) }
+    }
+
+    /// What both kinds of campaign begin with.
+    struct Setup {
+        let profile: Profile
+        let files: ReportFiles
+        let shard: Shard?
+        let seed: String
+        var options: Campaign.Options
+        let known: KnownFailures
+        let environment: Setting.Environment
+
+        /// What a person reads of when it ends.
+        var isOver: String {
+            options.time.map { "for \($0.unsignedText)" }
+                ?? options.livesMax.map { "\($0) lives" } ?? "until nothing new was played for a minute"
+        }
+
+        /// What is found stands there as it will be read again.
+        mutating func write(to folder: String) {
+            options.written = { contract in
+                let text = ContractWriter.text(contract, id: contract.id)
+                let path = Conclusion.path(of: contract, in: folder)
+                guard
+                    case .success(let read) = ContractParser.parse(
+                        text,
+                        path: path,
+                        id: contract.id
+                    )
+                else { return nil }
+                return read.first
+            }
+        }
+    }
+
+    private func exploreLives(_ setup: Setup) async throws {
+        guard !appOptions.isGiven else {
+            throw Failure(.usage, "--url, --scripted, --defect and --browser are about an app: add --app")
+        }
+        var setup = setup
+        let (profile, environment) = (setup.profile, setup.environment)
+        let selection = try LifeSelection(only)
+        let means = Means(of: profile)
         let corpus = Setting.corpus.text(corpus, environment).map(LifeCorpus.init)
         try corpus?.prepare()
         let contents = try corpus?.contents() ?? LifeCorpus.Contents()
-        options.corpus = contents.lives.enumerated()
-            .filter { index, _ in shard.map { index % $0.count == $0.index - 1 } ?? true }
-            .map(\.element)
-        let known = try reports.knownFailures(or: profile.knownFailingPath)
+        let source = Campaign.Source(
+            selection.applied(to: LifeGenerator.Options(means: means)),
+            corpus: contents.lives.enumerated()
+                .filter { index, _ in
+                    setup.shard.map { index % $0.count == $0.index - 1 } ?? true
+                }
+                .map(\.element)
+        )
         if let first = contents.strange.first {
             Terminal.error(
                 "assay: \(contents.strange.count) lives of another version stay as they are and are "
@@ -101,47 +167,39 @@ struct ExploreCommand: AsyncParsableCommand {
         }
         let foundFolder =
             Setting.found.text(found, environment) ?? corpus?.foundFolder ?? "assay-found"
-        options.written = { contract in
-            let text = ContractWriter.text(contract, id: contract.id)
-            let path = Conclusion.path(of: contract, in: foundFolder)
-            guard case .success(let read) = ContractParser.parse(text, path: path, id: contract.id)
-            else { return nil }
-            return read.first
-        }
+        setup.write(to: foundFolder)
         let run = ExploreRun(
             profile: profile,
             addresses: try target.addresses(for: profile),
-            options: options
+            source: source,
+            options: setup.options
         )
         let teller = ExploreProgress(corpus, known: contents.coverage)
-        let isQuiet = files.usesStandardOutput
-        let isOver =
-            options.time.map { "for \($0.unsignedText)" }
-            ?? options.livesMax.map { "\($0) lives" } ?? "until nothing new was played for a minute"
+        let isQuiet = setup.files.usesStandardOutput
+        let heading = "assay \(assayVersion) · seed \(setup.seed) · \(setup.isOver)\n"
         let interruption = Interruption()
         let result = try await interruption.run {
             try await run.run(
                 interruption: interruption,
                 opened: { session in
                     guard !isQuiet else { return }
-                    Terminal.error(
-                        "assay \(assayVersion) · seed \(seedText) · \(isOver)\n"
-                            + "backend  \(session.backend.target)\n\n"
-                    )
+                    Terminal.error(heading + "backend  \(session.backend.target)\n\n")
                 },
                 report: { teller.report($0) }
             )
         }
         teller.clear()
-        var report = result.report(seed: seedText, jobs: options.jobs, profile)
-        report.shard = shard?.description
-        report.isInterrupted = interruption.isRaised
-        report.cases = report.cases.map(known.applied)
         let replay =
             result.outcome.found.isEmpty
-            ? ["explore"] + target.replayWords + ["--seed", seedText]
+            ? ["explore"] + target.replayWords + ["--seed", setup.seed]
             : ["verify"] + target.replayWords + [foundFolder + "/found"]
-        let outcome = try conclusion(profile, files, foundFolder, replay).conclude(report)
+        let outcome = try conclude(
+            result,
+            setup,
+            foundFolder,
+            replay,
+            isInterrupted: interruption.isRaised
+        )
         let failure = corpus.flatMap { teller.keep(result.outcome, in: $0) }
         if !isQuiet {
             let text = CoverageText(
@@ -155,6 +213,24 @@ struct ExploreCommand: AsyncParsableCommand {
         if let failure, outcome.exitCode == 0 { throw Failure(.usage, failure) }
         if let failure { Terminal.error("assay: \(failure)\n") }
         throw ExitCode(outcome.exitCode)
+    }
+
+    func conclude(
+        _ result: ExploreRun.Result,
+        _ setup: Setup,
+        _ foundFolder: String,
+        _ replay: [String],
+        isInterrupted: Bool
+    ) throws -> RunReport {
+        var report = result.report(
+            seed: setup.seed,
+            jobs: setup.options.jobs,
+            setup.profile
+        )
+        report.shard = setup.shard?.description
+        report.isInterrupted = isInterrupted
+        report.cases = report.cases.map(setup.known.applied)
+        return try conclusion(setup.profile, setup.files, foundFolder, replay).conclude(report)
     }
 
     /// Parts of a campaign draw different lives.
@@ -233,15 +309,15 @@ extension ExploreRun.Result {
             jobs: jobs,
             cases: outcome.cases,
             isInterrupted: false,
-            notes: notes
+            notes: allNotes
         )
         report.declared = SecretDeclaration(profile)
         report.obstacles = outcome.obstacles
         return report
     }
 
-    private var notes: [String] {
-        var notes: [String] = []
+    private var allNotes: [String] {
+        var notes = notes
         let lives = outcome.progress.lives
         let rate = seconds > 0 ? Double(lives) / seconds : 0
         notes.append(

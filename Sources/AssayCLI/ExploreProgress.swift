@@ -31,11 +31,11 @@ final class ExploreProgress: Sendable {
         // The first is not for people; what told nothing is counted and told in the end.
         case .calibrated, .undecided, .stopped: break
         case .progress(let progress): tell(progress)
-        case .failing(let cause, let life):
-            say("fails    \(cause.words)  after \(life.eventCount) acts; made smaller …")
+        case .failing(let cause, let story):
+            say("fails    \(cause.words)  after \(story.size) acts; made smaller …")
         case .found(let found):
-            say("found    \(found.cause.words)  \(found.life.title)")
-            keep([found.original, found.life])
+            say("found    \(found.cause.words)  \(found.story.title)")
+            keep([found.original, found.story].compactMap(\.life))
         case .backendRestarted(let text):
             say("assay: the backend ended by itself (\(text)) and was started again")
         }

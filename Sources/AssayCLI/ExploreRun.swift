@@ -9,6 +9,7 @@ internal import Replay
 struct ExploreRun: Sendable {
     var profile: Profile
     var addresses: [Exchange.Party: ReplaySession.Address]
+    var source: Campaign.Source
     var options: Campaign.Options
     var journalBytesMax = 256 << 20
 
@@ -17,6 +18,8 @@ struct ExploreRun: Sendable {
         let target: String
         let began: Instant
         let seconds: Double
+        /// What people have to be told beside what was found.
+        var notes: [String] = []
     }
 
     /// - Throws: A failure where the backend or a port cannot be reached.
@@ -44,7 +47,12 @@ struct ExploreRun: Sendable {
         }
         interruption?.onAbandon { session.abandon() }
         opened(session)
-        let campaign = Campaign(executor: session.executor, options: options, report: report)
+        let campaign = Campaign(
+            executor: session.executor,
+            source: source,
+            options: options,
+            report: report
+        )
         let clock = ContinuousClock()
         let start = clock.now
         let outcome = await campaign.run()

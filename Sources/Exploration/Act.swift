@@ -11,10 +11,17 @@ package struct Act: Hashable, Sendable {
         case changeProduct = "change-product"
         case reverseRefund = "reverse-refund"
         case temporaryGrant = "temporary-grant"
+        /// Somebody of the family gets what another has bought.
+        case share = "family-share"
+        case unshare = "stop-family-share"
         /// What tells of nothing that anybody has: a type that changes no subscription.
         case tell
         /// The app announces the person, again if need be.
         case register
+        /// A new account claims the id of the person's device.
+        case signUp = "sign-up"
+        /// The person's device signs in to an account that somebody has, or has it already.
+        case logIn = "log-in"
         /// Nothing is done: what is due by then happens by itself.
         case wait
 
@@ -38,6 +45,10 @@ package struct Act: Hashable, Sendable {
             case .changeProduct: "changes the product"
             case .reverseRefund: "has the refund taken back"
             case .temporaryGrant: "is given access while the store is away"
+            case .share: "gets it from the family"
+            case .unshare: "gets it from the family no longer"
+            case .signUp: "signs up"
+            case .logIn: "logs in"
             case .tell: "does something that changes nothing"
             case .register: "opens the app"
             case .wait: "lets time pass"
@@ -54,6 +65,7 @@ package struct Act: Hashable, Sendable {
     package var from: String?
     package var product: String?
     package var newProduct: String?
+    /// Where it is bought, changed or moved; `Message.purchaselyStore` for what Purchasely sells.
     package var store: String?
     package var environment: String?
     package var period: String?
@@ -66,6 +78,8 @@ package struct Act: Hashable, Sendable {
     package var type: String?
     /// Under which of the person's ids its events name them; nil: the registered one.
     package var knownBy: EventSpec.KnownBy?
+
+    var isPurchasely: Bool { store == Message.purchaselyStore }
 
     package init(_ kind: Kind, _ user: String, at time: Duration) {
         (self.kind, self.user, self.time) = (kind, user, time)

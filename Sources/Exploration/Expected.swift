@@ -1,4 +1,5 @@
 internal import Conformance
+internal import Providers
 
 /// What a backend has to show of somebody, as far as the catalogue fixes it; nil: it does not.
 ///
@@ -36,5 +37,79 @@ package struct Expected: Hashable, Sendable {
         if let billingIssue { fields.append(("billing-issue", .bool(billingIssue))) }
         if let refunded { fields.append(("refunded", .bool(refunded))) }
         return fields
+    }
+}
+
+extension LifeModel {
+    /// What a backend that has heard everything so far must show of somebody.
+    package func expected(_ user: String) -> Expected {
+        var expected = Expected(exists: known.contains(user))
+        guard expected.exists else { return expected }
+        let now = Self.zero + Self.look
+        let all = purchases(of: user)
+        let granting = all.filter { !$0.isSandbox && !$0.entitlements.isEmpty }
+        let active = granting.filter { $0.isActive(at: now) && !$0.hasEnded }
+        let isLeft = (notes.left[user] ?? []).contains { $0 > Self.look }
+        let own = Self.access(granting, active, isLeft: isLeft, at: now)
+        expected.access = Self.either(own, purchasely.access(of: user, at: Self.look))
+        if accounts.isJoined(user) {
+            // Whose device it is now, and which of the two has what both had, S-28 leaves open.
+            expected.exists = accounts.joined[user] == nil
+            if expected.access != true { expected.access = nil }
+            return expected
+        }
+        // Of whoever has had several, at several providers, no field says of which it speaks.
+        guard own == true, !isLeft, !granting.contains(where: { Self.isOpen($0, at: now) }),
+            active.count == 1, let only = active.first,
+            purchasely.lines(of: user).isEmpty
+        else { return expected }
+        if only.store != "PLAY_STORE", only.store != "PROMOTIONAL", !only.isTemporary {
+            expected.product = only.productID
+        }
+        if only.graceEnd == nil {
+            expected.expires = only.expires.map { .at($0 - Self.zero) } ?? .never
+        }
+        setFlags(of: only, in: &expected, user)
+        return expected
+    }
+
+    /// One source of access is enough.
+    private static func either(_ one: Bool?, _ other: Bool?) -> Bool? {
+        if one == true || other == true { return true }
+        return one == nil || other == nil ? nil : false
+    }
+
+    /// Nil where the fact sheets leave it open.
+    private static func access(
+        _ granting: [Purchase],
+        _ active: [Purchase],
+        isLeft: Bool,
+        at now: Instant
+    ) -> Bool? {
+        if active.contains(where: { !isOpen($0, at: now) }) { return true }
+        // The end of a period that a change of product cut short is never told.
+        if isLeft || granting.contains(where: { isOpen($0, at: now) }) { return nil }
+        return false
+    }
+
+    /// Stripe counts the period whose charge failed as begun and may end it any time (fact sheet,
+    /// section 3, row 8).
+    private static func isOpen(_ purchase: Purchase, at now: Instant) -> Bool {
+        purchase.store == "STRIPE" && purchase.billingIssue != nil && !purchase.hasEnded
+    }
+
+    /// Flags speak of one purchase; of whoever has had several no field says of which.
+    private func setFlags(of purchase: Purchase, in expected: inout Expected, _ user: String) {
+        guard notes.everHad[user]?.count == 1, !purchase.isOneTime, !purchase.isTemporary,
+            purchase.store != "PROMOTIONAL", purchase.period != "PREPAID", purchase.resume == nil,
+            !purchase.isFamilyShared
+        else { return }
+        let line = LifeNotes.Line(user: user, product: purchase.productID)
+        // A store that tries again may still renew it (effect table C.1, CANCELLATION BILLING_ERROR).
+        if !notes.reversed.contains(line), purchase.billingIssue == nil {
+            expected.willRenew = purchase.willRenew && purchase.unsubscribed == nil
+        }
+        if !notes.ended.contains(line) { expected.billingIssue = purchase.billingIssue != nil }
+        expected.refunded = false
     }
 }

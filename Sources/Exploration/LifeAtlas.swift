@@ -38,8 +38,8 @@ package struct LifeAtlas: Sendable {
                 var model = place.model
                 let step = Life.Step(id: place.id, act: act, isQuietPoint: false)
                 guard let told = try? model.perform(step) else { continue }
-                for event in told where event.spec.store == store {
-                    found[event.before, default: []].insert(event.what)
+                for event in told where event.message.store == store {
+                    found[event.before, default: []].insert(event.message.what)
                 }
                 let lines = model.lines(of: "ada", at: act.time)
                 let key = Key(state: lines.first?.state ?? .none, products: lines.map(\.product))
@@ -53,13 +53,14 @@ package struct LifeAtlas: Sendable {
     }
 
     /// What leads nowhere else, or needs somebody else.
-    private static let idle: Set<Act.Kind> = [.transfer, .register, .tell]
+    private static let idle: Set<Act.Kind> = [
+        .transfer, .share, .unshare, .register, .signUp, .logIn, .tell,
+    ]
 
     /// Everything that could be tried, at the moments that make a difference.
     private static func acts(at store: String, _ place: Place) -> [Act] {
         let lines = place.model.lines(of: "ada", at: place.time)
-        let products =
-            lines.isEmpty ? [LifeModel.monthly] + LifeGenerator.keptProducts : lines.map(\.product)
+        let products = lines.isEmpty ? LifeGenerator.products(at: store) : lines.map(\.product)
         var acts: [Act] = []
         for product in products {
             for kind in Act.Kind.allCases where !idle.contains(kind) {
@@ -70,16 +71,18 @@ package struct LifeAtlas: Sendable {
         }
         let ends = place.model.ends(of: "ada", after: place.time)
         for end in ends {
-            for (kind, offset) in [(Act.Kind.renew, -3600), (.wait, 60)] {
+            for (kind, offset) in [(Act.Kind.renew, -3600), (.wait, 60), (.billingIssue, -60)] {
                 var act = Act(kind, "ada", at: max(place.time, end + .seconds(offset)))
                 act.product = kind == .wait ? nil : products.first
-                acts.append(act)
+                acts += variants(of: act, store)
             }
         }
         return acts
     }
 
     private static func variants(of act: Act, _ store: String) -> [Act] {
+        var act = act
+        if act.kind != .wait { act.store = seller(store) }
         func changed(_ change: (inout Act) -> Void) -> Act {
             var act = act
             change(&act)
@@ -99,7 +102,7 @@ package struct LifeAtlas: Sendable {
         case .changeProduct:
             return [false, true].map { isDeferred in
                 changed { act in
-                    act.newProduct = "premium_yearly"
+                    act.newProduct = LifeGenerator.subscriptions(at: store)[1]
                     act.isDeferred = isDeferred
                 }
             }
@@ -117,8 +120,14 @@ package struct LifeAtlas: Sendable {
             ]
         case .revoke: return [changed { $0.product = nil }]
         case .renew, .uncancel, .pause, .resume, .extend, .refund, .transfer, .recover,
-            .reverseRefund, .temporaryGrant, .tell, .register, .wait:
+            .reverseRefund, .temporaryGrant, .share, .unshare, .tell, .register, .signUp, .logIn,
+            .wait:
             return [act]
         }
+    }
+
+    /// Which acts go to Purchasely; those of RevenueCat's stores need no word.
+    private static func seller(_ store: String) -> String? {
+        store == Message.purchaselyStore ? store : nil
     }
 }

@@ -16,6 +16,13 @@ package struct LifeCause: Hashable, Sendable {
         }
     }
 
+    /// - Parameters:
+    ///   - finding: The first of a failed life.
+    ///   - what: What it is about.
+    package init(_ finding: Finding, about what: String) {
+        (code, self.what) = (finding.code, what)
+    }
+
     /// What a report says of it in a few words.
     package var words: String {
         what.isEmpty ? code.rawValue : "\(code.rawValue) \(what)"
@@ -42,6 +49,7 @@ extension Life {
         steps.map(\.act).filter { $0.kind != .wait }.map { act in
             Essence(
                 kind: act.kind,
+                isPurchasely: act.isPurchasely,
                 isKept: LifeGenerator.keptProducts.contains(act.product ?? ""),
                 isSandbox: act.environment == "SANDBOX",
                 isDeferred: act.isDeferred,
@@ -53,6 +61,7 @@ extension Life {
 
     private struct Essence: Hashable {
         let kind: Act.Kind
+        let isPurchasely: Bool
         let isKept: Bool
         let isSandbox: Bool
         let isDeferred: Bool

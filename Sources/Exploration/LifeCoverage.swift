@@ -14,6 +14,10 @@ package struct LifeCoverage: Hashable, Sendable {
         case known(String, String)
         /// How it was disturbed, and what was told.
         case disturbed(String, String)
+        /// What the app did that no store tells of, and how something of the person's stood.
+        case did(Act.Kind, LineState)
+        /// How a phone stood or what happened on it before, and what happened then.
+        case phone(String, String)
 
         package var text: String {
             switch self {
@@ -23,6 +27,8 @@ package struct LifeCoverage: Hashable, Sendable {
             case .pair(let first, let second): "pair \(first) \(second)"
             case .known(let arrival, let type): "known \(arrival) \(type)"
             case .disturbed(let kind, let type): "disturbed \(kind) \(type)"
+            case .did(let kind, let state): "did \(kind.rawValue) \(state.rawValue)"
+            case .phone(let state, let what): "phone \(state)|\(what)"
             }
         }
     }
@@ -65,6 +71,30 @@ package struct LifeCoverage: Hashable, Sendable {
             .sorted { $0.type < $1.type }
     }
 
+    private static let phone = "phone "
+
+    /// How phones stood, or what happened on them before.
+    package var phoneStates: [String] {
+        Set(phoneCounts.map(\.state)).sorted()
+    }
+
+    package var phoneCount: Int { phoneCounts.count }
+
+    /// What happened on a phone that stood so, and how often.
+    package func phone(in state: String) -> [(what: String, count: Int)] {
+        phoneCounts.filter { $0.state == state }.map { ($0.what, $0.count) }
+            .sorted { $0.0 < $1.0 }
+    }
+
+    private var phoneCounts: [(state: String, what: String, count: Int)] {
+        counts.compactMap { text, count in
+            guard text.hasPrefix(Self.phone) else { return nil }
+            let parts = text.dropFirst(Self.phone.count).split(separator: "|").map(String.init)
+            guard parts.count == 2 else { return nil }
+            return (parts[0], parts[1], count)
+        }
+    }
+
     package func count(_ feature: Feature) -> Int { counts[feature.text] ?? 0 }
 
     /// Follows one life.
@@ -81,38 +111,35 @@ package struct LifeCoverage: Hashable, Sendable {
         }
 
         mutating func features(of step: Life.Step, _ told: [LifeModel.Told]) -> [Feature] {
-            told.flatMap { features(of: $0, step) }
+            told.flatMap { features(of: $0, step) } + ofTheApp(step.act)
+        }
+
+        private func ofTheApp(_ act: Act) -> [Feature] {
+            guard [.register, .signUp, .logIn].contains(act.kind) else { return [] }
+            let states = Set((lines[act.user] ?? [:]).values)
+            return (states.isEmpty ? [.none] : states).map { .did(act.kind, $0) }
         }
 
         private mutating func features(of told: LifeModel.Told, _ step: Life.Step) -> [Feature] {
-            let spec = told.spec
-            let what = told.what
+            let message = told.message
+            let what = message.what
             var features: [Feature] = [
-                .transition(store: spec.store, told.before, what)
+                .transition(store: message.store, told.before, what)
             ]
-            for user in spec.users where what != Self.idle {
-                let others = (lines[user] ?? [:]).filter { $0.key != spec.product }
+            for user in message.users where what != Self.idle {
+                let others = (lines[user] ?? [:]).filter { $0.key != message.product }
                 for state in Set(others.values) {
                     features.append(.beside(state, told.before, what))
                 }
                 if let before = last[user] { features.append(.pair(before, what)) }
                 last[user] = what
                 let arrival = people[user]?.rawValue ?? ""
-                let knownBy = spec.knownBy == .appUserID ? arrival : spec.knownBy.rawValue
-                features.append(.known(knownBy, what))
+                let knownBy = message.event?.knownBy ?? .appUserID
+                features.append(.known(knownBy == .appUserID ? arrival : knownBy.rawValue, what))
             }
-            if what == Self.idle { features.append(.known("", spec.type)) }
-            if let user = spec.user { lines[user, default: [:]][spec.product] = told.before }
+            if what == Self.idle { features.append(.known("", message.type)) }
+            if let user = message.user { lines[user, default: [:]][message.product] = told.before }
             return features
         }
-    }
-}
-
-extension LifeModel.Told {
-    /// The event's type, with its reason where that makes another event of it.
-    var what: String {
-        if LifeModel.idleTypes.contains(spec.type) { return LifeCoverage.Tracker.idle }
-        guard let reason = spec.reason, reason != "UNSUBSCRIBE" else { return spec.type }
-        return "\(spec.type)/\(reason)"
     }
 }

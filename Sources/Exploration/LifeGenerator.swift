@@ -30,13 +30,28 @@ package struct LifeGenerator: Sendable {
     /// Where lives buy, of a backend like that.
     package static func stores(_ means: Means) -> [String] {
         var stores = usualStores
-        guard means.has(.everyStore) else { return stores }
-        for store in rareStores where !stores.contains(store) { stores.append(store) }
-        return stores
+        if means.has(.everyStore) {
+            for store in rareStores where !stores.contains(store) { stores.append(store) }
+        }
+        return means.has(.purchasely) ? stores + [Message.purchaselyStore] : stores
+    }
+
+    /// What a store sells that renews.
+    static func subscriptions(at store: String?) -> [String] {
+        guard store == Message.purchaselyStore else {
+            return ["premium_monthly", "premium_yearly", "premium_weekly"]
+        }
+        return PurchaselyModel.plans.filter { $0.days != nil }.map(\.name)
+    }
+
+    /// One of each kind that a store sells.
+    static func products(at store: String) -> [String] {
+        store == Message.purchaselyStore
+            ? [PurchaselyModel.monthly, PurchaselyModel.lifetime]
+            : [LifeModel.monthly] + keptProducts
     }
 
     static let keptProducts = ["premium_lifetime", "coins_100"]
-    private static let subscriptions = ["premium_monthly", "premium_yearly", "premium_weekly"]
     private static let names = ["ada", "bob", "carol"]
 
     private let options: Options
@@ -187,16 +202,25 @@ package struct LifeGenerator: Sendable {
         guard let person = people.randomElement(using: &random) else { return nil }
         let lines = model.lines(of: person.name, at: time)
         let line = chance(4, &random) ? nil : lines.randomElement(using: &random)
-        let kinds = Self.kinds(at: line?.state ?? .none, canShare: people.count > 1)
-            .filter {
-                options.kinds.isEmpty || Self.always.contains($0) || options.kinds.contains($0)
-            }
+        let isNewAtPurchasely =
+            line == nil && options.means.has(.purchasely) && chance(5, &random)
+        let isPurchasely = line?.store == Message.purchaselyStore || isNewAtPurchasely
+        var kinds = Self.kinds(at: line?.state ?? .none, canShare: people.count > 1)
+        if options.means.has(.login), !options.means.choosesIDs, person.arrival == .registered {
+            kinds += [chance(2, &random) ? .signUp : .logIn]
+        }
+        kinds = kinds.filter { kind in
+            (options.kinds.isEmpty || Self.always.contains(kind) || options.kinds.contains(kind))
+                && (!isPurchasely || PurchaselyModel.kinds.contains(kind))
+        }
         guard let kind = kinds.randomElement(using: &random) else { return nil }
         var act = Act(kind, person.name, at: .zero)
-        act.product = line?.product ?? newProduct(&random)
+        if isPurchasely { act.store = Message.purchaselyStore }
+        act.product = line?.product ?? newProduct(at: act.store, &random)
         act.time = moment(of: act, after: time, model, &random)
-        guard complete(&act, people, model, line != nil, &random) else { return nil }
-        if options.means.has(.aliases), person.arrival == .registered, chance(16, &random) {
+        guard complete(&act, people, model, line, &random) else { return nil }
+        let isTold = ![.register, .signUp, .logIn, .wait].contains(kind) && !isPurchasely
+        if isTold, options.means.has(.aliases), person.arrival == .registered, chance(16, &random) {
             act.knownBy = chance(2, &random) ? .aliases : .originalAppUserID
         }
         return act
@@ -207,7 +231,7 @@ package struct LifeGenerator: Sendable {
 
     /// What may happen to a purchase as it stands.
     private static func kinds(at state: LineState, canShare: Bool) -> [Act.Kind] {
-        let share: [Act.Kind] = canShare ? [.transfer] : []
+        let share: [Act.Kind] = canShare ? [.transfer, .share] : []
         let common: [Act.Kind] = [.wait, .tell] + share
         return switch state {
         case .none: [.purchase, .purchase, .purchase, .grant, .temporaryGrant, .register, .tell]
@@ -217,7 +241,7 @@ package struct LifeGenerator: Sendable {
         case .active:
             common + [
                 .cancel, .billingIssue, .changeProduct, .extend, .refund, .renew, .expire, .pause,
-                .register,
+                .register, .unshare,
             ]
         case .cancelled: common + [.uncancel, .refund, .extend, .expire, .purchase]
         case .grace: common + [.recover, .recover, .refund, .cancel, .extend, .expire]
@@ -234,8 +258,9 @@ package struct LifeGenerator: Sendable {
         }
     }
 
-    private func newProduct(_ random: inout SeededGenerator) -> String {
-        let all = chance(4, &random) ? Self.keptProducts : Self.subscriptions
+    private func newProduct(at store: String?, _ random: inout SeededGenerator) -> String {
+        let kept = store == nil ? Self.keptProducts : [PurchaselyModel.lifetime]
+        let all = chance(4, &random) ? kept : Self.subscriptions(at: store)
         return all.randomElement(using: &random) ?? LifeModel.monthly
     }
 
@@ -244,16 +269,19 @@ package struct LifeGenerator: Sendable {
         _ act: inout Act,
         _ people: [Life.Person],
         _ model: LifeModel,
-        _ hasLine: Bool,
+        _ line: LifeModel.HeldLine?,
         _ random: inout SeededGenerator
     ) -> Bool {
         switch act.kind {
-        case .purchase: completePurchase(&act, model, hasLine, &random)
-        case .transfer:
+        case .purchase: completePurchase(&act, model, line, &random)
+        case .transfer, .share:
             let others = people.map(\.name).filter { $0 != act.user }
             guard let other = others.randomElement(using: &random) else { return false }
             act.from = act.user
             act.user = other
+            if act.kind == .transfer { act.product = nil }
+        case .logIn:
+            act.from = model.accounts.owners.sorted().randomElement(using: &random)
             act.product = nil
         case .billingIssue:
             // Play and the App Store know grace periods of 3 to 30 days.
@@ -264,20 +292,22 @@ package struct LifeGenerator: Sendable {
         case .pause: act.span = days([7, 30, 90].randomElement(using: &random) ?? 30)
         case .temporaryGrant: act.span = .seconds(86_400)
         case .changeProduct:
-            let others = Self.subscriptions.filter { $0 != act.product }
+            let others = Self.subscriptions(at: act.store).filter { $0 != act.product }
             act.newProduct = others.randomElement(using: &random)
-            act.isDeferred = chance(2, &random)
+            act.isDeferred = !act.isPurchasely && chance(2, &random)
         case .grant:
             act.product = nil
             act.reason = ["weekly", "monthly", "yearly", "lifetime"].randomElement(using: &random)
-        case .revoke, .register: act.product = nil
+        case .revoke, .register, .signUp: act.product = nil
         case .cancel, .expire:
             act.reason =
-                chance(2, &random)
+                act.isPurchasely || chance(2, &random)
                 ? nil : Self.reasons(of: act.kind).randomElement(using: &random)
-        case .tell: act.type = LifeModel.idleTypes.randomElement(using: &random)
+        case .tell:
+            let types = act.isPurchasely ? PurchaselyModel.idleNames : LifeModel.idleTypes
+            act.type = types.randomElement(using: &random)
         case .wait: act.product = nil
-        case .renew, .uncancel, .resume, .refund, .recover, .reverseRefund: break
+        case .renew, .uncancel, .resume, .refund, .recover, .reverseRefund, .unshare: break
         }
         return true
     }
@@ -291,19 +321,22 @@ package struct LifeGenerator: Sendable {
     private func completePurchase(
         _ act: inout Act,
         _ model: LifeModel,
-        _ hasLine: Bool,
+        _ line: LifeModel.HeldLine?,
         _ random: inout SeededGenerator
     ) {
         let isKept = Self.keptProducts.contains(act.product ?? "")
-        if !hasLine {
+        let maySandbox = options.means.has(.sandboxApart) && chance(7, &random)
+        if act.isPurchasely {
+            act.environment = line?.environment ?? (maySandbox ? "SANDBOX" : nil)
+            return
+        }
+        if let line {
+            (act.store, act.environment) = (line.store, line.environment)
+        } else {
             let isRare = options.means.has(.everyStore) && chance(3, &random)
             let stores = isRare ? Self.rareStores : Self.usualStores
             act.store = stores.randomElement(using: &random)
-            if options.means.has(.sandboxApart), chance(7, &random) { act.environment = "SANDBOX" }
-        } else if let line = model.purchases(of: act.user).last(where: {
-            $0.productID == act.product
-        }) {
-            (act.store, act.environment) = (line.store, line.environment)
+            if maySandbox { act.environment = "SANDBOX" }
         }
         let isFirst = model.purchases(of: act.user).isEmpty
         guard !isKept, isFirst, chance(2, &random) else { return }
@@ -321,10 +354,11 @@ package struct LifeGenerator: Sendable {
         _ random: inout SeededGenerator
     ) -> Duration {
         let ends = model.ends(of: act.user, after: time)
-        let isAboutEnd = act.kind == .renew || act.kind == .wait || chance(5, &random)
+        let isCharge = [.renew, .billingIssue].contains(act.kind)
+        let isAboutEnd = isCharge || act.kind == .wait || chance(5, &random)
         if isAboutEnd, let end = ends.randomElement(using: &random) {
             let offsets: [Duration] =
-                act.kind == .renew
+                isCharge
                 ? [.seconds(-6 * 3600), .seconds(-1)]
                 : [.seconds(-60), .zero, .seconds(60), .seconds(86_400)]
             return max(time, end + (offsets.randomElement(using: &random) ?? .zero))
@@ -410,7 +444,7 @@ package struct LifeGenerator: Sendable {
 extension LifeModel.Told {
     /// Whether backends that tell their people anything tell them this.
     fileprivate var isPaid: Bool {
-        ["INITIAL_PURCHASE", "RENEWAL"].contains(spec.type) && spec.environment == "PRODUCTION"
+        ["INITIAL_PURCHASE", "RENEWAL"].contains(message.type) && !message.isSandbox
     }
 }
 
@@ -419,5 +453,6 @@ extension LifeModel {
     func ends(of user: String, after time: Duration) -> [Duration] {
         purchases(of: user).flatMap { [$0.expires, $0.graceEnd, $0.resume] }
             .compactMap { $0.map { $0 - Self.zero } }.filter { $0 > time }
+            + purchasely.lines(of: user).compactMap(\.end).filter { $0 > time }
     }
 }

@@ -1,4 +1,4 @@
-package import Conformance
+internal import Conformance
 internal import Providers
 
 /// The stores, RevenueCat and the people while a life goes on: what each act causes, and what
@@ -12,13 +12,13 @@ package struct LifeModel: Sendable {
         package let reason: String
     }
 
-    /// An event, and which act caused it.
+    /// Something told, and which act caused it.
     package struct Told: Hashable, Sendable {
         /// The step's id.
         package var step: Int
         /// Its place among what that step caused.
         package var index: Int
-        package var spec: EventSpec
+        package var message: Message
         /// How what it tells of stood before.
         package var before: LineState
     }
@@ -31,33 +31,16 @@ package struct LifeModel: Sendable {
     static let zero = Instant(milliseconds: 1_800_000_000_000)
 
     private var store: RevenueCatState
+    private(set) var purchasely = PurchaselyModel()
+    private(set) var notes = LifeNotes()
+    private(set) var accounts = LifeAccounts()
     /// Names that events or the app have told the backend.
-    private var known: Set<String>
-    /// What anybody ever had, by name.
-    private var everHad: [String: Set<String>] = [:]
-    /// Ends of periods that a change of product has left behind: RevenueCat tells of them no more.
-    private var left: [String: [Duration]] = [:]
-    /// Whose refund was taken back and who has paid nothing since: whether it renews nobody says
-    /// (effect table C.1 leaves the flags as they are; the store goes on charging).
-    private var reversed: Set<Line> = []
-    /// What has ended and was paid for no more since: whether a charge had failed before, the sheets
-    /// do not say of it (S-13; defect X-11).
-    private var ended: Set<Line> = []
-    /// What another product goes on with.
-    private var replaced: Set<Line> = []
-    /// The store's first transaction of what somebody bought.
-    private var transactions: [Line: String] = [:]
-    /// Who bought first what now belongs to somebody else, by holder and product.
-    private var buyers: [Line: String] = [:]
-    /// The product that a line's first transaction was for.
-    private var firstProducts: [Line: String] = [:]
+    private(set) var known: Set<String>
     private var lastTime: Duration?
-    private var lastTold: Duration?
+    /// When anything was told of each person last.
+    private var lastTold: [String: Duration] = [:]
 
-    struct Line: Hashable, Sendable {
-        let user: String
-        let product: String
-    }
+    typealias Line = LifeNotes.Line
 
     package init(_ people: [Life.Person]) {
         var settings = RevenueCatSettings()
@@ -86,45 +69,84 @@ package struct LifeModel: Sendable {
             store.advance(to: next)
             try take(into: &told, of: step, before)
         }
+        if act.isPurchasely {
+            try ask(purchaselyFor: act, step, &told)
+            return try ordered(told)
+        }
         try check(act)
         let before = states(at: Self.zero + act.time)
         switch act.kind {
         case .wait: break
+        case .signUp: try accounts.signUp(act.user)
+        case .logIn: try logIn(act)
         case .register: known.insert(act.user)
         case .tell: told.append(try tell(act, step, told.count))
         case .purchase, .renew, .cancel, .uncancel, .pause, .resume, .extend, .refund, .expire,
             .transfer, .grant, .revoke, .billingIssue, .recover, .changeProduct, .reverseRefund,
-            .temporaryGrant:
+            .temporaryGrant, .share, .unshare:
             try carryOut(act)
             try take(into: &told, of: step, before)
         }
-        let ordered = Self.inOrder(told)
-        // What happens at one moment has no order that a backend could keep (S-09).
-        for event in ordered {
-            guard lastTold.map({ $0 < event.spec.time }) ?? true else {
-                throw Illegal(reason: "two events at one moment")
-            }
-            lastTold = event.spec.time
-        }
-        return ordered
+        return try ordered(told)
     }
 
     /// As they happened, where the store tells of one purchase after the other.
-    private static func inOrder(_ told: [Told]) -> [Told] {
+    private mutating func ordered(_ told: [Told]) throws(Illegal) -> [Told] {
         let sorted = told.enumerated().sorted {
-            ($0.element.spec.time, $0.offset) < ($1.element.spec.time, $1.offset)
+            ($0.element.message.time, $0.offset) < ($1.element.message.time, $1.offset)
+        }.map(\.element)
+        for event in sorted {
+            for user in event.message.users {
+                // What happens to one person at one moment has no order that a backend could keep
+                // (S-09).
+                guard lastTold[user].map({ $0 < event.message.time }) ?? true else {
+                    throw Illegal(reason: "two events at one moment")
+                }
+                lastTold[user] = event.message.time
+            }
         }
         return sorted.enumerated().map { index, item in
-            var told = item.element
+            var told = item
             told.index = index
             return told
         }
     }
 
+    private mutating func ask(
+        purchaselyFor act: Act,
+        _ step: Life.Step,
+        _ told: inout [Told]
+    ) throws(Illegal) {
+        for person in [act.user, act.from].compactMap(\.self) where accounts.isJoined(person) {
+            guard act.kind != .transfer else {
+                throw Illegal(reason: "whose it is is open after a login")
+            }
+        }
+        for (message, before) in try purchasely.perform(act) {
+            known.formUnion(message.users)
+            told.append(
+                Told(step: step.id, index: told.count, message: message, before: before)
+            )
+        }
+    }
+
+    private mutating func logIn(_ act: Act) throws(Illegal) {
+        guard let owner = act.from else { throw Illegal(reason: "into whose account?") }
+        try accounts.logIn(act.user, owner: owner)
+    }
+
     private mutating func carryOut(_ act: Act) throws(Illegal) {
         let action = try Self.action(act)
-        noteLeaving(act)
-        if act.kind == .transfer, let from = act.from { moveNotes(from, act.user) }
+        // A change that waits comes early with a charge that does.
+        if let line = line(of: act), let end = line.expires,
+            act.kind == .changeProduct && !act.isDeferred
+                || act.kind == .renew && line.nextProductID != nil
+        {
+            notes.leave(act.user, end - Self.zero)
+        }
+        if act.kind == .transfer, let from = act.from {
+            notes.move(purchases(of: from), from, act.user)
+        }
         do throws(StoreAction.Refusal) {
             try store.carryOut(action, at: Self.zero + act.time)
         } catch {
@@ -160,7 +182,7 @@ package struct LifeModel: Sendable {
         return Told(
             step: step.id,
             index: index,
-            spec: spec,
+            message: .event(spec),
             before: LineState(line, at: Self.zero + act.time)
         )
     }
@@ -173,6 +195,16 @@ package struct LifeModel: Sendable {
         .purchase, .temporaryGrant, .recover, .refund, .expire, .extend, .cancel,
     ]
 
+    private static let ofMembers: Set<Act.Kind> = [.unshare, .tell, .share]
+
+    private func isShared(_ line: Purchase) -> Bool {
+        notes.everHad.keys.contains { user in
+            purchases(of: user).contains {
+                $0.isFamilyShared && $0.originalTransactionID == line.originalTransactionID
+            }
+        }
+    }
+
     /// What the store model leaves to whoever asks it, and the real stores do not.
     private func check(_ act: Act) throws(Illegal) {
         let state = LineState(line(of: act), at: Self.zero + act.time)
@@ -182,9 +214,15 @@ package struct LifeModel: Sendable {
         // What another product went on with is over, and of earlier periods nothing is told (fact
         // sheet 3, row 13b).
         if act.kind != .tell, let product = act.product,
-            replaced.contains(Line(user: act.user, product: product))
+            notes.replaced.contains(Line(user: act.user, product: product))
         {
             throw Illegal(reason: "another product goes on with it")
+        }
+        if let line = line(of: act), !Self.ofMembers.contains(act.kind) {
+            // A member of the family pays nothing, and what is changed under them no source says.
+            guard !line.isFamilyShared, act.kind != .changeProduct || !isShared(line) else {
+                throw Illegal(reason: "it is shared in a family")
+            }
         }
         func allow(_ states: Set<LineState>) throws(Illegal) {
             guard states.contains(state) else {
@@ -199,15 +237,18 @@ package struct LifeModel: Sendable {
             guard !LifeGenerator.keptProducts.contains(act.product ?? "") else {
                 throw Illegal(reason: "what is kept is not granted for a day")
             }
-        case .extend: try allow([.active, .cancelled, .trial, .intro, .grace, .changing])
+        // Whether an extension ends a grace period the sheets do not say.
+        case .extend: try allow([.active, .cancelled, .trial, .intro, .changing])
         case .uncancel: try allow([.cancelled])
         case .cancel: try allow([.active, .trial, .intro, .grace, .changing])
         case .pause: try allow([.active])
         case .resume: try allow([.paused])
-        case .billingIssue: try allow([.active, .trial, .intro])
+        case .billingIssue:
+            try allow([.active, .trial, .intro])
+            try checkCharge(act)
         case .changeProduct:
             try allow([.active, .trial, .intro])
-            guard let wanted = act.newProduct, everHad[act.user]?.contains(wanted) != true else {
+            guard let wanted = act.newProduct, notes.everHad[act.user]?.contains(wanted) != true else {
                 throw Illegal(reason: "it was had before, perhaps elsewhere")
             }
         case .refund:
@@ -215,12 +256,35 @@ package struct LifeModel: Sendable {
         case .expire: try allow([.active, .cancelled, .trial, .intro, .grace, .retrying])
         case .renew:
             try allow([.active, .trial, .intro, .changing])
-            // Stores charge up to a day ahead (fact sheet, section 3, row 2).
-            guard let end = line(of: act)?.expires,
-                end - (Self.zero + act.time) <= .seconds(86_400)
-            else { throw Illegal(reason: "nobody is charged so long ahead") }
+            try checkCharge(act)
+        case .share: try checkShare(act, state)
+        case .unshare: try allow([.active, .cancelled])
+        case .signUp, .logIn:
+            guard !accounts.isJoined(act.user) else {
+                throw Illegal(reason: "it is somebody else's device by now")
+            }
         case .grant, .revoke, .recover, .reverseRefund, .tell, .register, .wait: break
         }
+    }
+
+    /// The App Store shares subscriptions, with people who never had them (fact sheet 3, row 23).
+    private func checkShare(_ act: Act, _ state: LineState) throws(Illegal) {
+        guard let from = act.from,
+            let shared = purchases(of: from).last(where: { $0.productID == act.product }),
+            shared.store == "APP_STORE", !shared.isSandbox, !shared.isOneTime,
+            !shared.isFamilyShared,
+            [.active, .cancelled].contains(LineState(shared, at: Self.zero + act.time))
+        else { throw Illegal(reason: "nothing is there that a family shares") }
+        guard state == .none, notes.everHad[act.user]?.contains(act.product ?? "") != true else {
+            throw Illegal(reason: "it was had before")
+        }
+    }
+
+    /// Stores charge up to a day ahead (fact sheet, section 3, row 2).
+    private func checkCharge(_ act: Act) throws(Illegal) {
+        guard let end = line(of: act)?.expires,
+            end - (Self.zero + act.time) <= .seconds(86_400)
+        else { throw Illegal(reason: "nobody is charged so long ahead") }
     }
 
     /// One product is bought by one person in one store and one environment, and once if it is kept:
@@ -233,49 +297,29 @@ package struct LifeModel: Sendable {
         if let line, line.store != act.store ?? line.store || line.environment != act.place {
             throw Illegal(reason: "it is kept in another store")
         }
+        // A purchase of what is to come next is how a change comes about (S-14).
+        guard !purchases(of: act.user).contains(where: { $0.nextProductID == act.product }) else {
+            throw Illegal(reason: "it is changed to already")
+        }
         // The money of a refund that may be taken back is not spent on the same again.
-        if line == nil, everHad[act.user]?.contains(act.product ?? "") == true {
+        if line == nil, notes.everHad[act.user]?.contains(act.product ?? "") == true {
             throw Illegal(reason: "it was had before")
         }
     }
 
     private func checkTransfer(_ act: Act) throws(Illegal) {
         guard let from = act.from else { throw Illegal(reason: "nobody loses") }
-        let moved = purchases(of: from)
-        let kept = Set(purchases(of: act.user).map(\.productID))
-        let isMovable = moved.allSatisfy {
+        let isMovable = purchases(of: from).allSatisfy {
             // No TRANSFER is sent of what a team grants (fact sheet 2.1).
-            !$0.isSandbox && $0.store != "PROMOTIONAL" && !kept.contains($0.productID)
+            !$0.isSandbox && $0.store != "PROMOTIONAL" && !$0.isFamilyShared && !isShared($0)
         }
-        guard isMovable else {
+        guard !accounts.isJoined(act.user), !accounts.isJoined(from) else {
+            throw Illegal(reason: "whose it is is open after a login")
+        }
+        // Whoever keeps purchases by product (X-10 allows it) cannot tell two of one apart.
+        guard isMovable, !notes.haveTwoOfOne(from, act.user) else {
             throw Illegal(reason: "both have the same, or it is nothing that a store sold")
         }
-    }
-
-    // MARK: Notes that the store model does not keep
-
-    private mutating func noteLeaving(_ act: Act) {
-        // A change that waits comes early with a charge that does.
-        guard let line = line(of: act), let end = line.expires,
-            act.kind == .changeProduct && !act.isDeferred
-                || act.kind == .renew && line.nextProductID != nil
-        else { return }
-        left[act.user, default: []].append(end - Self.zero)
-    }
-
-    private mutating func moveNotes(_ from: String, _ to: String) {
-        for purchase in purchases(of: from) {
-            let old = Line(user: from, product: purchase.productID)
-            let new = Line(user: to, product: purchase.productID)
-            buyers[new] = buyers[old] ?? from
-            firstProducts[new] = firstProducts[old]
-            everHad[to, default: []].insert(purchase.productID)
-            if reversed.remove(old) != nil { reversed.insert(new) }
-            if ended.remove(old) != nil { ended.insert(new) }
-            if replaced.remove(old) != nil { replaced.insert(new) }
-        }
-        left[to, default: []] += left[from] ?? []
-        left[from] = nil
     }
 
     // MARK: Events
@@ -287,11 +331,11 @@ package struct LifeModel: Sendable {
     ) throws(Illegal) {
         for event in store.takeEvents() {
             guard var spec = spec(event) else { continue }
-            try checkTransaction(spec, event["original_transaction_id"]?.string)
-            note(spec)
+            try notes.checkTransaction(spec, event["original_transaction_id"]?.string)
+            notes.note(spec)
             if let user = spec.user {
                 known.insert(user)
-                everHad[user, default: []].insert(spec.product)
+                notes.had(user, spec.product)
                 spec.knownBy = step.act.knownBy ?? spec.knownBy
             }
             known.formUnion(spec.from + spec.to)
@@ -300,41 +344,10 @@ package struct LifeModel: Sendable {
                 Told(
                     step: step.id,
                     index: told.count,
-                    spec: spec,
+                    message: .event(spec),
                     before: line.flatMap { before[$0] } ?? .none
                 )
             )
-        }
-    }
-
-    /// A contract names a first transaction by who bought which product: it can tell of one purchase
-    /// by each name, and stores never use one name for two.
-    private mutating func checkTransaction(
-        _ spec: EventSpec,
-        _ transaction: String?
-    ) throws(Illegal) {
-        guard let user = spec.user, let transaction else { return }
-        let name = Line(user: spec.boughtBy ?? user, product: spec.continues ?? spec.product)
-        let known = transactions[name]
-        // What is granted while a store is away gives way to the purchase that it stands for.
-        let isTemporary = transaction.hasPrefix("tmp_")
-        guard known == nil || known == transaction else {
-            throw Illegal(reason: "one name for two transactions")
-        }
-        if !isTemporary { transactions[name] = transaction }
-    }
-
-    private mutating func note(_ spec: EventSpec) {
-        guard let user = spec.user else { return }
-        let line = Line(user: user, product: spec.product)
-        switch spec.type {
-        case "REFUND_REVERSED": reversed.insert(line)
-        case "EXPIRATION": ended.insert(line)
-        case "INITIAL_PURCHASE", "RENEWAL":
-            reversed.remove(line)
-            ended.remove(line)
-        // The others leave open no more than they find.
-        default: break
         }
     }
 
@@ -362,39 +375,17 @@ package struct LifeModel: Sendable {
         spec.grace = moment(event["grace_period_expiration_at_ms"])
         spec.reason = (event["cancel_reason"] ?? event["expiration_reason"])?.string
         if event["is_trial_conversion"]?.bool == true { spec.reason = "TRIAL_CONVERSION" }
-        return origin(of: spec, event)
-    }
-
-    /// Which transaction it goes on with, where that is not its own.
-    private mutating func origin(of spec: EventSpec, _ event: JSONObject) -> EventSpec {
+        if event["is_family_share"]?.bool == true {
+            // What a family shares is each one's own: no source says whose transaction it bears.
+            spec.isFamilyShared = true
+            return spec
+        }
         guard let user = spec.user else { return spec }
-        var spec = spec
-        let line = Line(user: user, product: spec.product)
-        if firstProducts[line] == nil {
-            // A line that goes on with another's first transaction.
-            let first = event["original_transaction_id"]?.string
-            let other = purchases(of: user).first {
-                $0.originalTransactionID == first && $0.productID != spec.product
-            }
-            firstProducts[line] =
-                other.map {
-                    firstProducts[Line(user: user, product: $0.productID)] ?? $0.productID
-                } ?? spec.product
-            if let other {
-                buyers[line] = buyers[Line(user: user, product: other.productID)]
-            }
-        }
-        if let first = firstProducts[line], first != spec.product {
-            spec.continues = first
-            for purchase in purchases(of: user)
-            where purchase.productID != spec.product
-                && purchase.originalTransactionID == event["original_transaction_id"]?.string
-            {
-                replaced.insert(Line(user: user, product: purchase.productID))
-            }
-        }
-        spec.boughtBy = buyers[line]
-        return spec
+        return notes.origin(
+            of: spec,
+            purchases(of: user),
+            event["original_transaction_id"]?.string
+        )
     }
 
     private func moment(_ value: JSONValue?) -> Duration? {
@@ -419,7 +410,7 @@ package struct LifeModel: Sendable {
     /// How each line stands.
     private func states(at time: Instant) -> [Line: LineState] {
         var states: [Line: LineState] = [:]
-        for user in known.union(everHad.keys) {
+        for user in known.union(notes.everHad.keys) {
             for purchase in purchases(of: user) {
                 states[Line(user: user, product: purchase.productID)] =
                     LineState(purchase, at: time)
@@ -428,81 +419,43 @@ package struct LifeModel: Sendable {
         return states
     }
 
-    /// How what somebody has stands, by product.
-    func lines(of user: String, at time: Duration) -> [(product: String, state: LineState)] {
+    /// What somebody has, and how it stands.
+    func lines(of user: String, at time: Duration) -> [HeldLine] {
         purchases(of: user).map {
-            ($0.productID, LineState($0, at: Self.zero + time))
+            HeldLine(
+                product: $0.productID,
+                store: $0.store,
+                environment: $0.environment,
+                state: LineState($0, at: Self.zero + time)
+            )
         }
+            + purchasely.lines(of: user).map {
+                HeldLine(
+                    product: $0.plan,
+                    store: Message.purchaselyStore,
+                    environment: $0.environment,
+                    state: $0.state
+                )
+            }
+    }
+
+    struct HeldLine: Hashable, Sendable {
+        let product: String
+        let store: String
+        let environment: String
+        let state: LineState
     }
 
     /// Whether any end lies where the real clock could reach it during a campaign.
     package var hasUnsafeEnd: Bool {
-        everHad.keys.contains { user in
+        notes.everHad.keys.contains { user in
             purchases(of: user).contains { purchase in
                 [purchase.expires, purchase.graceEnd].contains { end in
                     end.map { Self.unsafeEnds.contains($0 - Self.zero) } ?? false
                 }
             }
-                || (left[user] ?? []).contains(where: Self.unsafeEnds.contains)
-        }
-    }
-
-    // MARK: What must show
-
-    /// What a backend that has heard everything so far must show of somebody.
-    package func expected(_ user: String) -> Expected {
-        var expected = Expected(exists: known.contains(user))
-        guard expected.exists else { return expected }
-        let now = Self.zero + Self.look
-        let all = purchases(of: user)
-        let granting = all.filter { !$0.isSandbox && !$0.entitlements.isEmpty }
-        let active = granting.filter { $0.isActive(at: now) && !$0.hasEnded }
-        let isLeft = (left[user] ?? []).contains { $0 > Self.look }
-        expected.access = Self.access(granting, active, isLeft: isLeft, at: now)
-        guard expected.access == true, !isLeft, active.count == 1, let only = active.first else {
-            return expected
-        }
-        if only.store != "PLAY_STORE", only.store != "PROMOTIONAL", !only.isTemporary {
-            expected.product = only.productID
-        }
-        if only.graceEnd == nil {
-            expected.expires = only.expires.map { .at($0 - Self.zero) } ?? .never
-        }
-        setFlags(of: only, in: &expected, user)
-        return expected
-    }
-
-    /// Nil where the fact sheets leave it open.
-    private static func access(
-        _ granting: [Purchase],
-        _ active: [Purchase],
-        isLeft: Bool,
-        at now: Instant
-    ) -> Bool? {
-        if active.contains(where: { !isOpen($0, at: now) }) { return true }
-        // The end of a period that a change of product cut short is never told.
-        if isLeft || granting.contains(where: { isOpen($0, at: now) }) { return nil }
-        return false
-    }
-
-    /// Stripe counts the period whose charge failed as begun and may end it any time (fact sheet,
-    /// section 3, row 8).
-    private static func isOpen(_ purchase: Purchase, at now: Instant) -> Bool {
-        purchase.store == "STRIPE" && purchase.billingIssue != nil && !purchase.hasEnded
-    }
-
-    /// Flags speak of one purchase; of whoever has had several no field says of which.
-    private func setFlags(of purchase: Purchase, in expected: inout Expected, _ user: String) {
-        guard everHad[user]?.count == 1, !purchase.isOneTime, !purchase.isTemporary,
-            purchase.store != "PROMOTIONAL", purchase.period != "PREPAID", purchase.resume == nil
-        else { return }
-        let line = Line(user: user, product: purchase.productID)
-        // A store that tries again may still renew it (effect table C.1, CANCELLATION BILLING_ERROR).
-        if !reversed.contains(line), purchase.billingIssue == nil {
-            expected.willRenew = purchase.willRenew && purchase.unsubscribed == nil
-        }
-        if !ended.contains(line) { expected.billingIssue = purchase.billingIssue != nil }
-        expected.refunded = false
+                || (notes.left[user] ?? []).contains(where: Self.unsafeEnds.contains)
+        } || purchasely.lines.contains { $0.end.map(Self.unsafeEnds.contains) ?? false }
     }
 
     // MARK: The store's words
@@ -525,7 +478,8 @@ package struct LifeModel: Sendable {
         case .extend, .pause, .temporaryGrant: action.by = act.span
         case .grant: action.duration = act.reason
         case .purchase, .renew, .cancel, .uncancel, .resume, .refund, .expire, .transfer, .revoke,
-            .recover, .changeProduct, .reverseRefund, .tell, .register, .wait:
+            .recover, .changeProduct, .reverseRefund, .share, .unshare, .tell, .register, .signUp,
+            .logIn, .wait:
             break
         }
         return action
@@ -556,7 +510,9 @@ extension StoreAction.Kind {
         case .changeProduct: self = .changeProduct
         case .reverseRefund: self = .reverseRefund
         case .temporaryGrant: self = .temporaryGrant
-        case .tell, .register, .wait: return nil
+        case .share: self = .familyShare
+        case .unshare: self = .stopFamilyShare
+        case .tell, .register, .signUp, .logIn, .wait: return nil
         }
     }
 }

@@ -48,8 +48,10 @@ package struct LifeScript: Sendable {
 
     private enum Item {
         case arrival(Arrival)
+        case signUp(Act)
+        case logIn(Act)
         /// A copy of what came before.
-        case copy(of: String, name: String)
+        case copy(of: String, name: String, Exchange.Party)
         case register(String)
         case quietPoint(Life.Step)
     }
@@ -82,7 +84,15 @@ package struct LifeScript: Sendable {
                 let told = try model.perform(step)
                 features += tracker.features(of: step, told)
                 for event in told { add(event) }
-                if step.act.kind == .register { items.append(.register(step.act.user)) }
+                switch step.act.kind {
+                case .register: items.append(.register(step.act.user))
+                case .signUp: items.append(.signUp(step.act))
+                case .logIn: items.append(.logIn(step.act))
+                case .purchase, .renew, .cancel, .uncancel, .pause, .resume, .extend, .refund,
+                    .expire, .transfer, .grant, .revoke, .billingIssue, .recover, .changeProduct,
+                    .reverseRefund, .temporaryGrant, .share, .unshare, .tell, .wait:
+                    break
+                }
                 // An end that lies so close to the present would make the look a matter of luck.
                 if step.isQuietPoint, !model.hasUnsafeEnd { items.append(.quietPoint(step)) }
             }
@@ -99,18 +109,21 @@ package struct LifeScript: Sendable {
         private mutating func add(_ told: LifeModel.Told) {
             let mishaps = life.mishaps.filter { $0.act == told.step && $0.event == told.index }
                 .map(\.disturbance)
-            features += mishaps.map { .disturbed($0.kind, told.spec.type) }
-            let name = name(told.spec.word)
+            let message = told.message
+            features += mishaps.map { .disturbed($0.kind, message.type) }
+            let name = name(message.word)
             items.append(.arrival(Arrival(told: told, mishaps: mishaps, name: name)))
-            specs.append((name, told.spec))
-            for user in told.spec.users where life.person(user)?.arrival == .unknown {
+            for user in message.users where life.person(user)?.arrival == .unknown {
                 needs.insert(.safetyNet)
             }
-            if told.spec.environment == "SANDBOX" { needs.insert(.sandboxApart) }
-            if told.spec.knownBy != .appUserID { needs.insert(.aliases) }
-            // What a team grants is of no store.
-            if !(LifeGenerator.usualStores + ["PROMOTIONAL"]).contains(told.spec.store) {
-                needs.insert(.everyStore)
+            if message.isSandbox { needs.insert(.sandboxApart) }
+            if let spec = message.event {
+                specs.append((name, spec))
+                if spec.knownBy != .appUserID { needs.insert(.aliases) }
+                // What a team grants is of no store.
+                if !(LifeGenerator.usualStores + ["PROMOTIONAL"]).contains(spec.store) {
+                    needs.insert(.everyStore)
+                }
             }
             for mishap in mishaps { needs.formUnion(mishap.needs) }
         }
@@ -157,7 +170,11 @@ package struct LifeScript: Sendable {
                 }
                 release(&waiting, into: &ordered)
                 if let copyDelay {
-                    let copy = Item.copy(of: arrival.name, name: arrival.name + "-again")
+                    let copy = Item.copy(
+                        of: arrival.name,
+                        name: arrival.name + "-again",
+                        arrival.told.message.provider
+                    )
                     waiting.append((copyDelay + (delay ?? 0) + 1, copy))
                 }
             }
@@ -169,8 +186,13 @@ package struct LifeScript: Sendable {
         private mutating func carry(_ item: Item, followedBy rest: ArraySlice<Item>) {
             switch item {
             case .register(let user): steps.append(.register(user: user))
-            case .copy(let original, let name):
+            case .signUp(let act):
+                steps.append(.createAccount(LifeAccounts.name(of: act.user)))
+                steps.append(.call([login(act, owner: act.user)]))
+            case .logIn(let act): steps.append(.call([login(act, owner: act.from ?? act.user)]))
+            case .copy(let original, let name, let provider):
                 var delivery = Delivery(name: name, subject: .repeats(original))
+                delivery.provider = provider
                 delivery.delay = .seconds(300)
                 steps.append(.deliver(delivery))
             case .arrival(let arrival): steps += carried(arrival)
@@ -178,8 +200,8 @@ package struct LifeScript: Sendable {
                 let next = rest.lazy.compactMap { item -> String? in
                     switch item {
                     case .arrival(let arrival): arrival.name
-                    case .copy(_, let name): name
-                    case .register, .quietPoint: nil
+                    case .copy(_, let name, _): name
+                    case .register, .signUp, .logIn, .quietPoint: nil
                     }
                 }.first
                 // The end is looked at anyway.
@@ -191,10 +213,18 @@ package struct LifeScript: Sendable {
             }
         }
 
+        private mutating func login(_ act: Act, owner: String) -> Call {
+            var call = Call(name: name("login"), route: .login)
+            call.user = act.user
+            call.account = LifeAccounts.name(of: owner)
+            call.answers = .success
+            return call
+        }
+
         private func carried(_ arrival: Arrival) -> [Step] {
-            let spec = arrival.told.spec
+            let message = arrival.told.message
             var before: [Step] = []
-            var delivery = Delivery(name: arrival.name, subject: .event(spec.simplified))
+            var delivery = message.delivery(arrival.name)
             for mishap in arrival.mishaps {
                 switch mishap {
                 case .copies(let count): delivery.times += count
@@ -206,10 +236,10 @@ package struct LifeScript: Sendable {
                 case .hangUps(let count): delivery.hangUps = count
                 case .crash(let crash): delivery.crash = crash
                 case .shuffled: delivery.shufflesKeys = true
-                case .unknownFields: delivery.edits += Self.unknownFields
+                case .unknownFields: delivery.edits += message.unknownFields
                 case .restart(let signal): before.append(.restart(Restart(signal: signal)))
                 case .register:
-                    if let user = spec.user { before.append(.register(user: user)) }
+                    if let user = message.user { before.append(.register(user: user)) }
                 case .pushFails(let answer):
                     before.append(
                         .provider(ProviderPlan(provider: .oneSignal, answers: [answer, .asUsual]))
@@ -225,15 +255,7 @@ package struct LifeScript: Sendable {
                         )
                     )
                 case .unknownType:
-                    var future = EventSpec(
-                        type: "FUTURE_STEP",
-                        user: spec.user ?? spec.to.first,
-                        product: spec.product
-                    )
-                    future.time = spec.time
-                    future.store = spec.store
-                    let name = "unknown-before-" + arrival.name
-                    before.append(.deliver(Delivery(name: name, subject: .event(future))))
+                    before.append(.deliver(message.unknown("unknown-before-" + arrival.name)))
                 // They say when it comes.
                 case .again, .late: break
                 }
@@ -248,14 +270,6 @@ package struct LifeScript: Sendable {
             return before + [.deliver(delivery)]
         }
 
-        private static let unknownFields = [
-            Delivery.Edit(
-                pointer: JSONPointer(tokens: ["event", "future_object"]),
-                value: ["access": false, "expires": .null]
-            ),
-            Delivery.Edit(pointer: JSONPointer(tokens: ["future_root"]), value: "later"),
-        ]
-
         // MARK: What must follow
 
         func contract(_ id: String) -> Contract {
@@ -263,9 +277,13 @@ package struct LifeScript: Sendable {
             var expectation = Expectation(answers: .statuses([200]))
             expectation.states = life.people.compactMap { person in
                 let fields = fields(model.expected(person.name), place)
-                return fields.isEmpty ? nil : StateExpectation(user: person.name, fields: fields)
+                // What was bought before a login is one of both's after it (S-28).
+                let other = model.accounts.joined[person.name].map { "|" + $0 } ?? ""
+                return fields.isEmpty
+                    ? nil : StateExpectation(user: person.name + other, fields: fields)
             }
-            if life.hasTwin {
+            if life.hasTwin { expectation.effects = pushes(place) }
+            if life.hasTwin, life.isDisturbed || !means.showsState {
                 // What was told late is no news.
                 let isReordered = life.mishaps.contains { $0.disturbance.changesOrder }
                 expectation.relation = isReordered ? .inOrder : .once
@@ -285,6 +303,33 @@ package struct LifeScript: Sendable {
                 expectation: expectation,
                 location: place
             )
+        }
+
+        /// Each person is told of each event once at most, and of nothing by what is no event of
+        /// theirs (S-03, S-31).
+        private func pushes(_ place: SourceLocation) -> [EffectExpectation] {
+            // What Purchasely tells, some tell their people as well; what a login joins, nobody knows
+            // whom to tell of.
+            guard means.has(.push), !model.accounts.hasJoined else { return [] }
+            return life.people.map { person in
+                EffectExpectation(
+                    kind: "onesignal.notification",
+                    user: person.name,
+                    countMin: 0,
+                    countMax: newsCount(of: person.name),
+                    hasSteadyKey: false,
+                    location: place
+                )
+            }
+        }
+
+        private func newsCount(of person: String) -> Int {
+            items.count { item in
+                guard case .arrival(let arrival) = item else { return false }
+                let message = arrival.told.message
+                return message.users.contains(person) && !message.isIdle
+                    && !(message.isSandbox && means.has(.sandboxApart))
+            }
         }
 
         private func fields(
@@ -307,37 +352,11 @@ package struct LifeScript: Sendable {
     }
 }
 
-extension EventSpec {
-    /// Without what every reader would add.
-    fileprivate var simplified: EventSpec {
-        var spec = self
-        if spec.purchased == spec.time { spec.purchased = nil }
-        return spec
-    }
-
-    /// What its delivery is called.
-    fileprivate var word: String {
-        switch type {
-        case "INITIAL_PURCHASE": "purchase"
-        case "RENEWAL": "renewal"
-        case "NON_RENEWING_PURCHASE": store == "PROMOTIONAL" ? "promotion" : "one-time"
-        case "CANCELLATION": reason == "CUSTOMER_SUPPORT" ? "refund" : "cancellation"
-        case "UNCANCELLATION": "back"
-        case "SUBSCRIPTION_PAUSED": "pause"
-        case "EXPIRATION": "end"
-        case "BILLING_ISSUE": "issue"
-        case "PRODUCT_CHANGE": "change"
-        case "SUBSCRIPTION_EXTENDED": "extension"
-        case "REFUND_REVERSED": "reversal"
-        case "TEMPORARY_ENTITLEMENT_GRANT": "grant"
-        // Every other type by its own name.
-        default: type.lowercased().replacing("_", with: "-")
-        }
-    }
-}
-
 extension Life {
     func person(_ name: String) -> Person? { people.first { $0.name == name } }
+
+    /// Whether anything happens to what tells of it.
+    var isDisturbed: Bool { !mishaps.isEmpty }
 
     /// The life up to a step, with what disturbed it so far.
     package func prefix(through id: Int) -> Life {

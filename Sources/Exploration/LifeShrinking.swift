@@ -56,13 +56,16 @@ extension Life {
             add { $0.steps[index].act.period = nil }
             add { $0.steps[index].act.environment = nil }
             add { life in
-                if life.steps[index].act.store != nil { life.steps[index].act.store = "APP_STORE" }
+                let act = life.steps[index].act
+                if act.store != nil, !act.isPurchasely {
+                    life.steps[index].act.store = "APP_STORE"
+                }
             }
             add { life in
                 if life.steps[index].act.kind != .grant { life.steps[index].act.reason = nil }
             }
         }
-        let products = Set(steps.compactMap(\.act.product))
+        let products = Set(steps.filter { !$0.act.isPurchasely }.compactMap(\.act.product))
         if !products.contains(LifeModel.monthly) {
             for product in products.sorted() { add { $0.rename(product, LifeModel.monthly) } }
         }
@@ -98,7 +101,7 @@ extension Life {
 
     private mutating func rename(_ product: String, _ other: String) {
         for index in steps.indices {
-            if steps[index].act.product == product { steps[index].act.product = other }
+            if steps[index].act.product == product, !steps[index].act.isPurchasely { steps[index].act.product = other }
         }
     }
 

@@ -8,10 +8,11 @@ extension Life {
         for step in steps where step.act.kind != .wait {
             let act = step.act
             let words = act.kind == .tell ? "is told of by \(act.type ?? "")" : act.kind.words
-            let more = act.product.map { $0 == LifeModel.monthly ? "" : " (\($0))" } ?? ""
+            let more = act.product.map { [LifeModel.monthly, PurchaselyModel.monthly].contains($0) ? "" : " (\($0))" } ?? ""
             let other = act.from.map { " of \($0)" } ?? ""
             let isSame = last == act.user
-            parts.append((isSame ? "" : act.user + " ") + words + more + other)
+            let seller = act.isPurchasely ? " at Purchasely" : ""
+            parts.append((isSame ? "" : act.user + " ") + words + more + other + seller)
             last = act.user
         }
         var mishaps: [String] = []
@@ -40,6 +41,7 @@ extension Life {
         let acts = steps.filter { ![.wait, .register].contains($0.act.kind) }
         if let last = acts.last, last.act.knownBy != nil { return "S-20" }
         guard let last = acts.last ?? steps.last else { return "S-10" }
+        if last.act.isPurchasely { return last.act.purchaselyClause }
         return switch last.act.kind {
         case .purchase:
             people.contains { $0.arrival == .unknown }
@@ -53,7 +55,26 @@ extension Life {
         case .transfer: "S-17"
         case .tell: "S-08"
         case .register: "S-21"
-        case .pause, .resume, .extend, .grant, .revoke, .temporaryGrant, .wait: "S-10"
+        case .signUp: "S-26"
+        case .logIn: "S-28"
+        case .pause, .resume, .extend, .grant, .revoke, .temporaryGrant, .share, .unshare, .wait:
+            "S-10"
+        }
+    }
+}
+
+extension Act {
+    /// Purchasely's clauses by what happens there.
+    fileprivate var purchaselyClause: String {
+        if environment == "SANDBOX" { return "P-09" }
+        return switch kind {
+        case .transfer: "P-07"
+        case .billingIssue, .purchase: "P-09"
+        case .cancel, .uncancel, .tell: "P-05"
+        case .renew, .recover, .expire, .refund, .changeProduct, .pause, .resume, .extend, .grant,
+            .revoke, .reverseRefund, .temporaryGrant, .share, .unshare, .register, .signUp,
+            .logIn, .wait:
+            "P-08"
         }
     }
 }

@@ -72,7 +72,7 @@ extension ScriptedApp {
         /// Only the id that counts now; the others are nobody's any more (C-11).
         var isCurrent: @Sendable (App, String) -> Bool = { $1 == ($0.id ?? $1) }
         /// What the backend knows already is not told again.
-        var isWanted: @Sendable (App, String) -> Bool = { $0.registeredID != $1 }
+        var isWanted: @Sendable (App, String) -> Bool = { $0.isUnconfirmed($1) }
         var concludeRetry: @Sendable (inout App, Int, String, Int64) -> Void = {
             $0.conclude($1, $2, at: $3)
         }

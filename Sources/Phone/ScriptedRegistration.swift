@@ -41,6 +41,12 @@ extension ScriptedApp {
         (200..<300).contains(status ?? 0) && named == id
     }
 
+    /// Whether the backend may not know it, or not what was told of it last: a login tells anew of an
+    /// id that was registered before.
+    func isUnconfirmed(_ id: String) -> Bool {
+        registeredID != id || storage.pending.contains(id)
+    }
+
     mutating func keepPending(_ id: String) {
         if !storage.pending.contains(id) { storage.pending.append(id) }
     }
@@ -58,7 +64,7 @@ extension ScriptedApp {
             return false
         }
         policy.concludeRetry(&self, number, current, now)
-        guard registeredID != current, flow.tries < Self.retryCountMax else { return true }
+        guard isUnconfirmed(current), flow.tries < Self.retryCountMax else { return true }
         flow.tries += 1
         flow.acts = [.retry, .pause, .retry]
         return true

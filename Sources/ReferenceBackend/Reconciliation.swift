@@ -92,7 +92,7 @@ struct Reconciliation: Sendable {
     }
 
     /// After a transfer each purchase is shown at one side, at the old one while REST lags: what was
-    /// bought once and neither shows has been refunded since.
+    /// bought once and neither shows has been refunded since. A subscription is shown even then.
     static func dropUnshown(
         _ store: Store,
         _ db: Database,
@@ -106,7 +106,7 @@ struct Reconciliation: Sendable {
                 arguments: [userID]
             )
             for old in known
-            where old.expiresAt == nil
+            where (old.expiresAt == nil || old.refunded)
                 && !subscribers.values.contains(where: { $0.items.contains { $0.describes(old) } })
             {
                 try store.policies.reconciliation.remove(db, old)

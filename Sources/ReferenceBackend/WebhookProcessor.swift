@@ -123,10 +123,9 @@ struct WebhookProcessor: Sendable {
         guard let user = try Identity.resolve(store, db, event), let buyer = user.id,
             let productID = event.productID
         else { return }
+        let holder = try store.policies.identity.holder(db, buyer, event.timestamp)
         // What RevenueCat is asked for has moved already.
-        let userID =
-            reader == nil
-            ? try store.policies.identity.holder(db, buyer, event.timestamp) : buyer
+        let userID = reader == nil ? holder : buyer
         let isSandbox = policy.isApart(event)
         let known = try store.fetch(db, userID, productID, isSandbox)
         let isStale = policy.isStale(event, known)
@@ -135,7 +134,8 @@ struct WebhookProcessor: Sendable {
             if let subscriber = subscribers[id] {
                 try Reconciliation.take(store, db, subscriber, of: id, event)
             }
-            let line = History.Line(userID: userID, productID: productID, isSandbox: isSandbox)
+            // What only the event knows belongs to whoever has the purchase by now.
+            let line = History.Line(userID: holder, productID: productID, isSandbox: isSandbox)
             try note(db, event, line)
         } else if unlocks {
             let history = History(store: store)
@@ -151,7 +151,7 @@ struct WebhookProcessor: Sendable {
         }
         guard unlocks else { return }
         // To somebody who has given it away it is no news.
-        try Notification.announce(store, db, event, to: user, isStale: isStale || userID != buyer)
+        try Notification.announce(store, db, event, to: user, isStale: isStale || holder != buyer)
     }
 
     /// TEST, informational and unknown types are acknowledged and change nothing (S-08, S-18).

@@ -9,9 +9,6 @@ package final class Campaign: Sendable {
         package var jobs: Int
         /// Makes ids unique on a backend that keeps its data.
         package var nonce: String
-        package var generator: LifeGenerator.Options
-        /// Lives that others have kept, which are played first.
-        package var corpus: [Life] = []
         /// Ends after so many lives; nil: whenever something else says so.
         package var livesMax: Int?
         /// Ends after so long; nil: when nothing new was played for a while.
@@ -28,14 +25,19 @@ package final class Campaign: Sendable {
         /// it.
         package var written: @Sendable (Contract) -> Contract? = { $0 }
 
-        package init(
-            seed: UInt64,
-            jobs: Int,
-            nonce: String,
-            generator: LifeGenerator.Options
-        ) {
+        package init(seed: UInt64, jobs: Int, nonce: String) {
             (self.seed, self.jobs, self.nonce) = (seed, max(1, jobs), nonce)
-            self.generator = generator
+        }
+    }
+
+    /// What is played.
+    package struct Source: Sendable {
+        package var generator: LifeGenerator.Options
+        /// Lives that others have kept, which are played first.
+        package var corpus: [Life] = []
+
+        package init(_ generator: LifeGenerator.Options, corpus: [Life] = []) {
+            (self.generator, self.corpus) = (generator, corpus)
         }
     }
 
@@ -43,7 +45,7 @@ package final class Campaign: Sendable {
         case calibrated(RunRecord.Sight)
         case progress(Progress)
         /// A life failed; it is being made smaller.
-        case failing(LifeCause, Life)
+        case failing(LifeCause, Story)
         case found(Found)
         /// A life told nothing.
         case undecided(CaseResult)
@@ -63,9 +65,9 @@ package final class Campaign: Sendable {
     /// One way in which lives break the backend.
     package struct Found: Sendable {
         /// The smallest life that shows it.
-        package var life: Life
+        package var story: Story
         /// The life in which it was found.
-        package let original: Life
+        package let original: Story
         package let cause: LifeCause
         package var result: CaseResult
         /// How many runs it took to make it small.
@@ -106,15 +108,18 @@ package final class Campaign: Sendable {
     }
 
     private let executor: RunExecutor
+    private let source: Source
     private let options: Options
     private let report: @Sendable (Event) -> Void
 
     package init(
         executor: RunExecutor,
+        source: Source,
         options: Options,
         report: @escaping @Sendable (Event) -> Void
     ) {
         self.executor = executor
+        self.source = source
         self.options = options
         self.report = report
     }
@@ -154,7 +159,7 @@ package final class Campaign: Sendable {
             case .started, .finished, .stopped, .sideFailed: break
             }
         }
-        var generator = LifeGenerator(seed: options.seed, options: options.generator)
+        var generator = LifeGenerator(seed: options.seed, options: source.generator)
         let sample = generator.next().script.contract
         let open = await stage.opened(for: [CasePlan(sample)])
         var outcome = Outcome()
@@ -164,7 +169,8 @@ package final class Campaign: Sendable {
             return outcome
         }
         var course = CampaignCourse(
-            players: LifePlayer(cases: open.cases, means: options.generator.means),
+            players: LifePlayer(cases: open.cases, means: source.generator.means),
+            source: source,
             options: options,
             clock: executor.clock,
             report: report

@@ -77,7 +77,7 @@ extension Campaign.Found {
         var result = result
         result.found = result.contract
         result.runCount = shrinkCount
-        let size = "\(life.eventCount) of \(original.eventCount) acts and disturbances are left"
+        let size = "\(story.size) of \(original.size) acts and disturbances are left"
         let rest = isMinimal ? "" : "; the time was over before it was as small as it gets"
         let others = alsoIn == 0 ? "" : "; it explains \(alsoIn) more lives"
         let doubt = failsAsWritten ? "" : "; its file alone did not show it again"

@@ -18,6 +18,8 @@ struct CampaignCourse {
     private var corpus: ArraySlice<Life>
     private var drawnCount = 0
     private var undecidedInARow = 0
+    /// Tells the files of equal names apart, also of those that a smaller one has replaced.
+    private var foundCount = 0
     /// After so many that told nothing, the rest would not either: a limiter, a machine without time.
     private static let undecidedMax = 100
     private var lastTold: Duration
@@ -30,6 +32,7 @@ struct CampaignCourse {
 
     init(
         players: LifePlayer,
+        source: Campaign.Source,
         options: Campaign.Options,
         clock: any RunClock,
         report: @escaping @Sendable (Campaign.Event) -> Void
@@ -38,11 +41,11 @@ struct CampaignCourse {
         self.options = options
         self.clock = clock
         self.report = report
-        generator = LifeGenerator(seed: options.seed, options: options.generator)
+        generator = LifeGenerator(seed: options.seed, options: source.generator)
         start = clock.now
         lastNew = clock.now
         lastTold = clock.now
-        corpus = options.corpus[...]
+        corpus = source.corpus[...]
     }
 
     mutating func run() async {
@@ -165,7 +168,7 @@ struct CampaignCourse {
         guard let finding = played.result.findings.first, !Task.isCancelled else { return }
         let cause = LifeCause(finding)
         let known = outcome.found.firstIndex {
-            $0.cause == cause && played.life.contains($0.life)
+            $0.cause == cause && Story.people(played.life).contains($0.story)
         }
         if let known {
             outcome.found[known].alsoIn += 1
@@ -175,7 +178,7 @@ struct CampaignCourse {
             outcome.unexaminedCount += 1
             return
         }
-        report(.failing(cause, played.life))
+        report(.failing(cause, .people(played.life)))
         var shrinker = LifeShrinker(
             players,
             played,
@@ -192,8 +195,9 @@ struct CampaignCourse {
             outcome.unsteady.append(played.result)
             return
         }
-        let found = await shrinker.found(original: played.life, outcome.found.count + 1)
-        let same = outcome.found.firstIndex { $0.cause == cause && $0.life.contains(found.life) }
+        foundCount += 1
+        let found = await shrinker.found(original: played.life, foundCount)
+        let same = outcome.found.firstIndex { $0.cause == cause && $0.story.contains(found.story) }
         if let same {
             // What is smaller explains the larger one.
             let before = outcome.found[same]
@@ -201,7 +205,7 @@ struct CampaignCourse {
             outcome.found[same].alsoIn = before.alsoIn + 1
         } else {
             outcome.found.append(found)
-            outcome.kept.append(found.life)
+            if let life = found.story.life { outcome.kept.append(life) }
             outcome.progress.found += 1
         }
         report(.found(found))

@@ -68,13 +68,9 @@ package struct DeviceStage: SuiteStage, OpenStage {
     package func result(of plan: CasePlan, number: Int, isAlone: Bool) async -> CaseResult? {
         let start = clock.now
         let profile = profile
-        let sight = RunRecord.Sight(seesEffects: false, seesState: false, latency: .zero)
-        @Sendable func evidence(_ record: RunRecord) -> CaseEvidence {
-            CaseEvidence(plan: plan, subject: record, twins: [], profile: profile, sight: sight)
-        }
-        let judging = Judging { Judge.judge(evidence($0)) }
+        let judging = Judging { Judge.judge(.ofApp($0, plan, profile)) }
         let record = await perform(plan, "\(options.nonce)-\(number)", judging)
-        let (verdict, findings) = Judge.judge(evidence(record))
+        let (verdict, findings) = Judge.judge(.ofApp(record, plan, profile))
         // What is missing may be missing because others took the machine.
         let isDoubtful = record.hasStarved || findings.contains { $0.code == .disturbanceMissed }
         if !isAlone, options.jobs > 1, isDoubtful, verdict != .passed,
@@ -82,23 +78,81 @@ package struct DeviceStage: SuiteStage, OpenStage {
         {
             return nil
         }
-        var result = CaseResult(
+        var result = CaseResult(plan, verdict, findings, record, seconds: seconds(since: start))
+        result.picture = judging.picture.withLock { $0 }
+        if options.keepsEvidence { result.evidence = .ofApp(record, plan, profile) }
+        return result
+    }
+
+    /// Carries one scenario out, and judges by each contract that is about it.
+    ///
+    /// - Parameters:
+    ///   - plan: What happens, and what may be waited for.
+    ///   - parts: Contracts of the same steps.
+    ///   - number: Makes the names of its run unique.
+    /// - Returns: A result for each part; none where the machine left the scenario no time.
+    func results(
+        of plan: CasePlan,
+        judgedBy parts: [CasePlan],
+        number: Int
+    ) async -> [CaseResult] {
+        let start = clock.now
+        let profile = profile
+        let judging = Judging { Judge.judge(.ofApp($0, plan, profile)) }
+        let record = await perform(plan, "\(options.nonce)-\(number)", judging)
+        guard !record.hasStarved else { return [] }
+        return parts.map { part in
+            var own = record
+            own.plan = part.subject
+            let (verdict, findings) = Judge.judge(.ofApp(own, part, profile))
+            return CaseResult(part, verdict, findings, own, seconds: seconds(since: start))
+        }
+    }
+
+    private func seconds(since start: Duration) -> Double {
+        Double((clock.now - start).milliseconds) / 1000
+    }
+
+    /// A scenario is over when its record is there.
+    package func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {}
+}
+
+extension CaseEvidence {
+    /// Of a phone alone: there is no backend whose state or effects could be seen.
+    fileprivate static func ofApp(
+        _ record: RunRecord,
+        _ plan: CasePlan,
+        _ profile: Profile
+    ) -> CaseEvidence {
+        CaseEvidence(
+            plan: plan,
+            subject: record,
+            twins: [],
+            profile: profile,
+            sight: RunRecord.Sight(seesEffects: false, seesState: false, latency: .zero)
+        )
+    }
+}
+
+extension CaseResult {
+    fileprivate init(
+        _ plan: CasePlan,
+        _ verdict: Verdict,
+        _ findings: [Finding],
+        _ record: RunRecord,
+        seconds: Double
+    ) {
+        self.init(
             contract: plan.contract,
             verdict: verdict,
             findings: findings,
-            seconds: Double((clock.now - start).milliseconds) / 1000,
+            seconds: seconds,
             note: verdict == .inconclusive ? findings.first?.actual : nil,
             settling: record.settling,
             timeline: verdict == .passed ? [] : record.exchanges.map(\.shortened),
             base: record.base
         )
-        result.picture = judging.picture.withLock { $0 }
-        if options.keepsEvidence { result.evidence = evidence(record) }
-        return result
     }
-
-    /// A scenario is over when its record is there.
-    package func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {}
 }
 
 extension RunRecord {

@@ -16,8 +16,14 @@ struct LifePlayer: Sendable {
     /// Nil when it was cut short, or when the backend ended beside others: it is to be played again,
     /// alone.
     func play(_ script: LifeScript, isAlone: Bool) async -> Played? {
-        guard let result = await played(script.contract, isAlone: isAlone, isBrief: true) else {
+        guard var result = await played(script.contract, isAlone: isAlone, isBrief: true) else {
             return nil
+        }
+        // A machine that was busy once need not be again.
+        if result.verdict == .inconclusive,
+            let again = await played(script.contract, isAlone: isAlone)
+        {
+            result = again
         }
         if result.findings.first?.code == .disturbanceMissed,
             let calmer = try? LifeScript(script.life.withoutFailingCalls, means),

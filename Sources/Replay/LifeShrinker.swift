@@ -141,8 +141,8 @@ struct LifeShrinker {
             }
         }
         return Campaign.Found(
-            life: best.life,
-            original: original,
+            story: .people(best.life),
+            original: .people(original),
             cause: cause,
             result: result,
             shrinkCount: runCount,

@@ -148,6 +148,12 @@ extension ClientView {
                 guard let registered else { continue }
                 let last = aliases.last.flatMap { timeline.aliasedID($0) }
                 guard last != registered.id else { continue }
+                // What failed before is only tried again; it was told when it was tried first.
+                let before = timeline.registrations.last {
+                    $0.phone == phone && $0.sequence < flow.gesture.sequence
+                        && $0.id == registered.id
+                }
+                if last == nil, let before, !before.isAcknowledged { continue }
                 return [
                     Finding(
                         last == nil ? .commandMissing : .identitySplit,

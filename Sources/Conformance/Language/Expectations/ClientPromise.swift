@@ -55,4 +55,32 @@ package enum ClientPromise: String, Hashable, Codable, Sendable, CaseIterable {
     case unlocksFirst = "unlocks-first"
     /// While registrations fail, the pauses between them grow (C-13).
     case backsOff = "backs-off"
+
+    /// The clause that says it; of several, the first.
+    package var clause: String {
+        switch self {
+        case .silent: "C-01"
+        case .usableIDs: "C-03"
+        case .lockedFirst: "C-07"
+        case .writtenFirst, .sameID: "C-08"
+        case .aliased: "C-10"
+        case .oneIdentity: "C-11"
+        case .registersHonestly: "C-12"
+        case .registersOnce, .backsOff: "C-13"
+        case .wholeRegistrations: "C-14"
+        case .steadyDevice: "C-15"
+        case .registeredBeforePaywall: "C-16"
+        case .onePurchaser: "C-17"
+        case .gated: "C-18"
+        case .singlePaywall: "C-19"
+        case .encoded: "C-21"
+        case .unbroken, .calledBack: "C-24"
+        case .unchanged: "C-26"
+        case .loginNamesCurrent: "C-27"
+        case .unguessable, .unlocksFirst: "C-30"
+        case .resolvesOnce: "C-33"
+        case .steadyID, .readsInTurn: "C-34"
+        case .privateVault: "C-35"
+        }
+    }
 }

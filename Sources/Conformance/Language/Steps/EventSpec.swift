@@ -62,6 +62,8 @@ package struct EventSpec: Hashable, Codable, Sendable {
     /// Who bought it at first: after a transfer what goes on bears their transaction (RevenueCat fact
     /// sheet 2.5 and 3, flow 17); nil: the user.
     package var boughtBy: String?
+    /// It came through the family of whoever bought it (RevenueCat fact sheet 3, row 23); nil: not.
+    package var isFamilyShared: Bool?
     package var store = "APP_STORE"
     package var environment = "PRODUCTION"
     package var period = "NORMAL"
@@ -182,6 +184,13 @@ extension EventSpec {
             "Who bought it at first: after a TRANSFER what goes on bears their "
                 + "`original_transaction_id`.",
             fallback: "`user`"
+        )
+        Field.optional(
+            "family-share",
+            \.isFamilyShared,
+            .flag,
+            "It came to the user through the family of whoever bought it.",
+            fallback: "`false`"
         )
         Field.value(
             "store",

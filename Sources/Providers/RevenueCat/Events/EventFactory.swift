@@ -132,6 +132,7 @@ package struct EventFactory: Sendable {
             currency: isPromotional ? "USD" : "EUR"
         )
         item.money = money(spec)
+        item.isFamilyShared = spec.isFamilyShared ?? false
         item.renewalNumber = spec.type == "RENEWAL" ? 2 : 1
         return item
     }
@@ -166,6 +167,7 @@ package struct EventFactory: Sendable {
 
     private func money(_ spec: EventSpec) -> RevenueCatEvent.Money {
         if spec.store == "PROMOTIONAL" || spec.period == "TRIAL" { return .none }
+        if spec.isFamilyShared == true { return .none }
         return switch spec.type {
         case "INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE", "REFUND_REVERSED":
             .paid(Self.price, local: Self.price)

@@ -1,0 +1,98 @@
+internal import ArgumentParser
+internal import Browser
+internal import Conformance
+internal import Exploration
+internal import Foundation
+internal import Replay
+internal import Reports
+
+extension ExploreCommand {
+    /// Plays lives of an app on a phone.
+    func explorePhones(_ setup: Setup) async throws {
+        guard only.isEmpty, corpus == nil, target.target == nil, target.start == nil else {
+            throw Failure(
+                .usage,
+                "--only, --corpus, --target and --start are about lives before a backend: leave them, "
+                    + "or --app, out"
+            )
+        }
+        var setup = setup
+        let (profile, environment) = (setup.profile, setup.environment)
+        let hosts = TargetOptions.hosts(target.allowHost, environment)
+        let performer = try appOptions.performer(profile, hosts, "explore --app", environment)
+        let foundFolder = Setting.found.text(found, environment) ?? "assay-found"
+        setup.write(to: foundFolder)
+        let options = setup.options
+        let teller = ExploreProgress(nil, known: LifeCoverage())
+        if !setup.files.usesStandardOutput {
+            Terminal.error(
+                "assay \(assayVersion) · seed \(setup.seed) · \(setup.isOver)\n"
+                    + "app      \(performer.target)\n\n"
+            )
+        }
+        let device = DeviceRun(profile: profile, seed: setup.seed)
+        let interruption = Interruption()
+        let began = SuiteRun.now()
+        let start = ContinuousClock().now
+        let played = try await interruption.run {
+            try await device.play(
+                performer,
+                began: began,
+                opened: { chromium in interruption.onAbandon { chromium.end() } },
+                { perform in
+                    let clock = RealClock()
+                    let player = PhoneCampaign.Player(
+                        profile: profile,
+                        cast: performer.cast(profile),
+                        options: options,
+                        clock: clock,
+                        perform: perform
+                    )
+                    return await PhoneCampaign(
+                        player: player,
+                        options: options,
+                        clock: clock,
+                        report: { teller.report($0) }
+                    ).run()
+                }
+            )
+        }
+        teller.clear()
+        let result = ExploreRun.Result(
+            outcome: played.value,
+            target: performer.target,
+            began: began,
+            seconds: Double((ContinuousClock().now - start).milliseconds) / 1000,
+            notes: played.notes
+        )
+        let words = replayWords(setup)
+        let replay =
+            result.outcome.found.isEmpty
+            ? ["explore", "--app"] + words + ["--seed", setup.seed]
+            : ["app"] + words + [foundFolder + "/found"]
+        let outcome = try conclude(
+            result,
+            setup,
+            foundFolder,
+            replay,
+            isInterrupted: interruption.isRaised
+        )
+        if !setup.files.usesStandardOutput {
+            let text = PhoneCoverageText(result.outcome)
+            Terminal.output(coverage ? text.whole : text.summary)
+        }
+        throw ExitCode(outcome.exitCode)
+    }
+
+    private func replayWords(_ setup: Setup) -> [String] {
+        var words: [String] = []
+        if let path = Setting.profile.text(target.profile, setup.environment) {
+            words += ["--profile", path]
+        }
+        words += appOptions.replayWords(setup.environment)
+        for host in TargetOptions.hosts(target.allowHost, setup.environment) {
+            words += ["--allow-host", host]
+        }
+        return words
+    }
+}

@@ -1,0 +1,124 @@
+internal import Conformance
+internal import Providers
+
+/// What happened to somebody's purchases that the store model keeps no record of.
+struct LifeNotes: Sendable {
+    struct Line: Hashable, Sendable {
+        let user: String
+        let product: String
+    }
+
+    /// What anybody ever had, by name.
+    private(set) var everHad: [String: Set<String>] = [:]
+    /// Ends of periods that a change of product has left behind: RevenueCat tells of them no more.
+    private(set) var left: [String: [Duration]] = [:]
+    /// Whose refund was taken back and who has paid nothing since: whether it renews nobody says
+    /// (effect table C.1 leaves the flags as they are; the store goes on charging).
+    private(set) var reversed: Set<Line> = []
+    /// What has ended and was paid for no more since: whether a charge had failed before, the sheets
+    /// do not say of it (S-13; defect X-11).
+    private(set) var ended: Set<Line> = []
+    /// What another product goes on with.
+    private(set) var replaced: Set<Line> = []
+    /// The store's first transaction of what somebody bought.
+    private var transactions: [Line: String] = [:]
+    /// Who bought first what now belongs to somebody else, by holder and product.
+    private var buyers: [Line: String] = [:]
+    /// The product that a line's first transaction was for.
+    private var firstProducts: [Line: String] = [:]
+
+    mutating func had(_ user: String, _ product: String) {
+        everHad[user, default: []].insert(product)
+    }
+
+    /// A change of product leaves a period behind that would have ended then.
+    mutating func leave(_ user: String, _ end: Duration) {
+        left[user, default: []].append(end)
+    }
+
+    /// Whether both have had a product that each of them bought, refunded or not.
+    func haveTwoOfOne(_ one: String, _ other: String) -> Bool {
+        let both = (everHad[one] ?? []).intersection(everHad[other] ?? [])
+        return both.contains { product in
+            let first = buyers[Line(user: one, product: product)] ?? one
+            return first != buyers[Line(user: other, product: product)] ?? other
+        }
+    }
+
+    mutating func move(_ purchases: [Purchase], _ from: String, _ to: String) {
+        for purchase in purchases {
+            let old = Line(user: from, product: purchase.productID)
+            let new = Line(user: to, product: purchase.productID)
+            buyers[new] = buyers[old] ?? from
+            firstProducts[new] = firstProducts[old]
+            had(to, purchase.productID)
+            if reversed.remove(old) != nil { reversed.insert(new) }
+            if ended.remove(old) != nil { ended.insert(new) }
+            if replaced.remove(old) != nil { replaced.insert(new) }
+        }
+        left[to, default: []] += left[from] ?? []
+        left[from] = nil
+    }
+
+    mutating func note(_ spec: EventSpec) {
+        guard let user = spec.user else { return }
+        let line = Line(user: user, product: spec.product)
+        switch spec.type {
+        case "REFUND_REVERSED": reversed.insert(line)
+        case "EXPIRATION": ended.insert(line)
+        case "INITIAL_PURCHASE", "RENEWAL":
+            reversed.remove(line)
+            ended.remove(line)
+        // The store model sends the types; the others leave open no more than they find.
+        default: break
+        }
+    }
+
+    /// A contract names a first transaction by who bought which product: it can tell of one purchase
+    /// by each name, and stores never use one name for two.
+    mutating func checkTransaction(
+        _ spec: EventSpec,
+        _ transaction: String?
+    ) throws(LifeModel.Illegal) {
+        guard let user = spec.user, let transaction, spec.isFamilyShared != true else { return }
+        let name = Line(user: spec.boughtBy ?? user, product: spec.continues ?? spec.product)
+        let known = transactions[name]
+        // What is granted while a store is away gives way to the purchase that it stands for.
+        let isTemporary = transaction.hasPrefix("tmp_")
+        guard known == nil || known == transaction else {
+            throw LifeModel.Illegal(reason: "one name for two transactions")
+        }
+        if !isTemporary { transactions[name] = transaction }
+    }
+
+    /// Which transaction an event goes on with, where that is not its own.
+    ///
+    /// - Parameters:
+    ///   - purchases: What its user has.
+    ///   - first: The transaction that it bears as its first.
+    mutating func origin(
+        of spec: EventSpec,
+        _ purchases: [Purchase],
+        _ first: String?
+    ) -> EventSpec {
+        guard let user = spec.user else { return spec }
+        var spec = spec
+        let line = Line(user: user, product: spec.product)
+        let others = purchases.filter {
+            $0.productID != spec.product && $0.originalTransactionID == first
+        }
+        if firstProducts[line] == nil {
+            // A line that goes on with another's first transaction.
+            let other = others.first.map { Line(user: user, product: $0.productID) }
+            firstProducts[line] =
+                other.map { firstProducts[$0] ?? $0.product } ?? spec.product
+            if let other { buyers[line] = buyers[other] }
+        }
+        if let own = firstProducts[line], own != spec.product {
+            spec.continues = own
+            for other in others { replaced.insert(Line(user: user, product: other.productID)) }
+        }
+        spec.boughtBy = buyers[line]
+        return spec
+    }
+}

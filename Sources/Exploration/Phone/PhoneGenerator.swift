@@ -1,0 +1,218 @@
+package import Conformance
+
+/// Draws lives of an app on a phone, weighted towards what was played least.
+///
+/// The same seed gives the same lives in the same order.
+package struct PhoneGenerator: Sendable {
+    /// A life that was drawn.
+    package struct Drawn: Sendable {
+        package let number: Int
+        package let script: PhoneScript
+        /// How much of it was never played before.
+        package let newCount: Int
+    }
+
+    private let seed: UInt64
+    private var number = 0
+    package private(set) var coverage = LifeCoverage()
+    private static let stepsMax = 12
+    private static let candidateCount = 4
+
+    package init(seed: UInt64) {
+        self.seed = seed
+    }
+
+    /// The next life that somebody can play.
+    ///
+    /// - Parameter isPlayable: Whether whoever plays knows everything in it.
+    package mutating func next(where isPlayable: (Contract) -> Bool) -> Drawn? {
+        // A cast that plays next to nothing must not be asked for ever.
+        for _ in 0..<10_000 {
+            var random = SeededGenerator(seed: seed, text: "phone \(number)")
+            number += 1
+            var best: (score: Double, script: PhoneScript)?
+            for _ in 0..<Self.candidateCount {
+                guard let script = PhoneScript(draw(&random)), isPlayable(script.contract) else {
+                    continue
+                }
+                let novelty = Set(script.features).map { 1 / Double(1 + coverage.count($0)) }
+                let score = novelty.reduce(0, +) / Double(script.life.steps.count)
+                if best.map({ $0.score < score }) ?? true { best = (score, script) }
+            }
+            guard let best else { continue }
+            return Drawn(
+                number: number - 1,
+                script: best.script,
+                newCount: coverage.add(best.script.features)
+            )
+        }
+        return nil
+    }
+
+    // MARK: One life
+
+    private func draw(_ random: inout SeededGenerator) -> PhoneLife {
+        var steps: [PhoneStep] = []
+        var model = PhoneModel()
+        func add(_ step: PhoneStep) {
+            var after = model
+            guard after.perform(step) else { return }
+            model = after
+            steps.append(step)
+        }
+        if !chance(5, &random) { add(.phone(contents(&random))) }
+        if chance(6, &random) { add(.bridge(manners(&random))) }
+        let count = min(
+            Int.random(in: 1...Self.stepsMax, using: &random),
+            Int.random(in: 1...Self.stepsMax, using: &random)
+        )
+        for _ in 0..<count {
+            if chance(8, &random) { add(.bridge(faults(&random))) }
+            if chance(8, &random) { add(.backend(troubles(&random))) }
+            if model.hasSheet {
+                let ends: [PhoneChange.Act] = [.complete, .cancel, .fail]
+                var change = PhoneChange()
+                change.act = ends.randomElement(using: &random)
+                add(.phone(change))
+            } else if model.isOpen {
+                for step in gesture(&random) { add(step) }
+            } else {
+                if steps.contains(where: \.isLaunch), chance(6, &random) {
+                    var change = PhoneChange()
+                    change.act = chance(2, &random) ? .reinstall : .loseID
+                    add(.phone(change))
+                }
+                add(.app(AppAction(.launch)))
+            }
+        }
+        if !model.isOpen { add(.app(AppAction(.launch))) }
+        return PhoneLife(steps)
+    }
+
+    private func chance(_ one: Int, _ random: inout SeededGenerator) -> Bool {
+        Int.random(in: 0..<one, using: &random) == 0
+    }
+
+    /// What the phone holds before the first launch.
+    private func contents(_ random: inout SeededGenerator) -> PhoneChange {
+        var change = PhoneChange()
+        if chance(4, &random) {
+            let kinds: [PhoneChange.Kind] = [.ipad, .android, .ipadDesktop, .unknown]
+            change.kind = kinds.randomElement(using: &random)
+        }
+        if !chance(3, &random) {
+            change.vault[.id] = "{{user.ada}}"
+            if chance(4, &random) { change.vault[.lock] = "true" }
+        }
+        if chance(3, &random) {
+            change.history = (0..<Int.random(in: 0...2, using: &random)).map { _ in
+                var entry = HistoryEntry()
+                entry.user = chance(3, &random) ? nil : ["ada", "ben"].randomElement(using: &random)
+                entry.isAnonymous = entry.user == nil && chance(2, &random)
+                entry.isActive = !chance(3, &random)
+                if chance(6, &random) { entry.environment = "sandbox" }
+                return entry
+            }
+        }
+        if chance(10, &random) {
+            change.installID = .late(.milliseconds(1200))
+        }
+        return change
+    }
+
+    /// In which of its documented ways the native side answers.
+    private func manners(_ random: inout SeededGenerator) -> BridgePlan {
+        var plan = BridgePlan()
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0:
+            plan.switches["vaultMissing"] = ["null", "silent", "empty", "na"]
+                .randomElement(using: &random).map { .string($0) }
+        case 1:
+            plan.switches["vaultDecode"] = ["once", "raw"].randomElement(using: &random)
+                .map { .string($0) }
+        case 2:
+            plan.switches["history"] = ["null", "silent", "string"].randomElement(using: &random)
+                .map { .string($0) }
+        case 3: plan.switches["hasResultChannel"] = .bool(false)
+        default:
+            plan.switches["latencyMilliseconds"] = .integer(
+                [5, 150, 400].randomElement(using: &random) ?? 150
+            )
+        }
+        return plan
+    }
+
+    /// What goes wrong on the bridge.
+    private func faults(_ random: inout SeededGenerator) -> BridgePlan {
+        var plan = BridgePlan()
+        let faults: [(BridgePlan.Fault.Kind, String, PhoneChange.VaultRole?)] = [
+            (.drop, "setvault", .id), (.drop, "setvault", .lock), (.late, "readvault", .id),
+            (.duplicate, "readvault", .id), (.drop, "readvault", .id),
+            (.late, "getpurchasehistory", nil), (.drop, "getpurchasehistory", nil),
+            (.duplicate, "getpurchasehistory", nil),
+            (.wrongType, "readvault", .id), (.wrongKey, "readvault", .id),
+        ]
+        guard let (kind, scheme, role) = faults.randomElement(using: &random) else { return plan }
+        plan.faults = [
+            BridgePlan.Fault(
+                kind: kind,
+                scheme: scheme,
+                role: role,
+                times: Int.random(in: 1...2, using: &random)
+            )
+        ]
+        return plan
+    }
+
+    /// What goes wrong at the app's backend before it goes well.
+    private func troubles(_ random: inout SeededGenerator) -> AppBackendPlan {
+        var plan = AppBackendPlan()
+        let bad: [AppBackendPlan.Answer] = [
+            .status(500), .status(503), .reset, .slow(.seconds(1)), .slow(.seconds(3)), .otherID,
+        ]
+        let count = Int.random(in: 1...2, using: &random)
+        plan.answers["register"] =
+            (0..<count).compactMap { _ in bad.randomElement(using: &random) } + [.ok]
+        return plan
+    }
+
+    private func gesture(_ random: inout SeededGenerator) -> [PhoneStep] {
+        let names: [AppAction.Name] = [
+            .launch, .launch, .reload, .kill, .upgrade, .upgrade, .upgradeTwice, .purchase,
+            .restore, .login, .login, .login, .logout, .logout, .status, .callback, .wait,
+        ]
+        guard let name = names.randomElement(using: &random) else { return [] }
+        var action = AppAction(name)
+        var steps: [PhoneStep] = []
+        switch name {
+        case .login:
+            action.account = "acc"
+            var plan = AppBackendPlan()
+            let answers: [AppBackendPlan.Answer] = [
+                .claimed, .claimed, .recovered(user: "ben"), .recovered(user: "ben"),
+                .recovered(user: "cleo"), .status(401), .status(500), .reset,
+            ]
+            plan.answers["login"] = [answers.randomElement(using: &random) ?? .claimed]
+            steps.append(.backend(plan))
+            if chance(8, &random) { action.killedAt = .loggedIn }
+        case .logout:
+            if chance(10, &random) { action.killedAt = .idWritten }
+        case .callback:
+            let arguments: [JSONValue?] = [nil, .object(JSONObject()), .string("premium_monthly")]
+            action.argument = arguments.randomElement(using: &random) ?? nil
+        case .wait:
+            action.time = .seconds([1, 6, 40].randomElement(using: &random) ?? 6)
+        case .launch, .launchTwice, .reload, .kill, .upgrade, .upgradeTwice, .purchase, .restore,
+            .status, .signUp, .signIn, .google, .forgotPassword, .deleteAccount, .refresh:
+            break
+        }
+        return steps + [.app(action)]
+    }
+}
+
+extension PhoneStep {
+    fileprivate var isLaunch: Bool {
+        guard case .app(let action) = self else { return false }
+        return action.name == .launch
+    }
+}

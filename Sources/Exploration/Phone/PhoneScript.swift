@@ -1,0 +1,146 @@
+package import Conformance
+
+/// A phone's life as contracts: what happens, and one contract for each thing that must be so of it.
+package struct PhoneScript: Sendable {
+    package let life: PhoneLife
+    /// All of it in one, to be carried out once.
+    package let contract: Contract
+    /// Each promise, and whose id the phone ends with, for a judgement of its own.
+    package let parts: [Contract]
+    package let features: [LifeCoverage.Feature]
+
+    /// - Parameters:
+    ///   - life: What happens.
+    ///   - id: The contracts'.
+    /// - Returns: Nil when it cannot happen: what is tapped is not there, or nothing is launched.
+    package init?(_ life: PhoneLife, id: String = "life") {
+        var model = PhoneModel()
+        var features: [LifeCoverage.Feature] = []
+        var last = "nothing"
+        for step in life.steps {
+            let state = model.word
+            guard model.perform(step) else { return nil }
+            let word = step.word
+            features += [.phone(state, word), .phone("after \(last)", word)]
+            last = word
+        }
+        guard model.isOpen else { return nil }
+        let place = SourceLocation(path: id, line: 1, column: 1)
+        func contract(_ clause: String, _ edit: (inout AppExpectation) -> Void) -> Contract {
+            var expectation = Expectation(answers: .statuses([200]))
+            var app = AppExpectation(location: place)
+            edit(&app)
+            expectation.app = app
+            return Contract(
+                id: id,
+                variant: "",
+                title: life.title,
+                clause: clause,
+                level: .must,
+                source: "a life that 'assay explore' played; identity rules, part B",
+                needs: [],
+                given: [],
+                steps: life.steps.map { .phone($0) },
+                expectation: expectation,
+                location: place
+            )
+        }
+        let promises = model.promises.map { AppExpectation.Promise(name: $0, location: place) }
+        var parts = promises.map { promise in
+            contract(promise.name.clause) { $0.promises = [promise] }
+        }
+        if let wanted = model.identity {
+            let identity = AppExpectation.Identity(
+                phone: Names.usualPhone,
+                wanted: wanted,
+                location: place
+            )
+            let clause = wanted == .changed ? "C-30" : model.hasLoggedIn ? "C-28" : "C-05"
+            parts.append(contract(clause) { $0.identities = [identity] })
+        }
+        self.life = life
+        self.contract = contract("C-11") { $0.promises = promises }
+        self.parts = parts
+        self.features = features
+    }
+
+    /// The clauses that lives can be asked for.
+    package static var clauses: [String] {
+        Set(promises.map(\.clause) + ["C-05", "C-07", "C-28", "C-30", "C-34"]).sorted()
+    }
+
+    /// What every life of a correct app keeps, whatever happens in it.
+    fileprivate static let promises: [ClientPromise] = [
+        .usableIDs, .writtenFirst, .aliased, .oneIdentity, .registersHonestly,
+        .registersOnce, .wholeRegistrations, .steadyDevice, .registeredBeforePaywall,
+        .onePurchaser, .gated, .singlePaywall, .encoded, .loginNamesCurrent, .readsInTurn,
+        .privateVault, .unbroken, .resolvesOnce,
+    ]
+}
+
+extension PhoneModel {
+    /// What is kept by what happened here alone.
+    fileprivate var promises: [ClientPromise] {
+        var promises = PhoneScript.promises
+        // It is the install id's, and that is another one by now.
+        if isNewInstall { promises.removeAll { $0 == .steadyDevice } }
+        if hasAdopted { promises.append(.lockedFirst) }
+        if hasLoggedOut { promises += [.unguessable, .unlocksFirst] }
+        // Whatever comes late after the first launch must change nothing.
+        if gestureCount == 1 { promises.append(.steadyID) }
+        return promises
+    }
+}
+
+extension PhoneModel {
+    /// How the phone stands, as coverage counts it.
+    fileprivate var word: String {
+        let page = hasSheet ? "paying" : isOpen ? "open" : "closed"
+        let who = hasLoggedIn ? " logged in" : hasLoggedOut ? " logged out" : ""
+        return page + who
+    }
+}
+
+extension PhoneStep {
+    /// What it is, as coverage counts it.
+    fileprivate var word: String {
+        switch self {
+        case .app(let action):
+            action.name.rawValue + (action.killedAt.map { " killed \($0.rawValue)" } ?? "")
+        case .phone(let change):
+            change.act?.rawValue
+                ?? "phone "
+                + ([change.kind?.rawValue, change.history.map { _ in "history" }].compactMap(\.self)
+                    + change.vault.keys.map(\.rawValue).sorted()
+                    + (change.installID == nil ? [] : ["install-id"])).joined(separator: " ")
+        case .bridge(let plan):
+            "bridge "
+                + (plan.faults.map { "\($0.kind.rawValue) \($0.scheme)" }
+                    + plan.switches.keys.sorted()).joined(separator: " ")
+        case .backend(let plan):
+            "backend "
+                + plan.answers.keys.sorted().map { route in
+                    route + " " + (plan.answers[route]?.first?.kindWord ?? "")
+                }.joined(separator: " ")
+        case .store: "store"
+        }
+    }
+}
+
+extension AppBackendPlan.Answer {
+    fileprivate var kindWord: String {
+        switch self {
+        case .ok: "ok"
+        case .status: "status"
+        case .reset: "reset"
+        case .never: "never"
+        case .slow: "slow"
+        case .otherID: "other-id"
+        case .noID: "no-id"
+        case .nullID: "null-id"
+        case .undefinedID: "undefined-id"
+        case .claimed: "claimed"
+        case .recovered: "recovered"
+        }
+    }
+}
