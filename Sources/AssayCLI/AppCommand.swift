@@ -32,6 +32,9 @@ struct AppCommand: AsyncParsableCommand {
             """
     )
 
+    @Argument(help: "Scenario files or folders to play instead of the shipped ones.")
+    var paths: [String] = []
+
     @Option(name: .long, help: Setting.profile.help)
     var profile: String?
 
@@ -61,7 +64,7 @@ struct AppCommand: AsyncParsableCommand {
     mutating func run() async throws {
         let environment = ProcessInfo.processInfo.environment
         let profile = try TargetOptions.profile(self.profile, environment)
-        let library = try selection.contractLibrary()
+        let library = try selection.contractLibrary(paths: paths)
         for error in library.errors { Terminal.error("\(error)\n\n") }
         let scenarios = library.headings.filter(\.isDeviceScenario)
         let selected = try library.chosen(
@@ -131,10 +134,12 @@ struct AppCommand: AsyncParsableCommand {
     /// What repeats this run, whatever the environment says then.
     private func replayWords(_ seed: String) -> [String] {
         let environment = ProcessInfo.processInfo.environment
-        var words = [Terminal.program, "app"]
+        var words = [Terminal.program, "app"] + paths
         if let path = Setting.profile.text(profile, environment) { words += ["--profile", path] }
         words += app.replayWords(environment)
         for host in TargetOptions.hosts(allowHost, environment) { words += ["--allow-host", host] }
-        return words + selection.replayWords + reports.replayWords + ["--seed", seed]
+        // Paths take the place of the shipped scenarios and of --contracts.
+        if paths.isEmpty { words += selection.replayWords }
+        return words + reports.replayWords + ["--seed", seed]
     }
 }

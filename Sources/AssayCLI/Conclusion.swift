@@ -12,8 +12,8 @@ struct Conclusion: Sendable {
     let profile: Profile
     /// Where it was read.
     let profilePath: String?
-    /// What names the same backend again.
-    let targetWords: [String]
+    /// What plays a contract's file before the same backend, or the same app, again.
+    let playWords: [String]
     let files: ReportFiles
     let replay: ReplayCommand
     let isVerbose: Bool
@@ -143,7 +143,7 @@ struct Conclusion: Sendable {
                 try Data(ContractWriter.text(contract, id: id).utf8)
                     .write(to: URL(fileURLWithPath: path))
                 if !files.usesStandardOutput {
-                    let words = [Terminal.program, "verify"] + targetWords + [path]
+                    let words = [Terminal.program] + playWords + [path]
                     Terminal.error("found    \(path)\n         \(ShellCommand(words))\n")
                 }
             } catch {

@@ -26,7 +26,8 @@ struct ExploreCommand: AsyncParsableCommand {
 
     @Flag(
         name: .long,
-        help: "Lives of an app on a phone: of the built-in one (--scripted), or of the page at --url."
+        help:
+            "Lives of an app on a phone: of the built-in one (--scripted), or of the page at --url."
     )
     var app = false
 
@@ -120,7 +121,8 @@ struct ExploreCommand: AsyncParsableCommand {
         /// What a person reads of when it ends.
         var isOver: String {
             options.time.map { "for \($0.unsignedText)" }
-                ?? options.livesMax.map { "\($0) lives" } ?? "until nothing new was played for a minute"
+                ?? options.livesMax.map { "\($0) lives" }
+                ?? "until nothing new was played for a minute"
         }
 
         /// What is found stands there as it will be read again.
@@ -142,7 +144,10 @@ struct ExploreCommand: AsyncParsableCommand {
 
     private func exploreLives(_ setup: Setup) async throws {
         guard !appOptions.isGiven else {
-            throw Failure(.usage, "--url, --scripted, --defect and --browser are about an app: add --app")
+            throw Failure(
+                .usage,
+                "--url, --scripted, --defect and --browser are about an app: add --app"
+            )
         }
         var setup = setup
         let (profile, environment) = (setup.profile, setup.environment)
@@ -189,15 +194,12 @@ struct ExploreCommand: AsyncParsableCommand {
             )
         }
         teller.clear()
-        let replay =
-            result.outcome.found.isEmpty
-            ? ["explore"] + target.replayWords + ["--seed", setup.seed]
-            : ["verify"] + target.replayWords + [foundFolder + "/found"]
         let outcome = try conclude(
             result,
             setup,
             foundFolder,
-            replay,
+            playWords: ["verify"] + target.replayWords,
+            again: ["explore"] + target.replayWords,
             isInterrupted: interruption.isRaised
         )
         let failure = corpus.flatMap { teller.keep(result.outcome, in: $0) }
@@ -219,9 +221,13 @@ struct ExploreCommand: AsyncParsableCommand {
         _ result: ExploreRun.Result,
         _ setup: Setup,
         _ foundFolder: String,
-        _ replay: [String],
+        playWords: [String],
+        again exploreWords: [String],
         isInterrupted: Bool
     ) throws -> RunReport {
+        let replay =
+            result.outcome.found.isEmpty
+            ? exploreWords + ["--seed", setup.seed] : playWords + [foundFolder + "/found"]
         var report = result.report(
             seed: setup.seed,
             jobs: setup.options.jobs,
@@ -230,7 +236,8 @@ struct ExploreCommand: AsyncParsableCommand {
         report.shard = setup.shard?.description
         report.isInterrupted = isInterrupted
         report.cases = report.cases.map(setup.known.applied)
-        return try conclusion(setup.profile, setup.files, foundFolder, replay).conclude(report)
+        return try conclusion(setup.profile, setup.files, foundFolder, playWords, replay)
+            .conclude(report)
     }
 
     /// Parts of a campaign draw different lives.
@@ -246,12 +253,13 @@ struct ExploreCommand: AsyncParsableCommand {
         _ profile: Profile,
         _ files: ReportFiles,
         _ foundFolder: String,
+        _ playWords: [String],
         _ replay: [String]
     ) -> Conclusion {
         Conclusion(
             profile: profile,
             profilePath: TargetOptions.path(target.profile),
-            targetWords: target.replayWords,
+            playWords: playWords,
             files: files,
             replay: ReplayCommand([Terminal.program] + replay, selects: false),
             isVerbose: reports.verbose,

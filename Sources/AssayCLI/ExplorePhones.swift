@@ -66,15 +66,12 @@ extension ExploreCommand {
             notes: played.notes
         )
         let words = replayWords(setup)
-        let replay =
-            result.outcome.found.isEmpty
-            ? ["explore", "--app"] + words + ["--seed", setup.seed]
-            : ["app"] + words + [foundFolder + "/found"]
         let outcome = try conclude(
             result,
             setup,
             foundFolder,
-            replay,
+            playWords: ["app"] + words,
+            again: ["explore", "--app"] + words,
             isInterrupted: interruption.isRaised
         )
         if !setup.files.usesStandardOutput {

@@ -258,7 +258,7 @@ struct VerifyCommand: AsyncParsableCommand {
         let conclusion = Conclusion(
             profile: profile,
             profilePath: TargetOptions.path(target.profile),
-            targetWords: target.replayWords,
+            playWords: ["verify"] + target.replayWords,
             files: files,
             replay: ReplayCommand(replayWords(seed: run.seed, isStrict: strictness == "error")),
             isVerbose: reports.verbose,

@@ -248,7 +248,8 @@ package struct LifeModel: Sendable {
             try checkCharge(act)
         case .changeProduct:
             try allow([.active, .trial, .intro])
-            guard let wanted = act.newProduct, notes.everHad[act.user]?.contains(wanted) != true else {
+            guard let wanted = act.newProduct, notes.everHad[act.user]?.contains(wanted) != true
+            else {
                 throw Illegal(reason: "it was had before, perhaps elsewhere")
             }
         case .refund:

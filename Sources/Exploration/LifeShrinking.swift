@@ -101,7 +101,9 @@ extension Life {
 
     private mutating func rename(_ product: String, _ other: String) {
         for index in steps.indices {
-            if steps[index].act.product == product, !steps[index].act.isPurchasely { steps[index].act.product = other }
+            if steps[index].act.product == product, !steps[index].act.isPurchasely {
+                steps[index].act.product = other
+            }
         }
     }
 

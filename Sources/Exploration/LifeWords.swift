@@ -8,7 +8,10 @@ extension Life {
         for step in steps where step.act.kind != .wait {
             let act = step.act
             let words = act.kind == .tell ? "is told of by \(act.type ?? "")" : act.kind.words
-            let more = act.product.map { [LifeModel.monthly, PurchaselyModel.monthly].contains($0) ? "" : " (\($0))" } ?? ""
+            let more =
+                act.product.map {
+                    [LifeModel.monthly, PurchaselyModel.monthly].contains($0) ? "" : " (\($0))"
+                } ?? ""
             let other = act.from.map { " of \($0)" } ?? ""
             let isSame = last == act.user
             let seller = act.isPurchasely ? " at Purchasely" : ""

@@ -198,8 +198,9 @@ struct PurchaselyModel: Sendable {
         var told: [(Message, LineState)] = []
         var time = act.time
         for var line in moved {
-            guard self.line(act.user, line.plan).map({ $0.subscription == line.subscription })
-                ?? true
+            guard
+                self.line(act.user, line.plan).map({ $0.subscription == line.subscription })
+                    ?? true
             else { throw LifeModel.Illegal(reason: "both have the same plan") }
             let state = line.state
             // What is told of the loser may still call it running (trap 16).

@@ -69,8 +69,11 @@ extension ScriptedApp {
         var pause: @Sendable (Int) -> Int64 = { 500 << min($0, 4) }
         var keepPending: @Sendable (inout App, String) -> Void = { $0.keepPending($1) }
         var tryAgain: @Sendable (inout App, Int64) -> Void = { $0.tryAgain(at: $1) }
-        /// Only the id that counts now; the others are nobody's any more (C-11).
-        var isCurrent: @Sendable (App, String) -> Bool = { $1 == ($0.id ?? $1) }
+        /// Only the id that counts now, or that a login is about to put in its place; the others are
+        /// nobody's any more (C-11).
+        var isCurrent: @Sendable (App, String) -> Bool = {
+            $1 == ($0.storage.switchingTo ?? $0.id ?? $1)
+        }
         /// What the backend knows already is not told again.
         var isWanted: @Sendable (App, String) -> Bool = { $0.isUnconfirmed($1) }
         var concludeRetry: @Sendable (inout App, Int, String, Int64) -> Void = {

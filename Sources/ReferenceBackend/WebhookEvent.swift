@@ -19,6 +19,7 @@ struct WebhookEvent: Codable, Sendable {
     var graceEndsAt: Int64?
     var cancelReason: String?
     var hasEntitlements: Bool
+    var isFamilyShared: Bool
     var transferredFrom: [String]
     var transferredTo: [String]
 
@@ -48,6 +49,7 @@ struct WebhookEvent: Codable, Sendable {
         expiresAt = milliseconds("expiration_at_ms")
         graceEndsAt = milliseconds("grace_period_expiration_at_ms")
         cancelReason = text("cancel_reason")
+        isFamilyShared = event["is_family_share"] as? Bool ?? false
         hasEntitlements = !texts("entitlement_ids").isEmpty
         transferredFrom = texts("transferred_from")
         transferredTo = texts("transferred_to")

@@ -107,7 +107,8 @@ package struct PhoneGenerator: Sendable {
         if chance(3, &random) {
             change.history = (0..<Int.random(in: 0...2, using: &random)).map { _ in
                 var entry = HistoryEntry()
-                entry.user = chance(3, &random) ? nil : ["ada", "ben"].randomElement(using: &random)
+                entry.user =
+                    chance(3, &random) ? nil : ["ada", "ben"].randomElement(using: &random)
                 entry.isAnonymous = entry.user == nil && chance(2, &random)
                 entry.isActive = !chance(3, &random)
                 if chance(6, &random) { entry.environment = "sandbox" }

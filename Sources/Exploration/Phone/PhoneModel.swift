@@ -77,7 +77,7 @@ struct PhoneModel: Sendable {
         case .restore:
             guard isOpen, !hasSheet else { return false }
             // What it finds in the store's history it may take over.
-            if history != nil { holder = .open }
+            if history != nil { (holder, isLockOpen) = (.open, true) }
         case .login:
             guard isOpen, !hasSheet, action.account != nil else { return false }
             // A page dies of what follows from a login, which needs one that goes well.

@@ -84,8 +84,9 @@ extension PhoneModel {
         var promises = PhoneScript.promises
         // It is the install id's, and that is another one by now.
         if isNewInstall { promises.removeAll { $0 == .steadyDevice } }
+        // A tap that comes before the start is over may be ignored.
+        if hasLoggedOut, !isDisturbed { promises += [.unguessable, .unlocksFirst] }
         if hasAdopted { promises.append(.lockedFirst) }
-        if hasLoggedOut { promises += [.unguessable, .unlocksFirst] }
         // Whatever comes late after the first launch must change nothing.
         if gestureCount == 1 { promises.append(.steadyID) }
         return promises
@@ -111,12 +112,12 @@ extension PhoneStep {
             change.act?.rawValue
                 ?? "phone "
                 + ([change.kind?.rawValue, change.history.map { _ in "history" }].compactMap(\.self)
-                    + change.vault.keys.map(\.rawValue).sorted()
-                    + (change.installID == nil ? [] : ["install-id"])).joined(separator: " ")
+                + change.vault.keys.map(\.rawValue).sorted()
+                + (change.installID == nil ? [] : ["install-id"])).joined(separator: " ")
         case .bridge(let plan):
             "bridge "
                 + (plan.faults.map { "\($0.kind.rawValue) \($0.scheme)" }
-                    + plan.switches.keys.sorted()).joined(separator: " ")
+                + plan.switches.keys.sorted()).joined(separator: " ")
         case .backend(let plan):
             "backend "
                 + plan.answers.keys.sorted().map { route in

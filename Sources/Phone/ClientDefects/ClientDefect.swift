@@ -72,6 +72,7 @@ package enum ClientDefect: String, Sendable, CaseIterable {
     case paywallEncodedTwice = "paywall-encoded-twice"
     case unlocksLate = "unlocks-late"
     case staleRetry = "stale-retry"
+    case retryDuringLogin = "retry-during-login"
     case accessInherited = "access-inherited"
     case adoptsUnflagged = "adopts-unflagged"
     case loginOfNobody = "login-of-nobody"
@@ -160,6 +161,8 @@ package enum ClientDefect: String, Sendable, CaseIterable {
         case .paywallEncodedTwice: ("a paywall's id is encoded twice", ["C-21"], nil)
         case .unlocksLate: ("a logout opens the lock after it wrote the id", ["C-30"], nil)
         case .staleRetry: ("a retry registers who has logged out", ["C-11"], nil)
+        case .retryDuringLogin:
+            ("a retry goes on for the id of before while a login goes on", ["C-11"], nil)
         case .accessInherited: ("what one person unlocked stays for the next", ["C-30"], nil)
         case .adoptsUnflagged:
             ("an anonymous id that is not marked as one is adopted", ["C-06"], nil)

@@ -204,6 +204,14 @@ extension Defect {
                 }
             }
         },
+        Defect(
+            "family-share-unpaid",
+            "what came through the family counts as nothing, for nobody paid",
+            breaks: "S-10"
+        ) {
+            let correct = $0.delivery.unlocks
+            $0.delivery.unlocks = { !$0.isFamilyShared && correct($0) }
+        },
         Defect("one-time-means-once", "what is known is not bought again", breaks: "S-16") {
             $0.ignoreBeginning("NON_RENEWING_PURCHASE")
         },

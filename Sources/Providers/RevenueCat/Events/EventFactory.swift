@@ -167,7 +167,8 @@ package struct EventFactory: Sendable {
 
     private func money(_ spec: EventSpec) -> RevenueCatEvent.Money {
         if spec.store == "PROMOTIONAL" || spec.period == "TRIAL" { return .none }
-        if spec.isFamilyShared == true { return .none }
+        // The member pays nothing.
+        if spec.isFamilyShared == true { return .paid(0, local: 0) }
         return switch spec.type {
         case "INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE", "REFUND_REVERSED":
             .paid(Self.price, local: Self.price)
