@@ -25,6 +25,8 @@ struct AppOptions: ParsableArguments {
     ///   - profile: May name the app.
     ///   - hosts: Beside loopback, those that the page may be on or call.
     ///   - command: What a person has typed so far.
+    ///   - environment: May name the app or the browser.
+    /// - Returns: Who plays the app.
     /// - Throws: A failure of usage where no app is named, or no browser is there.
     func performer(
         _ profile: Profile,

@@ -85,6 +85,7 @@ struct DeviceRun: Sendable {
     /// Opens whoever plays, and ends it afterwards.
     ///
     /// - Parameters:
+    ///   - performer: Who plays.
     ///   - began: When the run did.
     ///   - opened: Told of the browser, so that somebody can end it.
     ///   - body: What is played, by what carries a scenario out.

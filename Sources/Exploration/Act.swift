@@ -65,7 +65,7 @@ package struct Act: Hashable, Sendable {
     package var from: String?
     package var product: String?
     package var newProduct: String?
-    /// Where it is bought, changed or moved; `Message.purchaselyStore` for what Purchasely sells.
+    /// Where it is bought, changed or moved; `Message.planStore` for what is sold as a plan.
     package var store: String?
     package var environment: String?
     package var period: String?
@@ -79,7 +79,7 @@ package struct Act: Hashable, Sendable {
     /// Under which of the person's ids its events name them; nil: the registered one.
     package var knownBy: EventSpec.KnownBy?
 
-    var isPurchasely: Bool { store == Message.purchaselyStore }
+    var isOfPlans: Bool { store == Message.planStore }
 
     package init(_ kind: Kind, _ user: String, at time: Duration) {
         (self.kind, self.user, self.time) = (kind, user, time)

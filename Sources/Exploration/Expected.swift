@@ -51,7 +51,7 @@ extension LifeModel {
         let active = granting.filter { $0.isActive(at: now) && !$0.hasEnded }
         let isLeft = (notes.left[user] ?? []).contains { $0 > Self.look }
         let own = Self.access(granting, active, isLeft: isLeft, at: now)
-        expected.access = Self.either(own, purchasely.access(of: user, at: Self.look))
+        expected.access = Self.either(own, plans.access(of: user, at: Self.look))
         if accounts.isJoined(user) {
             // Whose device it is now, and which of the two has what both had, S-28 leaves open.
             expected.exists = accounts.joined[user] == nil
@@ -61,7 +61,7 @@ extension LifeModel {
         // Of whoever has had several, at several providers, no field says of which it speaks.
         guard own == true, !isLeft, !granting.contains(where: { Self.isOpen($0, at: now) }),
             active.count == 1, let only = active.first,
-            purchasely.lines(of: user).isEmpty
+            plans.lines(of: user).isEmpty
         else { return expected }
         if only.store != "PLAY_STORE", only.store != "PROMOTIONAL", !only.isTemporary {
             expected.product = only.productID

@@ -126,8 +126,8 @@ package struct LifeAtlas: Sendable {
         }
     }
 
-    /// Which acts go to Purchasely; those of RevenueCat's stores need no word.
+    /// Which acts are about plans; those about the stores' own products need no word.
     private static func seller(_ store: String) -> String? {
-        store == Message.purchaselyStore ? store : nil
+        store == Message.planStore ? store : nil
     }
 }

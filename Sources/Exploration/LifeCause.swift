@@ -49,7 +49,7 @@ extension Life {
         steps.map(\.act).filter { $0.kind != .wait }.map { act in
             Essence(
                 kind: act.kind,
-                isPurchasely: act.isPurchasely,
+                isOfPlans: act.isOfPlans,
                 isKept: LifeGenerator.keptProducts.contains(act.product ?? ""),
                 isSandbox: act.environment == "SANDBOX",
                 isDeferred: act.isDeferred,
@@ -61,7 +61,7 @@ extension Life {
 
     private struct Essence: Hashable {
         let kind: Act.Kind
-        let isPurchasely: Bool
+        let isOfPlans: Bool
         let isKept: Bool
         let isSandbox: Bool
         let isDeferred: Bool

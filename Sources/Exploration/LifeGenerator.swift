@@ -33,21 +33,21 @@ package struct LifeGenerator: Sendable {
         if means.has(.everyStore) {
             for store in rareStores where !stores.contains(store) { stores.append(store) }
         }
-        return means.has(.purchasely) ? stores + [Message.purchaselyStore] : stores
+        return means.has(.purchasely) ? stores + [Message.planStore] : stores
     }
 
     /// What a store sells that renews.
     static func subscriptions(at store: String?) -> [String] {
-        guard store == Message.purchaselyStore else {
+        guard store == Message.planStore else {
             return ["premium_monthly", "premium_yearly", "premium_weekly"]
         }
-        return PurchaselyModel.plans.filter { $0.days != nil }.map(\.name)
+        return PlanModel.plans.filter { $0.days != nil }.map(\.name)
     }
 
     /// One of each kind that a store sells.
     static func products(at store: String) -> [String] {
-        store == Message.purchaselyStore
-            ? [PurchaselyModel.monthly, PurchaselyModel.lifetime]
+        store == Message.planStore
+            ? [PlanModel.monthly, PlanModel.lifetime]
             : [LifeModel.monthly] + keptProducts
     }
 
@@ -202,24 +202,24 @@ package struct LifeGenerator: Sendable {
         guard let person = people.randomElement(using: &random) else { return nil }
         let lines = model.lines(of: person.name, at: time)
         let line = chance(4, &random) ? nil : lines.randomElement(using: &random)
-        let isNewAtPurchasely =
+        let isNewPlan =
             line == nil && options.means.has(.purchasely) && chance(5, &random)
-        let isPurchasely = line?.store == Message.purchaselyStore || isNewAtPurchasely
+        let isOfPlans = line?.store == Message.planStore || isNewPlan
         var kinds = Self.kinds(at: line?.state ?? .none, canShare: people.count > 1)
         if options.means.has(.login), !options.means.choosesIDs, person.arrival == .registered {
             kinds += [chance(2, &random) ? .signUp : .logIn]
         }
         kinds = kinds.filter { kind in
             (options.kinds.isEmpty || Self.always.contains(kind) || options.kinds.contains(kind))
-                && (!isPurchasely || PurchaselyModel.kinds.contains(kind))
+                && (!isOfPlans || PlanModel.kinds.contains(kind))
         }
         guard let kind = kinds.randomElement(using: &random) else { return nil }
         var act = Act(kind, person.name, at: .zero)
-        if isPurchasely { act.store = Message.purchaselyStore }
+        if isOfPlans { act.store = Message.planStore }
         act.product = line?.product ?? newProduct(at: act.store, &random)
         act.time = moment(of: act, after: time, model, &random)
         guard complete(&act, people, model, line, &random) else { return nil }
-        let isTold = ![.register, .signUp, .logIn, .wait].contains(kind) && !isPurchasely
+        let isTold = ![.register, .signUp, .logIn, .wait].contains(kind) && !isOfPlans
         if isTold, options.means.has(.aliases), person.arrival == .registered, chance(16, &random) {
             act.knownBy = chance(2, &random) ? .aliases : .originalAppUserID
         }
@@ -259,7 +259,7 @@ package struct LifeGenerator: Sendable {
     }
 
     private func newProduct(at store: String?, _ random: inout SeededGenerator) -> String {
-        let kept = store == nil ? Self.keptProducts : [PurchaselyModel.lifetime]
+        let kept = store == nil ? Self.keptProducts : [PlanModel.lifetime]
         let all = chance(4, &random) ? kept : Self.subscriptions(at: store)
         return all.randomElement(using: &random) ?? LifeModel.monthly
     }
@@ -294,17 +294,17 @@ package struct LifeGenerator: Sendable {
         case .changeProduct:
             let others = Self.subscriptions(at: act.store).filter { $0 != act.product }
             act.newProduct = others.randomElement(using: &random)
-            act.isDeferred = !act.isPurchasely && chance(2, &random)
+            act.isDeferred = !act.isOfPlans && chance(2, &random)
         case .grant:
             act.product = nil
             act.reason = ["weekly", "monthly", "yearly", "lifetime"].randomElement(using: &random)
         case .revoke, .register, .signUp: act.product = nil
         case .cancel, .expire:
             act.reason =
-                act.isPurchasely || chance(2, &random)
+                act.isOfPlans || chance(2, &random)
                 ? nil : Self.reasons(of: act.kind).randomElement(using: &random)
         case .tell:
-            let types = act.isPurchasely ? PurchaselyModel.idleNames : LifeModel.idleTypes
+            let types = act.isOfPlans ? PlanModel.idleNames : LifeModel.idleTypes
             act.type = types.randomElement(using: &random)
         case .wait: act.product = nil
         case .renew, .uncancel, .resume, .refund, .recover, .reverseRefund, .unshare: break
@@ -326,7 +326,7 @@ package struct LifeGenerator: Sendable {
     ) {
         let isKept = Self.keptProducts.contains(act.product ?? "")
         let maySandbox = options.means.has(.sandboxApart) && chance(7, &random)
-        if act.isPurchasely {
+        if act.isOfPlans {
             act.environment = line?.environment ?? (maySandbox ? "SANDBOX" : nil)
             return
         }
@@ -453,6 +453,6 @@ extension LifeModel {
     func ends(of user: String, after time: Duration) -> [Duration] {
         purchases(of: user).flatMap { [$0.expires, $0.graceEnd, $0.resume] }
             .compactMap { $0.map { $0 - Self.zero } }.filter { $0 > time }
-            + purchasely.lines(of: user).compactMap(\.end).filter { $0 > time }
+            + plans.lines(of: user).compactMap(\.end).filter { $0 > time }
     }
 }

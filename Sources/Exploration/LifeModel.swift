@@ -31,7 +31,7 @@ package struct LifeModel: Sendable {
     static let zero = Instant(milliseconds: 1_800_000_000_000)
 
     private var store: RevenueCatState
-    private(set) var purchasely = PurchaselyModel()
+    private(set) var plans = PlanModel()
     private(set) var notes = LifeNotes()
     private(set) var accounts = LifeAccounts()
     /// Names that events or the app have told the backend.
@@ -69,8 +69,8 @@ package struct LifeModel: Sendable {
             store.advance(to: next)
             try take(into: &told, of: step, before)
         }
-        if act.isPurchasely {
-            try ask(purchaselyFor: act, step, &told)
+        if act.isOfPlans {
+            try ask(plansFor: act, step, &told)
             return try ordered(told)
         }
         try check(act)
@@ -113,7 +113,7 @@ package struct LifeModel: Sendable {
     }
 
     private mutating func ask(
-        purchaselyFor act: Act,
+        plansFor act: Act,
         _ step: Life.Step,
         _ told: inout [Told]
     ) throws(Illegal) {
@@ -122,7 +122,7 @@ package struct LifeModel: Sendable {
                 throw Illegal(reason: "whose it is is open after a login")
             }
         }
-        for (message, before) in try purchasely.perform(act) {
+        for (message, before) in try plans.perform(act) {
             known.formUnion(message.users)
             told.append(
                 Told(step: step.id, index: told.count, message: message, before: before)
@@ -430,10 +430,10 @@ package struct LifeModel: Sendable {
                 state: LineState($0, at: Self.zero + time)
             )
         }
-            + purchasely.lines(of: user).map {
+            + plans.lines(of: user).map {
                 HeldLine(
                     product: $0.plan,
-                    store: Message.purchaselyStore,
+                    store: Message.planStore,
                     environment: $0.environment,
                     state: $0.state
                 )
@@ -456,7 +456,7 @@ package struct LifeModel: Sendable {
                 }
             }
                 || (notes.left[user] ?? []).contains(where: Self.unsafeEnds.contains)
-        } || purchasely.lines.contains { $0.end.map(Self.unsafeEnds.contains) ?? false }
+        } || plans.lines.contains { $0.end.map(Self.unsafeEnds.contains) ?? false }
     }
 
     // MARK: The store's words

@@ -10,7 +10,7 @@ struct LifeNotes: Sendable {
 
     /// What anybody ever had, by name.
     private(set) var everHad: [String: Set<String>] = [:]
-    /// Ends of periods that a change of product has left behind: RevenueCat tells of them no more.
+    /// Ends of periods that a change of product has left behind: nothing tells of them any more.
     private(set) var left: [String: [Duration]] = [:]
     /// Whose refund was taken back and who has paid nothing since: whether it renews nobody says
     /// (effect table C.1 leaves the flags as they are; the store goes on charging).
@@ -94,8 +94,10 @@ struct LifeNotes: Sendable {
     /// Which transaction an event goes on with, where that is not its own.
     ///
     /// - Parameters:
+    ///   - spec: What the event says so far.
     ///   - purchases: What its user has.
     ///   - first: The transaction that it bears as its first.
+    /// - Returns: The event, with whose transaction it bears.
     mutating func origin(
         of spec: EventSpec,
         _ purchases: [Purchase],

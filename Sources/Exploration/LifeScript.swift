@@ -94,16 +94,20 @@ package struct LifeScript: Sendable {
                     break
                 }
                 // An end that lies so close to the present would make the look a matter of luck.
-                if step.isQuietPoint, !model.hasUnsafeEnd { items.append(.quietPoint(step)) }
+                if step.isQuietPoint, hasTold, !model.hasUnsafeEnd {
+                    items.append(.quietPoint(step))
+                }
             }
             guard !model.hasUnsafeEnd else {
                 throw LifeModel.Illegal(reason: "an end lies too close to the present")
             }
-            guard items.contains(where: { if case .arrival = $0 { true } else { false } }) else {
-                throw LifeModel.Illegal(reason: "nothing is told in it")
-            }
+            guard hasTold else { throw LifeModel.Illegal(reason: "nothing is told in it") }
             reorder()
             for index in items.indices { carry(items[index], followedBy: items[(index + 1)...]) }
+        }
+
+        private var hasTold: Bool {
+            items.contains { if case .arrival = $0 { true } else { false } }
         }
 
         private mutating func add(_ told: LifeModel.Told) {
@@ -308,8 +312,7 @@ package struct LifeScript: Sendable {
         /// Each person is told of each event once at most, and of nothing by what is no event of
         /// theirs (S-03, S-31).
         private func pushes(_ place: SourceLocation) -> [EffectExpectation] {
-            // What Purchasely tells, some tell their people as well; what a login joins, nobody knows
-            // whom to tell of.
+            // What a login has joined, nobody knows whom to tell of.
             guard means.has(.push), !model.accounts.hasJoined else { return [] }
             return life.people.map { person in
                 EffectExpectation(

@@ -57,7 +57,7 @@ extension Life {
             add { $0.steps[index].act.environment = nil }
             add { life in
                 let act = life.steps[index].act
-                if act.store != nil, !act.isPurchasely {
+                if act.store != nil, !act.isOfPlans {
                     life.steps[index].act.store = "APP_STORE"
                 }
             }
@@ -65,7 +65,7 @@ extension Life {
                 if life.steps[index].act.kind != .grant { life.steps[index].act.reason = nil }
             }
         }
-        let products = Set(steps.filter { !$0.act.isPurchasely }.compactMap(\.act.product))
+        let products = Set(steps.filter { !$0.act.isOfPlans }.compactMap(\.act.product))
         if !products.contains(LifeModel.monthly) {
             for product in products.sorted() { add { $0.rename(product, LifeModel.monthly) } }
         }
@@ -101,7 +101,7 @@ extension Life {
 
     private mutating func rename(_ product: String, _ other: String) {
         for index in steps.indices {
-            if steps[index].act.product == product, !steps[index].act.isPurchasely {
+            if steps[index].act.product == product, !steps[index].act.isOfPlans {
                 steps[index].act.product = other
             }
         }

@@ -10,11 +10,11 @@ extension Life {
             let words = act.kind == .tell ? "is told of by \(act.type ?? "")" : act.kind.words
             let more =
                 act.product.map {
-                    [LifeModel.monthly, PurchaselyModel.monthly].contains($0) ? "" : " (\($0))"
+                    [LifeModel.monthly, PlanModel.monthly].contains($0) ? "" : " (\($0))"
                 } ?? ""
             let other = act.from.map { " of \($0)" } ?? ""
             let isSame = last == act.user
-            let seller = act.isPurchasely ? " at Purchasely" : ""
+            let seller = act.isOfPlans ? " at \(Message.planSeller)" : ""
             parts.append((isSame ? "" : act.user + " ") + words + more + other + seller)
             last = act.user
         }
@@ -44,7 +44,7 @@ extension Life {
         let acts = steps.filter { ![.wait, .register].contains($0.act.kind) }
         if let last = acts.last, last.act.knownBy != nil { return "S-20" }
         guard let last = acts.last ?? steps.last else { return "S-10" }
-        if last.act.isPurchasely { return last.act.purchaselyClause }
+        if last.act.isOfPlans { return last.act.planClause }
         return switch last.act.kind {
         case .purchase:
             people.contains { $0.arrival == .unknown }
@@ -67,8 +67,8 @@ extension Life {
 }
 
 extension Act {
-    /// Purchasely's clauses by what happens there.
-    fileprivate var purchaselyClause: String {
+    /// The clauses about plans by what happens there.
+    fileprivate var planClause: String {
         if environment == "SANDBOX" { return "P-09" }
         return switch kind {
         case .transfer: "P-07"

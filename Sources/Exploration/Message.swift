@@ -6,11 +6,14 @@ package enum Message: Hashable, Sendable {
     case purchasely(PurchaselySpec)
 
     /// The store of acts and coverage that Purchasely sells for, whichever it bills through.
-    package static let purchaselyStore = "PURCHASELY"
+    package static let planStore = "PURCHASELY"
 
     var event: EventSpec? {
         if case .event(let spec) = self { spec } else { nil }
     }
+
+    /// Who sells plans, for people.
+    static let planSeller = "Purchasely"
 
     /// Whose webhook brings it.
     var provider: Exchange.Party {
@@ -62,7 +65,7 @@ package enum Message: Hashable, Sendable {
     var store: String {
         switch self {
         case .event(let spec): spec.store
-        case .purchasely: Self.purchaselyStore
+        case .purchasely: Self.planStore
         }
     }
 
@@ -77,7 +80,7 @@ package enum Message: Hashable, Sendable {
     var isIdle: Bool {
         switch self {
         case .event(let spec): LifeModel.idleTypes.contains(spec.type)
-        case .purchasely(let spec): PurchaselyModel.idleNames.contains(spec.name)
+        case .purchasely(let spec): PlanModel.idleNames.contains(spec.name)
         }
     }
 

@@ -92,7 +92,9 @@ struct Reconciliation: Sendable {
     }
 
     /// After a transfer each purchase is shown at one side, at the old one while REST lags: what was
-    /// bought once and neither shows has been refunded since. A subscription is shown even then.
+    /// bought once and neither shows has been refunded since.
+    ///
+    /// A subscription is shown even then.
     static func dropUnshown(
         _ store: Store,
         _ db: Database,

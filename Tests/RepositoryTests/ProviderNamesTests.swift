@@ -68,8 +68,8 @@ struct ProviderNamesTests {
         ),
         Place(
             "Sources/Exploration/",
-            "lives are those of the store model, told by its events; calls that fail are planned by name",
-            ["revenuecat": 4, "onesignal": 1, "firebase": 0, "purchasely": 0, "despia": 0]
+            "lives are those of the store model and of plans, told by their events; calls that fail are planned by name",
+            ["revenuecat": 5, "onesignal": 1, "firebase": 0, "purchasely": 3, "despia": 0]
         ),
         Place(
             "Sources/Phone/",

@@ -25,6 +25,7 @@ package struct PhoneGenerator: Sendable {
     /// The next life that somebody can play.
     ///
     /// - Parameter isPlayable: Whether whoever plays knows everything in it.
+    /// - Returns: Nil when hardly anything can be played.
     package mutating func next(where isPlayable: (Contract) -> Bool) -> Drawn? {
         // A cast that plays next to nothing must not be asked for ever.
         for _ in 0..<10_000 {

@@ -37,7 +37,9 @@ package struct PhoneLife: Hashable, Sendable {
     // MARK: Smaller ones
 
     /// Lives with less in them, the smallest first: ends cut off, then steps one by one, then parts of
-    /// steps. They need not be possible.
+    /// steps.
+    ///
+    /// They need not be possible.
     package var shorter: [PhoneLife] {
         var found: [PhoneLife] = []
         let ends = [steps.count / 4, steps.count / 2, steps.count * 3 / 4, steps.count - 1]

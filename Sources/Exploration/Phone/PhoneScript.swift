@@ -12,7 +12,8 @@ package struct PhoneScript: Sendable {
     /// - Parameters:
     ///   - life: What happens.
     ///   - id: The contracts'.
-    /// - Returns: Nil when it cannot happen: what is tapped is not there, or nothing is launched.
+    ///
+    /// Nil when it cannot happen: what is tapped is not there, or nothing is launched.
     package init?(_ life: PhoneLife, id: String = "life") {
         var model = PhoneModel()
         var features: [LifeCoverage.Feature] = []

@@ -4,7 +4,7 @@ internal import Conformance
 ///
 /// Source: Purchasely fact sheet, sections 4 to 7 and 9: only ACTIVATE and DEACTIVATE change access,
 /// each for one subscription, plan and holder.
-struct PurchaselyModel: Sendable {
+struct PlanModel: Sendable {
     struct Line: Hashable, Sendable {
         let subscription: String
         let plan: String
