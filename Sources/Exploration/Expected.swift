@@ -19,6 +19,13 @@ package struct Expected: Hashable, Sendable {
     package var willRenew: Bool?
     package var billingIssue: Bool?
     package var refunded: Bool?
+    package var pendingProduct: Pending?
+
+    /// What a subscription changes to when its period is over (S-14).
+    package enum Pending: Hashable, Sendable {
+        case nothing
+        case product(String)
+    }
 
     /// The fields that a contract can ask for; an end is that of an event that names it.
     ///
@@ -36,6 +43,11 @@ package struct Expected: Hashable, Sendable {
         if let willRenew { fields.append(("will-renew", .bool(willRenew))) }
         if let billingIssue { fields.append(("billing-issue", .bool(billingIssue))) }
         if let refunded { fields.append(("refunded", .bool(refunded))) }
+        switch pendingProduct {
+        case .nothing: fields.append(("pending-product", .null))
+        case .product(let next): fields.append(("pending-product", .string(next)))
+        case nil: break
+        }
         return fields
     }
 }
@@ -111,5 +123,10 @@ extension LifeModel {
         }
         if !notes.ended.contains(line) { expected.billingIssue = purchase.billingIssue != nil }
         expected.refunded = false
+        // Play says what comes next by other names, and whether a change outlives what ends the renewal
+        // the sheets leave open.
+        if purchase.store != "PLAY_STORE", expected.willRenew == true {
+            expected.pendingProduct = purchase.nextProductID.map { .product($0) } ?? .nothing
+        }
     }
 }

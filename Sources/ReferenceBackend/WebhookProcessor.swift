@@ -109,6 +109,11 @@ struct WebhookProcessor: Sendable {
                 try Reconciliation.take(store, db, subscriber, of: id, event)
             }
             try Reconciliation.dropUnshown(store, db, subscribers)
+            if reader != nil {
+                for user in try event.transferredTo.compactMap({ try store.user(db, known: $0)?.id }) {
+                    try settleChanges(db, of: user)
+                }
+            }
             return
         }
         guard event.concernsPurchase else { return try policy.ignore(store, db, event) }
@@ -177,8 +182,7 @@ struct WebhookProcessor: Sendable {
     /// What only events know, beside what RevenueCat said about the subscription: which product comes
     /// next, whatever comes late.
     private func note(_ db: Database, _ event: WebhookEvent, _ line: History.Line) throws {
-        let history = History(store: store)
-        try history.note(db, event, of: line)
+        try History(store: store).note(db, event, of: line)
         guard
             var subscription = try store.fetch(
                 db,
@@ -188,10 +192,33 @@ struct WebhookProcessor: Sendable {
             )
         else { return }
         subscription.asOf = max(subscription.asOf, event.timestamp)
-        let last = try history.last(db, line) { ["PRODUCT_CHANGE", "RENEWAL"].contains($0.type) }
+        try settleChange(db, &subscription)
+        try subscription.update(db)
+    }
+
+    /// What was told of a purchase before it moved was told of whoever had it then.
+    private func settleChanges(_ db: Database, of userID: Int64) throws {
+        for var subscription in try Subscription.fetchAll(
+            db,
+            sql: "SELECT * FROM subscriptions WHERE userID = ?",
+            arguments: [userID]
+        ) {
+            try settleChange(db, &subscription)
+            try subscription.update(db)
+        }
+    }
+
+    private func settleChange(_ db: Database, _ subscription: inout Subscription) throws {
+        let line = History.Line(
+            userID: subscription.userID,
+            productID: subscription.productID,
+            isSandbox: subscription.isSandbox
+        )
+        let last = try History(store: store).last(db, line) {
+            ["PRODUCT_CHANGE", "RENEWAL"].contains($0.type)
+        }
         if let last {
             subscription.pendingProductID = last.type == "RENEWAL" ? nil : last.newProductID
         }
-        try subscription.update(db)
     }
 }
