@@ -110,7 +110,8 @@ struct WebhookProcessor: Sendable {
             }
             try Reconciliation.dropUnshown(store, db, subscribers)
             if reader != nil {
-                for user in try event.transferredTo.compactMap({ try store.user(db, known: $0)?.id }) {
+                for user in try event.transferredTo.compactMap({ try store.user(db, known: $0)?.id }
+                ) {
                     try settleChanges(db, of: user)
                 }
             }
