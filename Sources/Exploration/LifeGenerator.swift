@@ -416,8 +416,10 @@ package struct LifeGenerator: Sendable {
         let few = Int.random(in: 1...2, using: &random)
         let some = Int.random(in: 1...3, using: &random)
         if mayStop, chance(2, &random) {
-            let signal: Restart.Signal = chance(2, &random) ? .kill : .terminate
             let moment = Crash.Moment.allCases.randomElement(using: &random) ?? .sent
+            // Who ends in order waits for the other half, and is killed in the end.
+            let mayEnd = moment != .halfSent && chance(2, &random)
+            let signal: Restart.Signal = mayEnd ? .terminate : .kill
             return chance(2, &random)
                 ? .restart(signal) : .crash(Crash(signal: signal, moment: moment))
         }
