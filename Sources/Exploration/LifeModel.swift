@@ -237,6 +237,7 @@ package struct LifeModel: Sendable {
             guard !LifeGenerator.keptProducts.contains(act.product ?? "") else {
                 throw Illegal(reason: "what is kept is not granted for a day")
             }
+            try checkReturn(act)
         // Whether an extension ends a grace period the sheets do not say.
         case .extend: try allow([.active, .cancelled, .trial, .intro, .changing])
         case .uncancel: try allow([.cancelled])
@@ -302,10 +303,14 @@ package struct LifeModel: Sendable {
         guard !purchases(of: act.user).contains(where: { $0.nextProductID == act.product }) else {
             throw Illegal(reason: "it is changed to already")
         }
-        // The money of a refund that may be taken back is not spent on the same again.
-        if line == nil, notes.everHad[act.user]?.contains(act.product ?? "") == true {
-            throw Illegal(reason: "it was had before")
-        }
+        try checkReturn(act)
+    }
+
+    /// The money of a refund that may be taken back is not spent on the same again, and what was handed
+    /// over goes on elsewhere.
+    private func checkReturn(_ act: Act) throws(Illegal) {
+        guard line(of: act) != nil || notes.everHad[act.user]?.contains(act.product ?? "") != true
+        else { throw Illegal(reason: "it was had before") }
     }
 
     private func checkTransfer(_ act: Act) throws(Illegal) {
