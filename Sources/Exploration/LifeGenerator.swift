@@ -290,7 +290,9 @@ package struct LifeGenerator: Sendable {
                 ? nil : days([3, 6, 7, 16, 30].randomElement(using: &random) ?? 16)
         case .extend: act.span = days([1, 7, 30, 90].randomElement(using: &random) ?? 7)
         case .pause: act.span = days([7, 30, 90].randomElement(using: &random) ?? 30)
-        case .temporaryGrant: act.span = .seconds(86_400)
+        case .temporaryGrant:
+            act.span = .seconds(86_400)
+            (act.store, act.environment) = (line?.store, line?.environment)
         case .changeProduct:
             let others = Self.subscriptions(at: act.store).filter { $0 != act.product }
             act.newProduct = others.randomElement(using: &random)

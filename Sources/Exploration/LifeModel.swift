@@ -237,6 +237,7 @@ package struct LifeModel: Sendable {
             guard !LifeGenerator.keptProducts.contains(act.product ?? "") else {
                 throw Illegal(reason: "what is kept is not granted for a day")
             }
+            try checkStore(act)
             try checkReturn(act)
         // Whether an extension ends a grace period the sheets do not say.
         case .extend: try allow([.active, .cancelled, .trial, .intro, .changing])
@@ -292,18 +293,22 @@ package struct LifeModel: Sendable {
     /// One product is bought by one person in one store and one environment, and once if it is kept:
     /// the store's transactions tell no more apart in a contract.
     private func checkPurchase(_ act: Act, _ state: LineState) throws(Illegal) {
-        let line = line(of: act)
         guard state != .lifetime, state != .consumed else {
             throw Illegal(reason: "it was bought already")
         }
-        if let line, line.store != act.store ?? line.store || line.environment != act.place {
-            throw Illegal(reason: "it is kept in another store")
-        }
+        try checkStore(act)
         // A purchase of what is to come next is how a change comes about (S-14).
         guard !purchases(of: act.user).contains(where: { $0.nextProductID == act.product }) else {
             throw Illegal(reason: "it is changed to already")
         }
         try checkReturn(act)
+    }
+
+    private func checkStore(_ act: Act) throws(Illegal) {
+        guard let line = line(of: act) else { return }
+        guard line.store == act.store ?? line.store, line.environment == act.place else {
+            throw Illegal(reason: "it is kept in another store")
+        }
     }
 
     /// The money of a refund that may be taken back is not spent on the same again, and what was handed

@@ -287,9 +287,11 @@ package struct LifeScript: Sendable {
                     ? nil : StateExpectation(user: person.name + other, fields: fields)
             }
             if life.hasTwin { expectation.effects = pushes(place) }
-            if life.hasTwin, life.isDisturbed || !means.showsState {
-                // What was told late is no news.
-                let isReordered = life.mishaps.contains { $0.disturbance.changesOrder }
+            // What was told late is no news.
+            let isReordered = life.mishaps.contains { $0.disturbance.changesOrder }
+            // Whether the app or an event comes first to somebody unknown shows for good (S-21).
+            let isComparable = !isReordered || !registersStrangers
+            if life.hasTwin, life.isDisturbed || !means.showsState, isComparable {
                 expectation.relation = isReordered ? .inOrder : .once
                 expectation.compared = isReordered ? [.fields] : [.state, .effects]
             }
@@ -307,6 +309,13 @@ package struct LifeScript: Sendable {
                 expectation: expectation,
                 location: place
             )
+        }
+
+        private var registersStrangers: Bool {
+            steps.contains { step in
+                guard case .register(let user) = step else { return false }
+                return life.person(user)?.arrival == .unknown
+            }
         }
 
         /// Each person is told of each event once at most, and of nothing by what is no event of

@@ -216,10 +216,11 @@ struct WebhookProcessor: Sendable {
             isSandbox: subscription.isSandbox
         )
         let last = try History(store: store).last(db, line) {
-            ["PRODUCT_CHANGE", "RENEWAL"].contains($0.type)
+            ["INITIAL_PURCHASE", "PRODUCT_CHANGE", "RENEWAL"].contains($0.type)
         }
         if let last {
-            subscription.pendingProductID = last.type == "RENEWAL" ? nil : last.newProductID
+            subscription.pendingProductID =
+                last.type == "PRODUCT_CHANGE" ? last.newProductID : nil
         }
     }
 }
