@@ -9,20 +9,22 @@ struct CoverageText {
     private let means: Means
     private let profile: Profile
     private let growth: [Campaign.Progress]
+    /// How many lives asked for each clause.
+    private let clauses: [String: Int]
     private let stores: [String]
     private let atlas: LifeAtlas
     private let columns = TextColumns()
 
     init(
-        _ coverage: LifeCoverage,
+        _ outcome: Campaign.Outcome,
         _ means: Means,
-        unmapped profile: Profile,
-        growth: [Campaign.Progress]
+        unmapped profile: Profile
     ) {
-        self.coverage = coverage
+        coverage = outcome.coverage
+        growth = outcome.growth
+        clauses = outcome.clauses
         self.means = means
         self.profile = profile
-        self.growth = growth
         stores = LifeGenerator.stores(means)
         atlas = LifeAtlas(stores: stores)
     }
@@ -52,6 +54,9 @@ struct CoverageText {
             let types = coverage.disturbances(kind).map { "\($0.type) \($0.count)" }
             lines += line(kind, types.isEmpty ? "never" : types.joined(separator: " · "))
         }
+        lines.append("")
+        let asked = clauses.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+        lines += line("clauses", asked.isEmpty ? "none" : asked.joined(separator: " · "))
         lines += ["", "how much was covered when"] + columns.grown(growth)
         return text(lines + [""] + limits.flatMap { line("not asked", $0) })
     }
@@ -116,8 +121,10 @@ struct CoverageText {
             .map { feature in
                 profile.obstacle(to: feature) ?? "only a backend that Assay starts can be restarted"
             }
-        let fields = ["access", "product", "expires", "will-renew", "billing-issue", "refunded"]
-            .filter { profile.probe(reading: $0) == nil }
+        let fields = [
+            "access", "product", "expires", "will-renew", "billing-issue", "refunded",
+            "pending-product",
+        ].filter { profile.probe(reading: $0) == nil }
         let unmapped =
             fields.isEmpty
             ? [] : ["no probe maps " + fields.joined(separator: ", ")]

@@ -204,12 +204,7 @@ struct ExploreCommand: AsyncParsableCommand {
         )
         let failure = corpus.flatMap { teller.keep(result.outcome, in: $0) }
         if !isQuiet {
-            let text = CoverageText(
-                result.outcome.coverage,
-                means,
-                unmapped: profile,
-                growth: result.outcome.growth
-            )
+            let text = CoverageText(result.outcome, means, unmapped: profile)
             Terminal.output(coverage ? text.whole : text.summary)
         }
         if let failure, outcome.exitCode == 0 { throw Failure(.usage, failure) }

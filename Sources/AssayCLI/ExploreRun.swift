@@ -13,6 +13,9 @@ struct ExploreRun: Sendable {
     var options: Campaign.Options
     var journalBytesMax = 256 << 20
 
+    /// How long a backend may take to come back until somebody is told.
+    private static let newsAfter: Duration = .seconds(30)
+
     struct Result: Sendable {
         let outcome: Campaign.Outcome
         let target: String
@@ -32,7 +35,7 @@ struct ExploreRun: Sendable {
         defer { work.remove() }
         let folder = work.path
         let began = SuiteRun.now()
-        let suite = SuiteRun(
+        var suite = SuiteRun(
             profile: profile,
             addresses: addresses,
             contracts: [],
@@ -41,11 +44,18 @@ struct ExploreRun: Sendable {
             jobs: options.jobs,
             journalBytesMax: journalBytesMax
         )
+        // Lives end and start a backend hundreds of times: only one that stays away is news.
+        let isOpen = Locked(false)
+        suite.onWaiting = { waiting in
+            guard !isOpen.withLock({ $0 }) || waiting.time >= Self.newsAfter else { return }
+            Terminal.tellWaiting(waiting)
+        }
         let session = try await SuiteRun.telling(interruption) {
             () throws(ReplaySession.OpenError) in
             try await suite.session(in: folder, addresses, SuiteRun.base(at: began))
         }
         interruption?.onAbandon { session.abandon() }
+        isOpen.withLock { $0 = true }
         opened(session)
         let campaign = Campaign(
             executor: session.executor,

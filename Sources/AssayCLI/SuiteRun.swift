@@ -37,6 +37,8 @@ struct SuiteRun: Sendable {
     var looksFirst = true
     /// Whether a failure that rests on a moment is played again: for people, who look for its cause.
     var tellsRaces = true
+    /// Told of a backend that is not ready yet.
+    var onWaiting: @Sendable (BackendUnderTest.Waiting) -> Void = Terminal.tellWaiting
     /// What is done with the report while the first backend and the fakes still stand.
     var whileOpen: (@Sendable (RunReport) async throws -> Void)?
 
@@ -203,7 +205,7 @@ struct SuiteRun: Sendable {
             appDefects: appDefects,
             clientDefects: clientDefects,
             beside: other,
-            onWaiting: Terminal.tellWaiting
+            onWaiting: onWaiting
         )
     }
 

@@ -469,6 +469,15 @@ package struct LifeModel: Sendable {
         } || plans.lines.contains { $0.end.map(Self.unsafeEnds.contains) ?? false }
     }
 
+    /// Whether two purchases of one person end within one second: REST tells no more of when, and of two
+    /// that are over nobody says which is shown.
+    var hasTiedEnds: Bool {
+        notes.everHad.keys.contains { user in
+            let ends = purchases(of: user).compactMap(\.expires).sorted()
+            return zip(ends, ends.dropFirst()).contains { $1 - $0 < .seconds(1) }
+        }
+    }
+
     // MARK: The store's words
 
     private static func action(_ act: Act) throws(Illegal) -> StoreAction {

@@ -40,9 +40,14 @@ struct LifeNotes: Sendable {
     func haveTwoOfOne(_ one: String, _ other: String) -> Bool {
         let both = (everHad[one] ?? []).intersection(everHad[other] ?? [])
         return both.contains { product in
-            let first = buyers[Line(user: one, product: product)] ?? one
-            return first != buyers[Line(user: other, product: product)] ?? other
+            origin(of: one, product) != origin(of: other, product)
         }
+    }
+
+    /// Who bought first what somebody has, and of which product.
+    private func origin(of user: String, _ product: String) -> Line {
+        let line = Line(user: user, product: product)
+        return Line(user: buyers[line] ?? user, product: firstProducts[line] ?? product)
     }
 
     mutating func move(_ purchases: [Purchase], _ from: String, _ to: String) {

@@ -101,6 +101,9 @@ package struct LifeScript: Sendable {
             guard !model.hasUnsafeEnd else {
                 throw LifeModel.Illegal(reason: "an end lies too close to the present")
             }
+            guard !model.hasTiedEnds else {
+                throw LifeModel.Illegal(reason: "two purchases end at one moment")
+            }
             guard hasTold else { throw LifeModel.Illegal(reason: "nothing is told in it") }
             reorder()
             for index in items.indices { carry(items[index], followedBy: items[(index + 1)...]) }

@@ -7,6 +7,7 @@
     python3 Tests/Mutation/campaign.py --mutant 3f9a01c2    one, with the whole output of assay
     python3 Tests/Mutation/campaign.py --list               what would be tried
     python3 Tests/Mutation/campaign.py --report             the score, the survivors
+    python3 Tests/Mutation/campaign.py --by lives           before lives that nobody wrote down
 
 `--of backend` (the usual) changes backend.py by Python's own syntax tree, one file a mutant. `--of
 reference` changes Sources/ReferenceBackend: all mutants are compiled into one binary
@@ -14,7 +15,8 @@ reference` changes Sources/ReferenceBackend: all mutants are compiled into one b
 `--build`, it is built. `.build` holds the changed backend then, until the next ordinary build.
 
 What was tried stands in .build/mutation, one line a mutant: a campaign that was ended goes on where it
-was. A mutant whose change nobody can see from outside stands in equivalent.txt with the reason;
+was. `--by lives` asks `assay explore` in place of the contracts, for so many lives (`--lives`), and
+keeps a state of its own. A mutant whose change nobody can see from outside stands in equivalent.txt with the reason;
 everything else that survives is a contract that is missing. Not a part of CI.
 """
 
@@ -269,11 +271,15 @@ def mutants_of_reference(is_fresh):
     return [ReferenceMutant(json.loads(line), seen) for line in listing.read_text().splitlines()]
 
 
-def judge(mutant, folder, is_loud):
+def judge(mutant, folder, is_loud, lives):
     start = time.monotonic()
     outcome = {"verdict": "survived", "clauses": [], "cases": []}
+    words = [["explore", "--lives", str(lives), "--fail-fast", "--shrink-time", "10s"]]
+    if not lives:
+        words = [["verify", "--max-time", "5m", *(word for only in tier for word in ("--only", only))]
+                 for tier in mutant.tiers]
     for profile, chosen in mutant.runs(folder):
-        found = judge_run(mutant.tiers, profile, {**os.environ, **chosen}, folder, is_loud)
+        found = judge_run(words, profile, {**os.environ, **chosen}, folder, is_loud)
         if found["verdict"] != "survived":
             outcome = found
         if found["verdict"] in ("caught", "broken"):
@@ -282,14 +288,13 @@ def judge(mutant, folder, is_loud):
     return outcome
 
 
-def judge_run(tiers, profile, environment, folder, is_loud):
+def judge_run(commands, profile, environment, folder, is_loud):
     outcome = {"verdict": "survived", "clauses": [], "cases": []}
-    for tier in tiers:
+    for command in commands:
         report = folder / "report.json"
         report.unlink(missing_ok=True)
-        words = [BINARY, "verify", "--profile", str(profile), "--seed", "campaign",
-                 "--max-time", "5m", "--report", f"json={report}",
-                 *(word for only in tier for word in ("--only", only))]
+        words = [BINARY, *command, "--profile", str(profile), "--seed", "campaign",
+                 "--report", f"json={report}"]
         run = subprocess.run(words, env=environment, cwd=folder, check=False, text=True,
                              stdout=None if is_loud else subprocess.DEVNULL,
                              stderr=None if is_loud else subprocess.DEVNULL)
@@ -298,7 +303,8 @@ def judge_run(tiers, profile, environment, folder, is_loud):
                       if case["verdict"] == "failed"]
             return {"verdict": "caught",
                     "clauses": sorted({case["clause"] for case in failed}),
-                    "cases": [case["id"] for case in failed][:3]}
+                    "cases": [case["id"] for case in failed][:3],
+                    "notes": [case.get("note", "") for case in failed][:3]}
         if run.returncode in (2, 6):
             return {**outcome, "verdict": "broken"}
         if run.returncode not in (0, 4, 5):
@@ -365,9 +371,12 @@ def main():
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--of", choices=["backend", "reference"], default="backend")
     parser.add_argument("--build", action="store_true")
+    parser.add_argument("--by", choices=["contracts", "lives"], default="contracts")
+    parser.add_argument("--lives", type=int, default=6000)
     parser.add_argument("--state", type=pathlib.Path)
     options = parser.parse_args()
-    options.state = options.state or STATE / f"results-{options.of}.jsonl"
+    kind = "" if options.by == "contracts" else "-lives"
+    options.state = options.state or STATE / f"results-{options.of}{kind}.jsonl"
     part, parts = map(int, options.shard.split("/"))
     if options.of == "reference":
         every = mutants_of_reference(options.build)
@@ -396,7 +405,8 @@ def main():
     options.state.parent.mkdir(parents=True, exist_ok=True)
     for number, mutant in enumerate(chosen, 1):
         with tempfile.TemporaryDirectory() as folder:
-            result = judge(mutant, pathlib.Path(folder), bool(options.mutant))
+            result = judge(mutant, pathlib.Path(folder), bool(options.mutant),
+                           options.lives if options.by == "lives" else 0)
         tried[mutant.id] = {"id": mutant.id, **result}
         with options.state.open("a") as file:
             file.write(json.dumps(tried[mutant.id]) + "\n")
