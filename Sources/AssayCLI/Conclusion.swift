@@ -43,11 +43,13 @@ struct Conclusion: Sendable {
             )
         }
         outcome.expire(at: SuiteRun.now(), isError: isStrict)
+        // A report that cannot be written loses nothing that was found.
+        let foundLines = writeFound(outcome)
+        defer { if !foundLines.isEmpty { Terminal.error(foundLines) } }
         try files.show(outcome, replay: replay, profile: profilePath, isVerbose: isVerbose)
         if let saveFile { try Self.save(outcome, profile, to: saveFile) }
         if let baselineFile { outcome = try writeBaseline(outcome, to: baselineFile) }
         if updates { try writeUpdates(outcome) }
-        writeFound(outcome)
         if let memory, let problem = LastRun.remember(outcome, after: last, in: memory) {
             Terminal.error("assay: \(problem)\n")
         }
@@ -130,7 +132,10 @@ struct Conclusion: Sendable {
     }
 
     /// Writes what variations found as contracts that can be kept; a run is not lost over it.
-    private func writeFound(_ report: RunReport) {
+    ///
+    /// - Returns: What people read of it.
+    private func writeFound(_ report: RunReport) -> String {
+        var lines = ""
         for result in report.cases {
             guard let contract = result.found else { continue }
             let id = Self.id(of: contract)
@@ -144,11 +149,12 @@ struct Conclusion: Sendable {
                     .write(to: URL(fileURLWithPath: path))
                 if !files.usesStandardOutput {
                     let words = [Terminal.program] + playWords + [path]
-                    Terminal.error("found    \(path)\n         \(ShellCommand(words))\n")
+                    lines += "found    \(path)\n         \(ShellCommand(words))\n"
                 }
             } catch {
-                Terminal.error("assay: cannot write '\(path)': \(error.localizedDescription)\n")
+                lines += "assay: cannot write '\(path)': \(error.localizedDescription)\n"
             }
         }
+        return lines
     }
 }

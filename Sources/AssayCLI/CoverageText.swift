@@ -62,7 +62,7 @@ struct CoverageText {
     }
 
     private func events(of store: String, _ state: LineState) -> [String] {
-        guard let events = atlas.transitions[store]?[state] else { return [] }
+        let events = events(at: store, state)
         let counted = events.map {
             ($0, coverage.count(.transition(store: store, state, $0)))
         }
@@ -85,9 +85,17 @@ struct CoverageText {
 
     private func text(_ lines: [String]) -> String { columns.text(lines) }
 
+    /// What the store lets happen to one person's purchase, and what was played with others' help.
+    private func events(at store: String, _ state: LineState) -> [String] {
+        let known = atlas.transitions[store]?[state] ?? []
+        return Set(known + coverage.told(at: store, state)).sorted()
+    }
+
     private func playedCount(_ store: String) -> (played: Int, all: Int) {
-        let all = (atlas.transitions[store] ?? [:]).flatMap { state, events in
-            events.map { LifeCoverage.Feature.transition(store: store, state, $0) }
+        let all = LineState.allCases.flatMap { state in
+            events(at: store, state).map {
+                LifeCoverage.Feature.transition(store: store, state, $0)
+            }
         }
         return (all.count { coverage.count($0) > 0 }, all.count)
     }

@@ -151,8 +151,9 @@ struct ExploreCommand: AsyncParsableCommand {
         }
         var setup = setup
         let (profile, environment) = (setup.profile, setup.environment)
-        let selection = try LifeSelection(only)
         let means = Means(of: profile)
+        let selection = try LifeSelection(only)
+        try selection.check(means, profile)
         let corpus = Setting.corpus.text(corpus, environment).map(LifeCorpus.init)
         try corpus?.prepare()
         let contents = try corpus?.contents() ?? LifeCorpus.Contents()
@@ -194,6 +195,9 @@ struct ExploreCommand: AsyncParsableCommand {
             )
         }
         teller.clear()
+        // What was earned is kept before a report can fail.
+        let failure = corpus.flatMap { teller.keep(result.outcome, in: $0) }
+        if let failure { Terminal.error("assay: \(failure)\n") }
         let outcome = try conclude(
             result,
             setup,
@@ -202,14 +206,12 @@ struct ExploreCommand: AsyncParsableCommand {
             again: ["explore"] + target.replayWords,
             isInterrupted: interruption.isRaised
         )
-        let failure = corpus.flatMap { teller.keep(result.outcome, in: $0) }
         if !isQuiet {
             let text = CoverageText(result.outcome, means, unmapped: profile)
             Terminal.output(coverage ? text.whole : text.summary)
         }
-        if let failure, outcome.exitCode == 0 { throw Failure(.usage, failure) }
-        if let failure { Terminal.error("assay: \(failure)\n") }
-        throw ExitCode(outcome.exitCode)
+        let isGreen = outcome.exitCode == 0
+        throw ExitCode(failure == nil || !isGreen ? outcome.exitCode : ExitStatus.usage.rawValue)
     }
 
     func conclude(

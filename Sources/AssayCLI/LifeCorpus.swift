@@ -19,6 +19,8 @@ struct LifeCorpus: Sendable {
 
     private var livesFolder: String { folder + "/lives" }
     private var coveragePath: String { folder + "/coverage.json" }
+    /// Beside one that another version wrote, which is left as it is.
+    private var ownCoveragePath: String { folder + "/coverage-\(LifeText.version).json" }
     /// Where contracts of what failed are written.
     var foundFolder: String { folder }
 
@@ -47,23 +49,39 @@ struct LifeCorpus: Sendable {
                 contents.strange.append(path)
             }
         }
-        if let data = FileManager.default.contents(atPath: coveragePath) {
-            contents.coverage = try coverage(data)
+        for path in [coveragePath, ownCoveragePath] {
+            guard let data = FileManager.default.contents(atPath: path) else { continue }
+            if let coverage = try coverage(data, path) {
+                contents.coverage = coverage
+            } else {
+                contents.strange.append(path)
+            }
         }
         return contents
     }
 
-    private func coverage(_ data: Data) throws -> LifeCoverage {
+    /// Nil when another version wrote it.
+    private func coverage(_ data: Data, _ path: String) throws -> LifeCoverage? {
         guard let value = try? JSONValue(parsing: Array(data)),
             let counts = value["counts"]?.object
-        else { throw Failure(.unparsable, "'\(coveragePath)' holds no counts; remove it") }
-        guard value["life"]?.int64 == Int64(LifeText.version) else { return LifeCoverage() }
-        return LifeCoverage(
-            counts: Dictionary(
-                counts.members.map { ($0.key, Int($0.value.int64 ?? 0)) },
-                uniquingKeysWith: +
-            )
-        )
+        else { throw Failure(.unparsable, "'\(path)' holds no counts; remove it") }
+        guard value["life"]?.int64 == Int64(LifeText.version) else { return nil }
+        var numbers: [String: Int] = [:]
+        for member in counts.members {
+            guard let count = member.value.int64, count > 0 else {
+                throw Failure(.unparsable, "'\(path)': '\(member.key)' is no count")
+            }
+            numbers[member.key] = Int(count)
+        }
+        return LifeCoverage(counts: numbers)
+    }
+
+    /// Where this version writes its counts.
+    private var coverageTarget: String {
+        guard let data = FileManager.default.contents(atPath: coveragePath),
+            (try? coverage(data, coveragePath)) == nil
+        else { return coveragePath }
+        return ownCoveragePath
     }
 
     // MARK: Writing
@@ -101,22 +119,21 @@ struct LifeCorpus: Sendable {
             "life": .integer(Int64(LifeText.version)),
             "counts": .object(JSONObject(members: counts)),
         ]
-        try write(value.prettyText + "\n", to: coveragePath)
+        try write(value.prettyText + "\n", to: coverageTarget)
     }
 
-    /// Takes over the contracts of what others have found; of those that tell the same story the
-    /// shortest stays.
+    /// Takes over the contracts of what others have found; a story has the same name wherever it was
+    /// found, and of two that tell it the shorter one stays.
     ///
     /// - Returns: How many there are.
     func takeFound(from others: [LifeCorpus]) throws -> Int {
-        var stories: [String: (name: String, text: String)] = [:]
+        var stories: [String: String] = [:]
         for folder in (others + [self]).map({ $0.folder + "/found" }) {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
             for name in names.sorted() where name.hasSuffix(".yaml") {
                 let text = try String(contentsOfFile: folder + "/" + name, encoding: .utf8)
-                let story = Self.story(name)
-                if let known = stories[story], known.text.count <= text.count { continue }
-                stories[story] = (name, text)
+                if let known = stories[name], known.count <= text.count { continue }
+                stories[name] = text
             }
         }
         guard !stories.isEmpty else { return 0 }
@@ -124,19 +141,10 @@ struct LifeCorpus: Sendable {
             atPath: folder + "/found",
             withIntermediateDirectories: true
         )
-        let kept = Set(stories.values.map(\.name))
-        for (name, text) in stories.values { try write(text, to: "\(folder)/found/\(name)") }
-        for name in try FileManager.default.contentsOfDirectory(atPath: folder + "/found")
-        where name.hasSuffix(".yaml") && !kept.contains(name) {
-            try FileManager.default.removeItem(atPath: "\(folder)/found/\(name)")
+        for (name, text) in stories.sorted(by: { $0.key < $1.key }) {
+            try write(text, to: "\(folder)/found/\(name)")
         }
         return stories.count
-    }
-
-    /// A file's name without the number that only tells it from its neighbours.
-    private static func story(_ name: String) -> String {
-        name.split(separator: ".")[0].split(separator: "-").filter { Int($0) == nil }
-            .joined(separator: "-")
     }
 
     private func write(_ text: String, to path: String) throws {

@@ -26,13 +26,32 @@ struct LifeSelection: Sendable {
                         + "\n       disturbances: " + Disturbance.kinds.joined(separator: ", ")
                 )
             }
-            if let act = Act.Kind(rawValue: name) {
-                acts.insert(act)
-            } else {
-                disturbances.insert(name)
-            }
+            // The app registers as an act of its own, and beside a delivery.
+            if let act = Act.Kind(rawValue: name) { acts.insert(act) }
+            if Disturbance.kinds.contains(name) { disturbances.insert(name) }
+        }
+        guard texts.isEmpty || !acts.isEmpty || !disturbances.isEmpty else {
+            throw Failure(.usage, "--only '' names nothing")
         }
         (self.acts, self.disturbances) = (acts, disturbances)
+    }
+
+    /// Nothing is left out in silence.
+    ///
+    /// - Throws: A failure that says what the profile lacks for one of the names.
+    func check(_ means: Means, _ profile: Profile) throws {
+        let needs =
+            acts.sorted { $0.rawValue < $1.rawValue }.map { ($0.rawValue, $0.needs) }
+            + disturbances.sorted().map { ($0, Disturbance.needs(of: $0)) }
+        for (name, features) in needs {
+            guard let missing = features.first(where: { !means.features.contains($0) }) else {
+                continue
+            }
+            let reason =
+                profile.obstacle(to: missing)
+                ?? "only a backend that Assay starts can be restarted"
+            throw Failure(.nothingSelected, "--only \(name): \(reason)")
+        }
     }
 
     func applied(to options: LifeGenerator.Options) -> LifeGenerator.Options {

@@ -25,6 +25,17 @@ package struct Act: Hashable, Sendable {
         /// Nothing is done: what is due by then happens by itself.
         case wait
 
+        /// What a backend must have for it to mean anything.
+        package var needs: [Feature] {
+            switch self {
+            case .signUp, .logIn: [.login]
+            case .purchase, .renew, .cancel, .uncancel, .pause, .resume, .extend, .refund, .expire,
+                .transfer, .grant, .revoke, .billingIssue, .recover, .changeProduct,
+                .reverseRefund, .temporaryGrant, .share, .unshare, .tell, .register, .wait:
+                []
+            }
+        }
+
         /// What a person reads of it.
         var words: String {
             switch self {
@@ -37,7 +48,7 @@ package struct Act: Hashable, Sendable {
             case .extend: "is given more time"
             case .refund: "is refunded"
             case .expire: "ends"
-            case .transfer: "hands everything over"
+            case .transfer: "takes over everything"
             case .grant: "is granted a promotion"
             case .revoke: "loses a promotion"
             case .billingIssue: "cannot be charged"

@@ -101,6 +101,21 @@ package enum Disturbance: Hashable, Sendable {
         }
     }
 
+    /// The same by a kind's name.
+    package static func needs(of kind: String) -> [Feature] {
+        let one: Disturbance? =
+            switch kind {
+            case "restart": .restart(.kill)
+            case "crash": .crash(Crash(signal: .kill, moment: .sent))
+            case "push-fails": .pushFails(.reset)
+            case "read-fails": .readFails(.reset)
+            case "register": .register
+            // The others need nothing.
+            default: nil
+            }
+        return one?.needs ?? []
+    }
+
     /// Every kind, by the names that files and people write.
     package static let kinds = [
         "copies", "together", "again", "late", "lose-answers", "cut-requests", "hang-ups",

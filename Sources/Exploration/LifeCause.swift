@@ -10,8 +10,11 @@ package struct LifeCause: Hashable, Sendable {
     package init(_ finding: Finding) {
         code = finding.code
         switch finding.code {
-        // `access of ada is true`.
-        case .stateValue: what = finding.expected.split(separator: " ").first.map(String.init) ?? ""
+        // `access of ada is true`: who has what nobody paid for, and who lacks it, are two causes.
+        case .stateValue:
+            let words = finding.expected.split(separator: " ").map(String.init)
+            let value = words.last.flatMap { ["true", "false"].contains($0) ? $0 : nil }
+            what = [words.first, value].compactMap(\.self).joined(separator: " ")
         default: what = ""
         }
     }
@@ -34,7 +37,7 @@ extension Life {
     /// cause may explain both.
     package func contains(_ other: Life) -> Bool {
         var rest = other.essence[...]
-        for part in essence where part == rest.first { rest.removeFirst() }
+        for part in essence where rest.first.map(part.explains) ?? false { rest.removeFirst() }
         guard rest.isEmpty else { return false }
         let kinds = Set(mishaps.map(\.disturbance.kind))
         guard other.mishaps.allSatisfy({ kinds.contains($0.disturbance.kind) }) else {
@@ -44,19 +47,22 @@ extension Life {
         return hasStranger(self) || !hasStranger(other)
     }
 
-    /// What happens, without who, when and at which store.
+    /// A name for what happens that is the same wherever it was found, and another for each cause.
+    ///
+    /// - Parameter cause: Why it fails.
+    package func storyID(_ cause: LifeCause) -> String {
+        let kinds = Set(mishaps.map(\.disturbance.kind)).sorted()
+        let hasStranger = people.contains { $0.arrival == .unknown }
+        var lines: [String] = [cause.words, hasStranger ? "a stranger" : ""]
+        for part in essence { lines.append(part.text) }
+        lines += kinds
+        let text = lines.joined(separator: "\n")
+        return "\(slug)-\(Story.digits(of: text))"
+    }
+
+    /// What happens, without who and when; of stores and the like, what is not the usual.
     private var essence: [Essence] {
-        steps.map(\.act).filter { $0.kind != .wait }.map { act in
-            Essence(
-                kind: act.kind,
-                isOfPlans: act.isOfPlans,
-                isKept: LifeGenerator.keptProducts.contains(act.product ?? ""),
-                isSandbox: act.environment == "SANDBOX",
-                isDeferred: act.isDeferred,
-                knownBy: act.knownBy,
-                type: act.type
-            )
-        }
+        steps.map(\.act).filter { $0.kind != .wait }.map(Essence.init)
     }
 
     private struct Essence: Hashable {
@@ -65,7 +71,50 @@ extension Life {
         let isKept: Bool
         let isSandbox: Bool
         let isDeferred: Bool
-        let knownBy: EventSpec.KnownBy?
+        let hasSpan: Bool
+        var store: String?
+        var period: String?
+        var reason: String?
+        var knownBy: EventSpec.KnownBy?
         let type: String?
+
+        init(_ act: Act) {
+            kind = act.kind
+            isOfPlans = act.isOfPlans
+            isKept = LifeGenerator.keptProducts.contains(act.product ?? "")
+            isSandbox = act.environment == "SANDBOX"
+            isDeferred = act.isDeferred
+            hasSpan = act.span != nil
+            store = act.isOfPlans || act.store == "APP_STORE" ? nil : act.store
+            period = act.period == "NORMAL" ? nil : act.period
+            reason = act.reason
+            knownBy = act.knownBy
+            type = act.type
+        }
+
+        /// Whether this is the other one, or the other one at a particular place.
+        ///
+        /// A small life has what is not the usual only where it does not fail without.
+        func explains(_ small: Essence) -> Bool {
+            var plain = self
+            if small.store == nil { plain.store = nil }
+            if small.period == nil { plain.period = nil }
+            if small.reason == nil { plain.reason = nil }
+            if small.knownBy == nil { plain.knownBy = nil }
+            return plain == small
+        }
+
+        var text: String {
+            var words = [kind.rawValue]
+            if isOfPlans { words.append("plan") }
+            if isKept { words.append("kept") }
+            if isSandbox { words.append("sandbox") }
+            if isDeferred { words.append("deferred") }
+            if hasSpan { words.append("span") }
+            for text in [store, period, reason, knownBy?.rawValue, type] {
+                if let text { words.append(text) }
+            }
+            return words.joined(separator: " ")
+        }
     }
 }

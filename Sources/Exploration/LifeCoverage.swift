@@ -71,6 +71,12 @@ package struct LifeCoverage: Hashable, Sendable {
             .sorted { $0.type < $1.type }
     }
 
+    /// What was told at a store of what stood so.
+    package func told(at store: String, _ state: LineState) -> [String] {
+        let start = "\(store) \(state.rawValue) "
+        return counts.keys.filter { $0.hasPrefix(start) }.map { String($0.dropFirst(start.count)) }
+    }
+
     private static let phone = "phone "
 
     /// How phones stood, or what happened on them before.
@@ -117,7 +123,8 @@ package struct LifeCoverage: Hashable, Sendable {
         private func ofTheApp(_ act: Act) -> [Feature] {
             guard [.register, .signUp, .logIn].contains(act.kind) else { return [] }
             let states = Set((lines[act.user] ?? [:]).values)
-            return (states.isEmpty ? [.none] : states).map { .did(act.kind, $0) }
+            return (states.isEmpty ? [.none] : states.sorted { $0.rawValue < $1.rawValue })
+                .map { .did(act.kind, $0) }
         }
 
         private mutating func features(of told: LifeModel.Told, _ step: Life.Step) -> [Feature] {
@@ -128,7 +135,7 @@ package struct LifeCoverage: Hashable, Sendable {
             ]
             for user in message.users where what != Self.idle {
                 let others = (lines[user] ?? [:]).filter { $0.key != message.product }
-                for state in Set(others.values) {
+                for state in Set(others.values).sorted(by: { $0.rawValue < $1.rawValue }) {
                     features.append(.beside(state, told.before, what))
                 }
                 if let before = last[user] { features.append(.pair(before, what)) }

@@ -67,7 +67,7 @@ package struct LifeModel: Sendable {
         while let next = store.nextMoment, next <= Self.zero + act.time {
             let before = states(at: next)
             store.advance(to: next)
-            try take(into: &told, of: step, before)
+            try take(into: &told, of: step, isDue: true, before)
         }
         if act.isOfPlans {
             try ask(plansFor: act, step, &told)
@@ -85,7 +85,7 @@ package struct LifeModel: Sendable {
             .transfer, .grant, .revoke, .billingIssue, .recover, .changeProduct, .reverseRefund,
             .temporaryGrant, .share, .unshare:
             try carryOut(act)
-            try take(into: &told, of: step, before)
+            try take(into: &told, of: step, isDue: false, before)
         }
         return try ordered(told)
     }
@@ -123,7 +123,7 @@ package struct LifeModel: Sendable {
             }
         }
         for (message, before) in try plans.perform(act) {
-            known.formUnion(message.users)
+            if !message.isSandbox { known.formUnion(message.users) }
             told.append(
                 Told(step: step.id, index: told.count, message: message, before: before)
             )
@@ -338,6 +338,7 @@ package struct LifeModel: Sendable {
     private mutating func take(
         into told: inout [Told],
         of step: Life.Step,
+        isDue: Bool,
         _ before: [Line: LineState]
     ) throws(Illegal) {
         for event in store.takeEvents() {
@@ -345,9 +346,13 @@ package struct LifeModel: Sendable {
             try notes.checkTransaction(spec, event["original_transaction_id"]?.string)
             notes.note(spec)
             if let user = spec.user {
-                known.insert(user)
+                // Whoever spends no money may be kept elsewhere, or not at all (S-19).
+                if spec.environment != "SANDBOX" { known.insert(user) }
                 notes.had(user, spec.product)
-                spec.knownBy = step.act.knownBy ?? spec.knownBy
+                // What was due is told by the usual name, whatever the act's own is told by.
+                if !isDue, user == step.act.user {
+                    spec.knownBy = step.act.knownBy ?? spec.knownBy
+                }
             }
             known.formUnion(spec.from + spec.to)
             let line = spec.user.map { Line(user: $0, product: spec.product) }

@@ -33,7 +33,15 @@ package struct LifeScript: Sendable {
     ) throws(LifeModel.Illegal) {
         var writer = Writer(life, means)
         try writer.write()
-        self.life = life
+        let idle = writer.idleMishaps
+        if !idle.isEmpty {
+            // What comes late behind nothing, or disturbs what is not told, is no disturbance.
+            var calmer = life
+            calmer.mishaps.removeAll(where: idle.contains)
+            writer = Writer(calmer, means)
+            try writer.write()
+        }
+        self.life = writer.life
         contract = writer.contract(id)
         quietPoints = writer.quietPoints
         features = writer.features
@@ -54,6 +62,10 @@ package struct LifeScript: Sendable {
         case copy(of: String, name: String, Exchange.Party)
         case register(String)
         case quietPoint(Life.Step)
+
+        var arrival: Arrival? {
+            if case .arrival(let arrival) = self { arrival } else { nil }
+        }
     }
 
     private struct Writer {
@@ -62,9 +74,8 @@ package struct LifeScript: Sendable {
         private var model: LifeModel
         private var items: [Item] = []
         private var names: [String: Int] = [:]
-        /// What each step's quiet point has to show, by the step's id.
-        private var shown: [Int: [(user: String, expected: Expected)]] = [:]
         private(set) var quietPoints: [QuietPoint] = []
+        private(set) var idleMishaps: [Life.Mishap] = []
         private(set) var features: [LifeCoverage.Feature] = []
         private var steps: [Step] = []
         private var specs: [(name: String, spec: EventSpec)] = []
@@ -143,6 +154,8 @@ package struct LifeScript: Sendable {
 
         /// Moves what comes late, and puts copies where they come.
         private mutating func reorder() {
+            let before = items.compactMap(\.arrival)
+            defer { noteIdle(before, items.compactMap(\.arrival)) }
             var ordered: [Item] = []
             /// What waits until so many more have come.
             var waiting: [(count: Int, item: Item)] = []
@@ -186,6 +199,26 @@ package struct LifeScript: Sendable {
                 }
             }
             items = ordered + waiting.map(\.item)
+        }
+
+        /// Which mishaps change nothing: of events that nothing causes, and of what would be late if
+        /// anything came after it.
+        private mutating func noteIdle(_ before: [Arrival], _ after: [Arrival]) {
+            var overtaken: Set<String> = []
+            for (index, arrival) in before.enumerated() {
+                let later = Set(before[(index + 1)...].map(\.name))
+                let place = after.firstIndex { $0.name == arrival.name } ?? after.endIndex
+                if after[..<place].contains(where: { later.contains($0.name) }) {
+                    overtaken.insert(arrival.name)
+                }
+            }
+            idleMishaps = life.mishaps.filter { mishap in
+                let arrival = before.first {
+                    $0.told.step == mishap.act && $0.told.index == mishap.event
+                }
+                guard let arrival else { return true }
+                return mishap.disturbance.changesOrder && !overtaken.contains(arrival.name)
+            }
         }
 
         // MARK: Steps
@@ -304,7 +337,7 @@ package struct LifeScript: Sendable {
                 title: life.title,
                 clause: life.clause,
                 level: .must,
-                source: "a life that 'assay explore' played; fact sheet 3",
+                source: "a life that 'assay explore' played",
                 needs: Conformance.Feature.allCases.filter(needs.contains),
                 given: life.people.filter { $0.arrival == .registered }
                     .map { .register(user: $0.name) },

@@ -32,7 +32,6 @@ extension Life {
             let id = life.steps.remove(at: index).id
             life.mishaps.removeAll { $0.act == id }
             found.append(life.withoutIdlePeople)
-            // What the act caused may go on being disturbed at its neighbour.
         }
         return found
     }
@@ -49,12 +48,15 @@ extension Life {
         add { $0.hasTwin = false }
         for index in people.indices { add { $0.people[index].arrival = .registered } }
         for index in mishaps.indices {
-            add { $0.mishaps[index].disturbance = mishaps[index].disturbance.plainer }
+            for plainer in mishaps[index].disturbance.plainer {
+                add { $0.mishaps[index].disturbance = plainer }
+            }
         }
         for index in steps.indices {
             add { $0.steps[index].act.knownBy = nil }
             add { $0.steps[index].act.period = nil }
             add { $0.steps[index].act.environment = nil }
+            add { $0.steps[index].act.isDeferred = false }
             add { life in
                 let act = life.steps[index].act
                 if act.store != nil, !act.isOfPlans {
@@ -121,19 +123,23 @@ extension Life {
 }
 
 extension Disturbance {
-    /// The weakest of its kind.
-    fileprivate var plainer: Disturbance {
-        switch self {
-        case .copies, .together: .copies(1)
-        case .again: .again(after: 1)
-        case .late(let by): .late(by: max(1, by - 1))
-        case .answersLost: .answersLost(1)
-        case .requestsCut: .requestsCut(1)
-        case .hangUps: .hangUps(1)
-        case .pushFails: .pushFails(.status(500))
-        case .readFails: .readFails(.status(500))
-        case .crash(let crash): .crash(Crash(signal: crash.signal, moment: .sent))
-        case .unknownType, .unknownFields, .shuffled, .restart, .register: self
+    /// Weaker ones, the weakest first.
+    fileprivate var plainer: [Disturbance] {
+        func fewer(_ count: Int, _ make: (Int) -> Disturbance) -> [Disturbance] {
+            count > 1 ? [make(1), make(count - 1)] : []
+        }
+        return switch self {
+        case .copies(let count): fewer(count) { .copies($0) }
+        case .together(let count): [.copies(1)] + fewer(count) { .together($0) }
+        case .again(let after): fewer(after) { .again(after: $0) }
+        case .late(let by): fewer(by) { .late(by: $0) }
+        case .answersLost(let count): fewer(count) { .answersLost($0) }
+        case .requestsCut(let count): fewer(count) { .requestsCut($0) }
+        case .hangUps(let count): fewer(count) { .hangUps($0) }
+        case .pushFails: [.pushFails(.status(500))]
+        case .readFails: [.readFails(.status(500))]
+        case .crash(let crash): [.crash(Crash(signal: crash.signal, moment: .sent))]
+        case .unknownType, .unknownFields, .shuffled, .restart, .register: []
         }
     }
 }

@@ -91,6 +91,7 @@ package enum LifeText {
                 throw ParseError(line: index + 1, problem: error.problem)
             }
         }
+        if let problem = life.strangeName { throw ParseError(line: lines.count, problem: problem) }
         return life
     }
 
@@ -104,6 +105,9 @@ package enum LifeText {
             guard words.count == 3, let arrival = Life.Arrival(rawValue: words[2]) else {
                 throw Misread(problem: "a person is 'person NAME registered' or '… unknown'")
             }
+            guard isName(words[1]), life.person(words[1]) == nil else {
+                throw Misread(problem: "'\(words[1])' is no name, or that of somebody else")
+            }
             life.people.append(Life.Person(words[1], arrival))
         case "twin": life.hasTwin = true
         case "act": life.steps.append(try step(words))
@@ -113,6 +117,12 @@ package enum LifeText {
                 problem: "'\(words.first ?? "")' is none of person, twin, act and mishap"
             )
         }
+    }
+
+    /// Letters, digits and what joins them: nothing that a contract reads as more than a name.
+    private static func isName(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) }
     }
 
     private static func step(_ words: [String]) throws(Misread) -> Life.Step {
@@ -131,7 +141,9 @@ package enum LifeText {
                 step.act.isDeferred = true
             } else {
                 let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
-                guard parts.count == 2, step.act.set(parts[0], to: parts[1]) else {
+                guard parts.count == 2, isName(parts[1].filter { $0 != ":" }),
+                    step.act.set(parts[0], to: parts[1])
+                else {
                     throw Misread(problem: "'\(word)' says nothing about an act")
                 }
             }
@@ -145,6 +157,16 @@ package enum LifeText {
             let disturbance = Disturbance(words: Array(words.dropFirst(2)))
         else { throw Misread(problem: "a mishap is 'mishap ACT.EVENT WHAT …', as in 'late 2'") }
         return Life.Mishap(act: place[0], event: place[1], disturbance)
+    }
+}
+
+extension Life {
+    /// Somebody who does something and is no person of it; nil when everybody is.
+    fileprivate var strangeName: String? {
+        let names = steps.flatMap { [$0.act.user] + ($0.act.from.map { [$0] } ?? []) }
+        return names.first { person($0) == nil }.map {
+            "'\($0)' does something and is no person; add 'person \($0) registered'"
+        }
     }
 }
 

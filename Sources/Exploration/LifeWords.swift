@@ -7,7 +7,7 @@ extension Life {
         var last: String?
         for step in steps where step.act.kind != .wait {
             let act = step.act
-            let words = act.kind == .tell ? "is told of by \(act.type ?? "")" : act.kind.words
+            let words = act.kind == .tell ? "is the subject of \(act.type ?? "")" : act.kind.words
             let more =
                 act.product.map {
                     [LifeModel.monthly, PlanModel.monthly].contains($0) ? "" : " (\($0))"

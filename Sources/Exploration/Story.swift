@@ -1,3 +1,5 @@
+internal import Conformance
+
 /// What a campaign plays: a life of people and their purchases, or of an app on a phone.
 package enum Story: Hashable, Sendable {
     case people(Life)
@@ -8,6 +10,21 @@ package enum Story: Hashable, Sendable {
         case .people(let life): life.title
         case .phone(let life): life.title
         }
+    }
+
+    /// A name for it that is the same wherever it was found, and another for each cause.
+    package func id(_ cause: LifeCause) -> String {
+        switch self {
+        case .people(let life): life.storyID(cause)
+        case .phone(let life): life.storyID(cause)
+        }
+    }
+
+    /// Six digits that are the same for the same text.
+    static func digits(of text: String) -> String {
+        var generator = SeededGenerator(seed: 0, text: text)
+        let digits = String(generator.next() % (1 << 24), radix: 16)
+        return String(repeating: "0", count: 6 - digits.count) + digits
     }
 
     /// How many things happen in it.

@@ -25,6 +25,10 @@ package final class Campaign: Sendable {
         /// it.
         package var written: @Sendable (Contract) -> Contract? = { $0 }
 
+        /// After so many in a row that told nothing, the rest would not either: a limiter, a machine
+        /// without time.
+        static let undecidedMax = 100
+
         package init(seed: UInt64, jobs: Int, nonce: String) {
             (self.seed, self.jobs, self.nonce) = (seed, max(1, jobs), nonce)
         }
@@ -74,10 +78,18 @@ package final class Campaign: Sendable {
         package var shrinkCount: Int
         /// Whether nothing more could be left out.
         package var isMinimal: Bool
-        /// Whether it failed once more when it was played from its file's text.
-        package var failsAsWritten: Bool
+        /// Whether it failed once more when it was played from its file's text; nil: nobody has tried.
+        package var failsAsWritten: Bool?
         /// How many other lives it explains.
         package var alsoIn = 0
+    }
+
+    /// A life that failed once and not again.
+    package struct Unsteady: Sendable {
+        package let cause: LifeCause
+        package let result: CaseResult
+        /// How many failed in that way.
+        package var count = 1
     }
 
     /// What came of it.
@@ -103,8 +115,10 @@ package final class Campaign: Sendable {
         package var illegalCount = 0
         /// Lives that failed when there were causes enough.
         package var unexaminedCount = 0
-        /// Lives that failed once and not again.
-        package var unsteady: [CaseResult] = []
+        /// Lives that failed once and not again, the first of each cause.
+        package var unsteady: [Unsteady] = []
+        /// What no life accounts for: a backend that ended by itself.
+        package var asides: [CaseResult] = []
     }
 
     private let executor: RunExecutor
@@ -176,6 +190,12 @@ package final class Campaign: Sendable {
             report: report
         )
         await course.run()
-        return course.outcome
+        outcome = course.outcome
+        // Whoever ends by itself may end in no life that is played again; one that is found says so.
+        let isKnown = outcome.found.contains { found in
+            found.result.findings.contains { [.backendExited, .answerLate].contains($0.code) }
+        }
+        if !isKnown { outcome.asides = open.cases.lives.asides(beside: []) }
+        return outcome
     }
 }

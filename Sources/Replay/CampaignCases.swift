@@ -16,7 +16,25 @@ extension Campaign.Outcome {
         let failed = Set(found.map(\.result.contract.clause))
         let clauses = clauses.keys.sorted().filter { !failed.contains($0) }
         return found.map(\.caseResult) + clauses.map(caseResult)
-            + unsteady.enumerated().map { Self.unsteady($1, $0 + 1) }
+            + unsteady.enumerated().map { Self.unsteady($1, $0 + 1) } + asides + rest
+    }
+
+    /// Lives that would have been played: what ended a campaign early is no success.
+    private var rest: [CaseResult] {
+        guard let end else { return [] }
+        let finding = Finding(
+            .unobservable,
+            expected: "lives can be played until the campaign is over",
+            actual: "it ended early: \(end)"
+        )
+        return [
+            CaseResult(
+                contract: Self.stand("lives/rest", "S-33", progress.lives),
+                verdict: .inconclusive,
+                findings: [finding],
+                note: finding.actual
+            )
+        ]
     }
 
     private func caseResult(_ clause: String) -> CaseResult {
@@ -61,12 +79,14 @@ extension Campaign.Outcome {
     }
 
     /// What failed once and could not be made to fail again proves a race, and no cause.
-    private static func unsteady(_ result: CaseResult, _ number: Int) -> CaseResult {
-        var result = result
+    private static func unsteady(_ unsteady: Campaign.Unsteady, _ number: Int) -> CaseResult {
+        var result = unsteady.result
         result.contract.id = "lives/unsteady-\(number)"
         result.verdict = .failed
+        let others = unsteady.count == 1 ? "" : "; so did \(unsteady.count - 1) more lives"
         result.note =
-            "it failed once, and not in three more tries: a race, lost at some moments only"
+            "it failed once, and not when it was tried again: a race, lost at some moments only"
+            + others
         return result
     }
 }
@@ -80,7 +100,12 @@ extension Campaign.Found {
         let size = "\(story.size) of \(original.size) acts and disturbances are left"
         let rest = isMinimal ? "" : "; the time was over before it was as small as it gets"
         let others = alsoIn == 0 ? "" : "; it explains \(alsoIn) more lives"
-        let doubt = failsAsWritten ? "" : "; its file alone did not show it again"
+        let doubt =
+            switch failsAsWritten {
+            case true: ""
+            case false: "; its file alone did not show it again"
+            case nil: "; the time was over before it was played from its file"
+            }
         result.note = size + rest + others + doubt
         return result
     }

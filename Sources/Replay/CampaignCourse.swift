@@ -18,10 +18,7 @@ struct CampaignCourse {
     private var corpus: ArraySlice<Life>
     private var drawnCount = 0
     private var undecidedInARow = 0
-    /// Tells the files of equal names apart, also of those that a smaller one has replaced.
-    private var foundCount = 0
-    /// After so many that told nothing, the rest would not either: a limiter, a machine without time.
-    private static let undecidedMax = 100
+    private var failed: [Failed] = []
     private var lastTold: Duration
 
     /// So many lives that nobody may play beside wait for each other: everybody stops for them.
@@ -48,12 +45,33 @@ struct CampaignCourse {
         corpus = source.corpus[...]
     }
 
+    /// What one of those who play side by side has come to.
+    private enum Part: Sendable {
+        case played(LifeScript, LifePlayer.Played?)
+        case examined(Examination)
+    }
+
+    /// What a closer look at a failed life has come to.
+    private enum Examination: Sendable {
+        case found(Campaign.Found)
+        case unsteady(LifeCause, CaseResult)
+    }
+
     mutating func run() async {
-        await withTaskGroup(of: (LifeScript, LifePlayer.Played?).self) { group in
+        await withTaskGroup(of: Part.self) { group in
             var playing = 0
+            var isExamining = false
             var alone: [LifeScript] = []
             while true {
-                while playing < options.jobs, alone.count < Self.aloneMax, !isOver {
+                if !isExamining, let failed = nextFailed(where: { !$0.needsSolitude }) {
+                    isExamining = true
+                    group.addTask { [players, clock, options, end] in
+                        .examined(await Self.examine(failed, players, clock, options, until: end))
+                    }
+                }
+                // Whoever makes a life small needs the backend as well.
+                let jobs = isExamining ? max(1, options.jobs / 2) : options.jobs
+                while playing < jobs, alone.count < Self.aloneMax, !isOver(isExamining) {
                     let script = draw()
                     guard !script.needsSolitude else {
                         alone.append(script)
@@ -61,24 +79,25 @@ struct CampaignCourse {
                     }
                     playing += 1
                     group.addTask { [players] in
-                        (script, await players.play(script, isAlone: false))
+                        .played(script, await players.play(script, isAlone: false))
                     }
                 }
-                if playing > 0 {
-                    let next = await group.next()
-                    playing -= 1
-                    if let played = next?.1 {
-                        await take(played)
-                    } else if let script = next?.0 {
+                if playing > 0 || isExamining {
+                    switch await group.next() {
+                    case .played(_, let played?):
+                        playing -= 1
+                        take(played)
+                    case .played(let script, nil):
+                        playing -= 1
                         alone.append(script)
+                    case .examined(let examination):
+                        isExamining = false
+                        conclude(examination)
+                    case nil: break
                     }
                 } else {
-                    if alone.isEmpty { break }
-                    for script in alone where !Task.isCancelled {
-                        if let played = await players.play(script, isAlone: true) {
-                            await take(played)
-                        }
-                    }
+                    if alone.isEmpty, failed.isEmpty { break }
+                    await playAlone(alone)
                     alone = []
                 }
                 tell()
@@ -87,6 +106,23 @@ struct CampaignCourse {
         tell(isLast: true)
         outcome.coverage = generator.coverage
     }
+
+    /// What nobody may play beside, one after the other.
+    private mutating func playAlone(_ scripts: [LifeScript]) async {
+        let begin = clock.now
+        for script in scripts where !Task.isCancelled {
+            if let played = await players.play(script, isAlone: true) {
+                take(played, isAlone: true)
+            }
+        }
+        while let failed = nextFailed(where: { _ in true }) {
+            conclude(await Self.examine(failed, players, clock, options, until: end))
+        }
+        // Nothing could be drawn meanwhile, so that nothing new is no sign of anything.
+        lastNew += clock.now - begin
+    }
+
+    private var end: Duration? { options.time.map { start + $0 } }
 
     private mutating func tell(isLast: Bool = false) {
         let now = clock.now
@@ -100,9 +136,10 @@ struct CampaignCourse {
         report(.progress(outcome.progress))
     }
 
-    private var isOver: Bool {
+    private func isOver(_ isExamining: Bool) -> Bool {
         if Task.isCancelled || outcome.end != nil { return true }
-        if options.endsAtFirst, !outcome.found.isEmpty { return true }
+        let mayBeFirst = isExamining || !failed.isEmpty || !outcome.found.isEmpty
+        if options.endsAtFirst, mayBeFirst { return true }
         if let most = options.livesMax, drawnCount >= most { return true }
         if let time = options.time { return clock.now - start >= time }
         return options.livesMax == nil && clock.now - lastNew >= options.patience
@@ -140,12 +177,15 @@ struct CampaignCourse {
 
     // MARK: What came of it
 
-    private mutating func take(_ played: LifePlayer.Played) async {
-        outcome.progress.lives += 1
-        outcome.clauses[played.life.clause, default: 0] += 1
+    private mutating func take(_ played: LifePlayer.Played, isAlone: Bool = false) {
         switch played.result.verdict {
-        case .passed, .knownFailure, .unexpectedPass: undecidedInARow = 0
+        case .passed, .knownFailure, .unexpectedPass:
+            count(played)
+            undecidedInARow = 0
         case .inconclusive, .notRun:
+            // What was cut short says nothing of the backend.
+            guard !Task.isCancelled else { return }
+            count(played)
             undecidedInARow += 1
             let finding = played.result.findings.first
             let reason = finding.map { "\($0.code.rawValue) \($0.code.rule)" }
@@ -153,61 +193,102 @@ struct CampaignCourse {
             outcome.undecidedClauses[played.life.clause, default: 0] += 1
             report(.undecided(played.result))
             if finding?.code == .backendGone { outcome.end = finding?.actual }
-            if undecidedInARow >= Self.undecidedMax {
+            if undecidedInARow >= Campaign.Options.undecidedMax {
                 outcome.end =
                     "\(undecidedInARow) lives in a row told nothing: "
                     + (finding?.actual ?? played.result.note ?? "")
             }
         case .failed:
+            count(played)
             undecidedInARow = 0
-            await examine(played)
+            // A judge that fails a life says why.
+            guard let finding = played.result.findings.first else { break }
+            let cause = LifeCause(finding)
+            failed.append(Failed(played: played, cause: cause, needsSolitude: isAlone))
         }
     }
 
-    private mutating func examine(_ played: LifePlayer.Played) async {
-        guard let finding = played.result.findings.first, !Task.isCancelled else { return }
-        let cause = LifeCause(finding)
-        let known = outcome.found.firstIndex {
-            $0.cause == cause && Story.people(played.life).contains($0.story)
+    private mutating func count(_ played: LifePlayer.Played) {
+        outcome.progress.lives += 1
+        outcome.clauses[played.life.clause, default: 0] += 1
+    }
+
+    // MARK: What failed
+
+    /// A life that failed and that nobody has looked into yet.
+    private struct Failed: Sendable {
+        let played: LifePlayer.Played
+        let cause: LifeCause
+        /// Whether nobody may play beside it.
+        let needsSolitude: Bool
+    }
+
+    /// The next failed life that nothing known explains; the others are counted.
+    private mutating func nextFailed(where isWanted: (Failed) -> Bool) -> Failed? {
+        while let index = failed.firstIndex(where: isWanted) {
+            let next = failed.remove(at: index)
+            let cause = next.cause
+            let life = Story.people(next.played.life)
+            let known = outcome.found.firstIndex { $0.cause == cause && life.contains($0.story) }
+            if let known {
+                outcome.found[known].alsoIn += 1
+            } else if outcome.found.count >= options.foundMax {
+                outcome.unexaminedCount += 1
+            } else {
+                report(.failing(cause, life))
+                return next
+            }
         }
-        if let known {
-            outcome.found[known].alsoIn += 1
-            return
-        }
-        guard outcome.found.count < options.foundMax else {
-            outcome.unexaminedCount += 1
-            return
-        }
-        report(.failing(cause, .people(played.life)))
-        var shrinker = LifeShrinker(
-            players,
-            played,
-            cause,
-            clock,
-            options,
-            until: options.time.map { start + $0 }
-        )
+        return nil
+    }
+
+    /// Makes a failed life small, as far as there is time.
+    private static func examine(
+        _ failed: Failed,
+        _ players: LifePlayer,
+        _ clock: any RunClock,
+        _ options: Campaign.Options,
+        until end: Duration?
+    ) async -> Examination {
+        let played = failed.played
+        let cause = failed.cause
+        var shrinker = LifeShrinker(players, played, cause, clock, options, until: end)
         switch await shrinker.confirm() {
         case .yes: await shrinker.run()
         // It failed once, which no silence takes back.
         case .unknown: break
-        case .no:
-            outcome.unsteady.append(played.result)
-            return
+        case .no: return .unsteady(cause, played.result)
         }
-        foundCount += 1
-        let found = await shrinker.found(original: played.life, foundCount)
-        let same = outcome.found.firstIndex { $0.cause == cause && $0.story.contains(found.story) }
+        return .found(await shrinker.found(original: played.life))
+    }
+
+    private mutating func conclude(_ examination: Examination) {
+        switch examination {
+        case .unsteady(let cause, let result):
+            if let index = outcome.unsteady.firstIndex(where: { $0.cause == cause }) {
+                outcome.unsteady[index].count += 1
+            } else {
+                outcome.unsteady.append(Campaign.Unsteady(cause: cause, result: result))
+            }
+        case .found(let found): add(found)
+        }
+    }
+
+    private mutating func add(_ found: Campaign.Found) {
+        let same = outcome.found.firstIndex {
+            $0.cause == found.cause
+                && ($0.story.contains(found.story) || found.story.contains($0.story))
+        }
         if let same {
             // What is smaller explains the larger one.
             let before = outcome.found[same]
-            outcome.found[same] = found
+            if before.story.contains(found.story) { outcome.found[same] = found }
             outcome.found[same].alsoIn = before.alsoIn + 1
         } else {
             outcome.found.append(found)
-            if let life = found.story.life { outcome.kept.append(life) }
             outcome.progress.found += 1
         }
+        if let life = found.story.life { outcome.kept.append(life) }
         report(.found(found))
     }
 }

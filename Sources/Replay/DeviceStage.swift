@@ -90,23 +90,41 @@ package struct DeviceStage: SuiteStage, OpenStage {
     ///   - plan: What happens, and what may be waited for.
     ///   - parts: Contracts of the same steps.
     ///   - number: Makes the names of its run unique.
-    /// - Returns: A result for each part; none where the machine left the scenario no time.
+    /// - Returns: A result for each part, and what stood in the way of all of them.
     func results(
         of plan: CasePlan,
         judgedBy parts: [CasePlan],
         number: Int
-    ) async -> [CaseResult] {
+    ) async -> PartResults {
         let start = clock.now
         let profile = profile
         let judging = Judging { Judge.judge(.ofApp($0, plan, profile)) }
         let record = await perform(plan, "\(options.nonce)-\(number)", judging)
-        guard !record.hasStarved else { return [] }
-        return parts.map { part in
+        let results = parts.map { part in
             var own = record
             own.plan = part.subject
             let (verdict, findings) = Judge.judge(.ofApp(own, part, profile))
             return CaseResult(part, verdict, findings, own, seconds: seconds(since: start))
         }
+        guard record.trouble != nil || record.starvation != nil else {
+            return PartResults(results: results, doubt: nil)
+        }
+        // What was done is done, however little time there was; all else is open.
+        let isCertain = { (result: CaseResult) in
+            result.verdict == .failed && result.findings.contains(where: \.isFinal)
+        }
+        let open = results.first { $0.verdict == .inconclusive }?.findings.first
+        return PartResults(
+            results: results.filter(isCertain),
+            doubt: open?.code ?? .machineBusy
+        )
+    }
+
+    /// What one scenario says of each of several contracts.
+    struct PartResults: Sendable {
+        let results: [CaseResult]
+        /// Why the others say nothing: the page hung, the machine was busy.
+        let doubt: FindingCode?
     }
 
     private func seconds(since start: Duration) -> Double {

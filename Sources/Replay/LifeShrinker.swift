@@ -11,7 +11,8 @@ struct LifeShrinker {
     private var best: LifePlayer.Played
     private var runCount = 0
     private var isMinimal = false
-    private var isWritten = true
+    /// Whether its file's text failed as well; nil: nobody has tried.
+    private var isWritten: Bool?
     private let written: @Sendable (Contract) -> Contract?
 
     init(
@@ -38,6 +39,7 @@ struct LifeShrinker {
     mutating func confirm() async -> Confirmation {
         var isDecided = false
         for _ in 0..<3 {
+            guard !isOver else { return isDecided ? .no : .unknown }
             let played = await play([best.life])
             if let again = played.first(where: isSame) {
                 best = again
@@ -54,13 +56,16 @@ struct LifeShrinker {
             isSmaller = await step(best.life.shorter)
             if !isSmaller { isSmaller = await step(best.life.plainer) }
         }
-        isMinimal = clock.now < end && !Task.isCancelled
+        isMinimal = !isOver
     }
+
+    /// Whether its time is; what was found by then stays found.
+    private var isOver: Bool { clock.now >= end || Task.isCancelled }
 
     /// Whether one of them fails in the same way; the first that does is taken.
     private mutating func step(_ candidates: [Life]) async -> Bool {
         var rest = candidates.filter { $0 != best.life && !$0.steps.isEmpty }[...]
-        while !rest.isEmpty, clock.now < end, !Task.isCancelled {
+        while !rest.isEmpty, !isOver {
             let batch = Array(rest.prefix(jobs))
             rest = rest.dropFirst(jobs)
             if let smaller = await failing(batch) {
@@ -118,25 +123,23 @@ struct LifeShrinker {
     }
 
     /// - Parameters:
-    ///   - original: The life in which it was found.
-    ///   - number: Tells equal names apart.
-    /// - Returns: What is told of it, from the run of its own file.
-    mutating func found(original: Life, _ number: Int) async -> Campaign.Found {
+    /// - Parameter original: The life in which it was found.
+    /// - Returns: What is told of it, from the run of its own file where there is time for it.
+    mutating func found(original: Life) async -> Campaign.Found {
         var result = best.result
-        let id = "found/\(best.life.slug)-\(number)"
+        let id = "found/" + Story.people(best.life).id(cause)
         if let script = try? LifeScript(best.life.withoutQuietPoints, players.means, id: id) {
             // What is kept is what was seen to fail.
             let contract = written(script.contract)
             result.contract = contract ?? script.contract
-            var again: CaseResult?
-            if let contract {
-                again = await players.play(contract, isAlone: script.needsSolitude)
-            }
-            if let again, again.verdict == .failed,
-                again.findings.first.map(LifeCause.init) == cause
+            if let contract, !isOver,
+                let again = await players.play(contract, isAlone: script.needsSolitude)
             {
-                result = again
-            } else if !Task.isCancelled {
+                let isSame =
+                    again.verdict == .failed && again.findings.first.map(LifeCause.init) == cause
+                if isSame { result = again }
+                isWritten = isSame
+            } else if contract == nil {
                 isWritten = false
             }
         }

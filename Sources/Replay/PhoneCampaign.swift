@@ -41,18 +41,25 @@ package struct PhoneCampaign: Sendable {
 
         func plays(_ contract: Contract) -> Bool { cast.refusals(of: contract).isEmpty }
 
-        func play(_ script: PhoneScript, number: Int) async -> [CaseResult] {
-            await stage.results(
-                of: CasePlan(script.contract),
-                judgedBy: script.parts.map { CasePlan($0) },
-                number: number
-            )
+        /// A page that was stuck once, or a machine that was busy, need not be again.
+        func play(_ script: PhoneScript, number: Int) async -> DeviceStage.PartResults {
+            let parts = script.parts.map { CasePlan($0) }
+            let plan = CasePlan(script.contract)
+            let first = await stage.results(of: plan, judgedBy: parts, number: number)
+            guard first.doubt != nil, first.results.isEmpty, !Task.isCancelled else {
+                return first
+            }
+            return await stage.results(of: plan, judgedBy: parts, number: number + Self.again)
         }
 
         func play(_ contract: Contract, number: Int) async -> CaseResult? {
             let plan = CasePlan(contract)
-            return await stage.results(of: plan, judgedBy: [plan], number: number).first
+            let played = await stage.results(of: plan, judgedBy: [plan], number: number)
+            return played.results.first
         }
+
+        /// Far from the numbers of the lives that are drawn.
+        private static let again = 1_000_000_000
     }
 
     private let player: Player
@@ -96,8 +103,7 @@ private struct PhoneCourse {
     private var lastTold: Duration
     private var drawnCount = 0
     private var runCount = 0
-    /// Tells the files of equal names apart, also of those that a smaller one has replaced.
-    private var foundCount = 0
+    private var undecidedInARow = 0
 
     private static let tellInterval: Duration = .milliseconds(250)
     private static let growthInterval: Duration = .seconds(1)
@@ -119,7 +125,7 @@ private struct PhoneCourse {
     }
 
     mutating func run() async {
-        await withTaskGroup(of: (PhoneScript, [CaseResult]).self) { group in
+        await withTaskGroup(of: (PhoneScript, DeviceStage.PartResults).self) { group in
             var playing = 0
             while true {
                 while playing < options.jobs, !isOver, let script = draw() {
@@ -172,32 +178,45 @@ private struct PhoneCourse {
 
     // MARK: What came of it
 
-    private mutating func take(_ script: PhoneScript, _ results: [CaseResult]) async {
-        guard !results.isEmpty else {
-            outcome.inconclusive["E913 machine-busy", default: 0] += 1
-            return
-        }
+    private mutating func take(_ script: PhoneScript, _ played: DeviceStage.PartResults) async {
+        // What was cut short says nothing of the app.
+        guard !Task.isCancelled || !played.results.isEmpty else { return }
         outcome.progress.lives += 1
-        for (index, result) in results.enumerated() {
+        if let doubt = played.doubt { note(doubt, script, played) } else { undecidedInARow = 0 }
+        for result in played.results {
             let clause = result.contract.clause
             switch result.verdict {
             case .passed, .knownFailure, .unexpectedPass:
                 outcome.clauses[clause, default: 0] += 1
             case .failed:
                 outcome.clauses[clause, default: 0] += 1
-                await examine(script, index, result)
+                await examine(script, result)
             // A promise about what never happened in it: nothing failed, nobody logged in.
             case .inconclusive, .notRun: break
             }
         }
     }
 
-    private mutating func examine(
+    /// A life that told nothing counts against every clause that it would have been asked for.
+    private mutating func note(
+        _ doubt: FindingCode,
         _ script: PhoneScript,
-        _ index: Int,
-        _ result: CaseResult
-    ) async {
-        guard let finding = result.findings.first, !Task.isCancelled else { return }
+        _ played: DeviceStage.PartResults
+    ) {
+        let decided = Set(played.results.map(\.contract.clause))
+        outcome.inconclusive["\(doubt.rawValue) \(doubt.rule)", default: 0] += 1
+        for clause in Set(script.parts.map(\.clause)).subtracting(decided) {
+            outcome.clauses[clause, default: 0] += 1
+            outcome.undecidedClauses[clause, default: 0] += 1
+        }
+        undecidedInARow += 1
+        if undecidedInARow >= Campaign.Options.undecidedMax {
+            outcome.end = "\(undecidedInARow) lives in a row told nothing: \(doubt.rule)"
+        }
+    }
+
+    private mutating func examine(_ script: PhoneScript, _ result: CaseResult) async {
+        guard let finding = result.findings.first else { return }
         let about = result.contract.promise
         let cause = LifeCause(finding, about: about)
         let known = outcome.found.firstIndex {
@@ -212,27 +231,31 @@ private struct PhoneCourse {
             return
         }
         report(.failing(cause, .phone(script.life)))
-        guard var best = await failing([script.life], cause).first else {
-            outcome.unsteady.append(result)
+        let latest = options.time.map { start + $0 + options.shrinkTime }
+        let usual = clock.now + options.shrinkTime
+        let end = latest.map { min($0, usual) } ?? usual
+        let begin = clock.now
+        defer { lastNew += clock.now - begin }
+        var best = Failing(life: script.life, result: result)
+        var isDecided = false
+        var isConfirmed = false
+        for _ in 0..<3 where !isConfirmed && clock.now < end && !Task.isCancelled {
+            if let again = await failing([script.life], cause).first {
+                best = again
+                isConfirmed = true
+            }
+            isDecided = true
+        }
+        guard isConfirmed || !isDecided else {
+            if let index = outcome.unsteady.firstIndex(where: { $0.cause == cause }) {
+                outcome.unsteady[index].count += 1
+            } else {
+                outcome.unsteady.append(Campaign.Unsteady(cause: cause, result: result))
+            }
             return
         }
-        let end = clock.now + options.shrinkTime
         var shrinkCount = 1
-        var isMinimal = false
-        shrinking: while clock.now < end, !Task.isCancelled {
-            var rest = best.life.shorter[...]
-            while !rest.isEmpty, clock.now < end, !Task.isCancelled {
-                let batch = Array(rest.prefix(options.jobs))
-                rest = rest.dropFirst(options.jobs)
-                shrinkCount += batch.count
-                if let smaller = await failing(batch, cause).first {
-                    best = smaller
-                    continue shrinking
-                }
-            }
-            isMinimal = rest.isEmpty
-            break
-        }
+        let isMinimal = isConfirmed ? await shrink(&best, cause, until: end, &shrinkCount) : false
         var found = Campaign.Found(
             story: .phone(best.life),
             original: .phone(script.life),
@@ -240,7 +263,7 @@ private struct PhoneCourse {
             result: best.result,
             shrinkCount: shrinkCount,
             isMinimal: isMinimal,
-            failsAsWritten: true
+            failsAsWritten: nil
         )
         await write(&found, best.life, about)
         let same = outcome.found.firstIndex {
@@ -257,6 +280,28 @@ private struct PhoneCourse {
         report(.found(found))
     }
 
+    /// Whether nothing more can be left out.
+    private mutating func shrink(
+        _ best: inout Failing,
+        _ cause: LifeCause,
+        until end: Duration,
+        _ count: inout Int
+    ) async -> Bool {
+        while true {
+            var rest = best.life.shorter[...]
+            var smaller: Failing?
+            while smaller == nil, !rest.isEmpty {
+                guard clock.now < end, !Task.isCancelled else { return false }
+                let batch = Array(rest.prefix(options.jobs))
+                rest = rest.dropFirst(options.jobs)
+                count += batch.count
+                smaller = await failing(batch, cause).first
+            }
+            guard let smaller else { return clock.now < end && !Task.isCancelled }
+            best = smaller
+        }
+    }
+
     private struct Failing: Sendable {
         let life: PhoneLife
         let result: CaseResult
@@ -270,7 +315,8 @@ private struct PhoneCourse {
         return await withTaskGroup(of: (Int, Failing?).self) { group in
             for (index, script) in scripts.enumerated() {
                 group.addTask { [player] in
-                    let failed = await player.play(script, number: first + index).first {
+                    let played = await player.play(script, number: first + index)
+                    let failed = played.results.first {
                         $0.verdict == .failed
                             && $0.findings.first.map {
                                 LifeCause($0, about: cause.what)
@@ -293,22 +339,25 @@ private struct PhoneCourse {
         _ life: PhoneLife,
         _ about: String
     ) async {
-        foundCount += 1
-        let id = "found/\(life.slug)-\(foundCount)"
+        let id = "found/" + Story.phone(life).id(found.cause)
         guard let part = PhoneScript(life, id: id)?.parts.first(where: { $0.promise == about })
         else { return }
-        found.result.contract = options.written(part) ?? part
-        guard let contract = options.written(part) else {
+        let written = options.written(part)
+        found.result.contract = written ?? part
+        guard let written else {
             found.failsAsWritten = false
             return
         }
+        guard !Task.isCancelled else { return }
         runCount += 1
-        let again = await player.play(contract, number: runCount)
-        if let again, again.verdict == .failed {
-            found.result = again
-        } else if !Task.isCancelled {
-            found.failsAsWritten = false
+        guard let again = await player.play(written, number: runCount), !Task.isCancelled else {
+            return
         }
+        let isSame =
+            again.verdict == .failed
+            && again.findings.first.map { LifeCause($0, about: about) } == found.cause
+        if isSame { found.result = again }
+        found.failsAsWritten = isSame
     }
 }
 

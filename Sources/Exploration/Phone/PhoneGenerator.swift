@@ -36,7 +36,9 @@ package struct PhoneGenerator: Sendable {
                 guard let script = PhoneScript(draw(&random)), isPlayable(script.contract) else {
                     continue
                 }
-                let novelty = Set(script.features).map { 1 / Double(1 + coverage.count($0)) }
+                // In an order that is the same in each process: sums are not, in another one.
+                let novelty = Set(script.features.map(\.text)).sorted()
+                    .map { 1 / Double(1 + (coverage.counts[$0] ?? 0)) }
                 let score = novelty.reduce(0, +) / Double(script.life.steps.count)
                 if best.map({ $0.score < score }) ?? true { best = (score, script) }
             }

@@ -27,6 +27,14 @@ package struct PhoneLife: Hashable, Sendable {
         return words.prefix(6).joined(separator: "-")
     }
 
+    /// A name for it that is the same wherever it was found, and another for each cause.
+    package func storyID(_ cause: LifeCause) -> String {
+        var lines: [String] = [cause.words]
+        for step in steps { lines.append(step.essence) }
+        let text = lines.joined(separator: "\n")
+        return "\(slug)-\(Story.digits(of: text))"
+    }
+
     /// Whether all that happens in the other one happens here as well, in that order.
     package func contains(_ other: PhoneLife) -> Bool {
         var rest = other.steps.map(\.essence)[...]
@@ -107,17 +115,33 @@ extension PhoneStep {
             guard change.act == nil else { return [] }
             add { $0.kind = nil }
             add { $0.history = nil }
+            for index in (change.history ?? []).indices { add { $0.history?.remove(at: index) } }
             add { $0.installID = nil }
             add { $0.vault[.lock] = nil }
+            add { $0.vault[.id] = nil }
             return found
         case .bridge(let plan):
-            return plan.faults.indices.filter { _ in plan.faults.count > 1 }.map { index in
+            var found: [PhoneStep] = []
+            for index in plan.faults.indices {
                 var copy = plan
-                copy.faults.remove(at: index)
-                return .bridge(copy)
+                if plan.faults.count > 1 {
+                    copy.faults.remove(at: index)
+                    found.append(.bridge(copy))
+                }
+                if plan.faults[index].times > 1 {
+                    copy = plan
+                    copy.faults[index].times = 1
+                    found.append(.bridge(copy))
+                }
             }
+            for key in plan.switches.keys.sorted() where plan.switches.count > 1 {
+                var copy = plan
+                copy.switches[key] = nil
+                found.append(.bridge(copy))
+            }
+            return found
         case .backend(let plan):
-            return plan.answers.compactMap { route, answers in
+            return plan.answers.sorted { $0.key < $1.key }.compactMap { route, answers in
                 guard answers.count > 2 else { return nil }
                 var copy = plan
                 copy.answers[route] = Array(answers.suffix(2))
