@@ -50,6 +50,7 @@ extension Life {
     /// A name for what happens that is the same wherever it was found, and another for each cause.
     ///
     /// - Parameter cause: Why it fails.
+    /// - Returns: The slug, and six digits of what happens and of the cause.
     package func storyID(_ cause: LifeCause) -> String {
         let kinds = Set(mishaps.map(\.disturbance.kind)).sorted()
         let hasStranger = people.contains { $0.arrival == .unknown }
