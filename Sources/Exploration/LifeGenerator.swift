@@ -400,7 +400,10 @@ package struct LifeGenerator: Sendable {
                 mayFail: mayFail && told.isPaid,
                 &random
             )
-            guard means.allows(disturbance), isWanted(disturbance) else { continue }
+            // Effects alone say nothing of what comes late.
+            guard means.allows(disturbance), isWanted(disturbance),
+                means.showsState || !disturbance.changesOrder
+            else { continue }
             life.mishaps.append(Life.Mishap(act: told.step, event: told.index, disturbance))
         }
         life.hasTwin = !means.showsState || !life.mishaps.isEmpty && chance(4, &random)

@@ -335,7 +335,7 @@ package struct LifeScript: Sendable {
                 id: id,
                 variant: "",
                 title: life.title,
-                clause: life.clause,
+                clause: means.showsState ? life.clause : life.clauseOfEffects,
                 level: .must,
                 source: "a life that 'assay explore' played",
                 needs: Conformance.Feature.allCases.filter(needs.contains),

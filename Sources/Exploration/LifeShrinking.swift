@@ -21,17 +21,20 @@ extension Life {
             life.mishaps = []
             found.append(life)
         }
-        for person in people where people.count > 1 { found.append(without(person.name)) }
+        for person in people where people.count > 1 {
+            let theirs = steps.filter { $0.act.user == person.name || $0.act.from == person.name }
+            for var life in without(Set(theirs.map(\.id))) {
+                life.people.removeAll { $0.name == person.name }
+                found.append(life)
+            }
+        }
         for index in mishaps.indices {
             var life = self
             life.mishaps.remove(at: index)
             found.append(life)
         }
         for index in steps.indices where steps.count > 1 {
-            var life = self
-            let id = life.steps.remove(at: index).id
-            life.mishaps.removeAll { $0.act == id }
-            found.append(life.withoutIdlePeople)
+            found += without([steps[index].id]).map(\.withoutIdlePeople)
         }
         return found
     }
@@ -84,13 +87,23 @@ extension Life {
         return life
     }
 
-    private func without(_ person: String) -> Life {
+    /// Without those steps, and what disturbed them.
+    ///
+    /// What fell due before one of them falls due before the next one then, and may be disturbed there:
+    /// that comes first.
+    private func without(_ gone: Set<Int>) -> [Life] {
         var life = self
-        life.people.removeAll { $0.name == person }
-        let gone = life.steps.filter { $0.act.user == person || $0.act.from == person }.map(\.id)
         life.steps.removeAll { gone.contains($0.id) }
+        var moved = life
         life.mishaps.removeAll { gone.contains($0.act) }
-        return life
+        guard life.mishaps.count < mishaps.count else { return [life] }
+        for index in moved.mishaps.indices where gone.contains(moved.mishaps[index].act) {
+            let place = steps.firstIndex { $0.id == moved.mishaps[index].act } ?? steps.endIndex
+            let next = steps[place...].first { !gone.contains($0.id) }
+            moved.mishaps[index].act = next?.id ?? -1
+        }
+        moved.mishaps.removeAll { $0.act < 0 }
+        return moved.mishaps == life.mishaps ? [life] : [moved, life]
     }
 
     /// Whoever takes no part any more has nothing to be looked at for.

@@ -13,13 +13,15 @@ package enum LifeText {
     /// Goes up when files of before mean something else.
     package static let version = 1
     package static let fileEnding = "life"
+    /// What is longer nobody wrote for a person to read.
+    private static let actsMax = 1000
 
     /// What is wrong with a file, and in which line.
     package struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
         package let line: Int
         package let problem: String
         /// Whether nothing is wrong with it but its age.
-        package var isOfAnotherVersion: Bool { line == 1 }
+        package var isOfAnotherVersion = false
 
         package var description: String { "line \(line): \(problem)" }
     }
@@ -76,12 +78,16 @@ package enum LifeText {
     package static func life(_ text: String) throws(ParseError) -> Life {
         var life = Life(people: [], steps: [])
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.first == "life \(version)" else {
+        let head = lines.first.map(String.init) ?? ""
+        guard head == "life \(version)" else {
+            let words = head.split(separator: " ")
+            let isLife = words.count == 2 && words[0] == "life" && Int(words[1]) != nil
             throw ParseError(
                 line: 1,
-                problem:
-                    "'\(lines.first ?? "")' is not 'life \(version)': it was written by another "
-                    + "version"
+                problem: isLife
+                    ? "'\(head)' is not 'life \(version)': it was written by another version"
+                    : "a life begins with 'life \(version)'",
+                isOfAnotherVersion: isLife
             )
         }
         for (index, line) in lines.enumerated().dropFirst() where !line.isEmpty {
@@ -90,6 +96,11 @@ package enum LifeText {
             } catch {
                 throw ParseError(line: index + 1, problem: error.problem)
             }
+        }
+        guard !life.steps.isEmpty, life.steps.count <= actsMax else {
+            let problem =
+                life.steps.isEmpty ? "nothing happens in it" : "it has more than \(actsMax) acts"
+            throw ParseError(line: lines.count, problem: problem)
         }
         if let problem = life.strangeName { throw ParseError(line: lines.count, problem: problem) }
         return life
@@ -128,7 +139,11 @@ package enum LifeText {
     private static func step(_ words: [String]) throws(Misread) -> Life.Step {
         guard words.count >= 5, let id = Int(words[1]),
             let time = Duration(contractText: words[2])
-        else { throw Misread(problem: "an act is 'act NUMBER TIME NAME WHAT …'") }
+        else {
+            throw Misread(
+                problem: "an act is 'act NUMBER TIME NAME WHAT …', with a time such as -2d or -90m"
+            )
+        }
         guard let kind = Act.Kind(rawValue: words[4]) else {
             let all = Act.Kind.allCases.map(\.rawValue).joined(separator: ", ")
             throw Misread(problem: "'\(words[4])' is no act; there are \(all)")

@@ -37,6 +37,11 @@ extension Life {
         return words.prefix(6).joined(separator: "-")
     }
 
+    /// The clause that its effects alone can speak of.
+    var clauseOfEffects: String {
+        mishaps.last.map(\.disturbance.clause) ?? "S-31"
+    }
+
     /// The clause that speaks of it: of its disturbance if it has any, else of what happens last.
     package var clause: String {
         if let mishap = mishaps.last { return mishap.disturbance.clause }

@@ -21,6 +21,8 @@ package final class Campaign: Sendable {
         package var endsAtFirst = false
         /// More causes than these nobody reads.
         package var foundMax = 20
+        /// Nor more stories than these of one cause.
+        package var storiesMax = 3
         /// A contract as it stands in the file that it will be written to; nil when no file can say
         /// it.
         package var written: @Sendable (Contract) -> Contract? = { $0 }
@@ -156,6 +158,21 @@ package final class Campaign: Sendable {
         }
     }
 
+    private var sample: Contract {
+        var act = Act(.purchase, "ada", at: .seconds(-600))
+        act.product = "premium_monthly"
+        let life = Life(
+            people: [Life.Person("ada", .registered)],
+            steps: [Life.Step(id: 0, act: act, isQuietPoint: false)],
+            hasTwin: true
+        )
+        do throws(LifeModel.Illegal) {
+            return try LifeScript(life, source.generator.means).contract
+        } catch {
+            preconditionFailure("nobody may buy: \(error.reason)")
+        }
+    }
+
     private func campaign() async -> Outcome {
         var suite = SuiteRunner.Options(
             seed: options.seed,
@@ -173,8 +190,7 @@ package final class Campaign: Sendable {
             case .started, .finished, .stopped, .sideFailed: break
             }
         }
-        var generator = LifeGenerator(seed: options.seed, options: source.generator)
-        let sample = generator.next().script.contract
+        // What can be seen is learnt from a plain purchase, whatever is drawn first.
         let open = await stage.opened(for: [CasePlan(sample)])
         var outcome = Outcome()
         outcome.obstacles = open.obstacles

@@ -48,8 +48,9 @@ extension Campaign.Outcome {
             return result
         }
         let reason = inconclusive.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key ?? ""
+        let code = reason.split(separator: " ").first.flatMap { FindingCode(rawValue: String($0)) }
         let finding = Finding(
-            .unobservable,
+            code ?? .unobservable,
             expected: "lives that ask for \(clause) can be judged",
             actual: "\(undecided) of \(count) could not, most of all for \(reason)"
         )
@@ -99,7 +100,9 @@ extension Campaign.Found {
         result.runCount = shrinkCount
         let size = "\(story.size) of \(original.size) acts and disturbances are left"
         let rest = isMinimal ? "" : "; the time was over before it was as small as it gets"
-        let others = alsoIn == 0 ? "" : "; it explains \(alsoIn) more lives"
+        let others =
+            alsoIn == 0
+            ? "" : alsoIn == 1 ? "; it explains 1 more life" : "; it explains \(alsoIn) more lives"
         let doubt =
             switch failsAsWritten {
             case true: ""

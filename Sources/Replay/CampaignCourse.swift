@@ -20,6 +20,15 @@ struct CampaignCourse {
     private var undecidedInARow = 0
     private var failed: [Failed] = []
     private var lastTold: Duration
+    /// When a life told anything last.
+    private var lastDecided: Duration
+    /// Whether what is played is broken off.
+    private var isCut = false
+
+    /// How long after the campaign's time what is still played may go on.
+    private static let graceTime: Duration = .seconds(20)
+    /// So long nobody tells anything before a backend that answers nobody.
+    private static let silenceMax: Duration = .seconds(60)
 
     /// So many lives that nobody may play beside wait for each other: everybody stops for them.
     private static let aloneMax = 8
@@ -42,6 +51,7 @@ struct CampaignCourse {
         start = clock.now
         lastNew = clock.now
         lastTold = clock.now
+        lastDecided = clock.now
         corpus = source.corpus[...]
     }
 
@@ -49,6 +59,8 @@ struct CampaignCourse {
     private enum Part: Sendable {
         case played(LifeScript, LifePlayer.Played?)
         case examined(Examination)
+        /// The time is over, and what is still played had as much again as anything takes.
+        case timeIsOver
     }
 
     /// What a closer look at a failed life has come to.
@@ -62,6 +74,12 @@ struct CampaignCourse {
             var playing = 0
             var isExamining = false
             var alone: [LifeScript] = []
+            if let end {
+                group.addTask { [clock] in
+                    try? await clock.sleep(for: end + Self.graceTime - clock.now)
+                    return .timeIsOver
+                }
+            }
             while true {
                 if !isExamining, let failed = nextFailed(where: { !$0.needsSolitude }) {
                     isExamining = true
@@ -93,15 +111,24 @@ struct CampaignCourse {
                     case .examined(let examination):
                         isExamining = false
                         conclude(examination)
-                    case nil: break
+                    case .timeIsOver:
+                        isCut = true
+                        if playing > 0, !Task.isCancelled {
+                            outcome.end =
+                                "\(playing) lives still waited for the backend "
+                                + "\(Self.graceTime.unsignedText) after their time"
+                            group.cancelAll()
+                        }
+                    case nil: (playing, isExamining) = (0, false)
                     }
                 } else {
-                    if alone.isEmpty, failed.isEmpty { break }
+                    if alone.isEmpty && failed.isEmpty || outcome.end != nil && isCut { break }
                     await playAlone(alone)
                     alone = []
                 }
                 tell()
             }
+            group.cancelAll()
         }
         tell(isLast: true)
         outcome.coverage = generator.coverage
@@ -181,26 +208,28 @@ struct CampaignCourse {
         switch played.result.verdict {
         case .passed, .knownFailure, .unexpectedPass:
             count(played)
-            undecidedInARow = 0
+            decide()
         case .inconclusive, .notRun:
             // What was cut short says nothing of the backend.
-            guard !Task.isCancelled else { return }
+            guard !Task.isCancelled, !isCut else { return }
             count(played)
             undecidedInARow += 1
             let finding = played.result.findings.first
             let reason = finding.map { "\($0.code.rawValue) \($0.code.rule)" }
             outcome.inconclusive[reason ?? played.result.note ?? "not run", default: 0] += 1
-            outcome.undecidedClauses[played.life.clause, default: 0] += 1
+            outcome.undecidedClauses[played.result.contract.clause, default: 0] += 1
             report(.undecided(played.result))
             if finding?.code == .backendGone { outcome.end = finding?.actual }
-            if undecidedInARow >= Campaign.Options.undecidedMax {
+            let isSilent =
+                clock.now - lastDecided >= Self.silenceMax && undecidedInARow >= options.jobs
+            if undecidedInARow >= Campaign.Options.undecidedMax || isSilent {
                 outcome.end =
                     "\(undecidedInARow) lives in a row told nothing: "
                     + (finding?.actual ?? played.result.note ?? "")
             }
         case .failed:
             count(played)
-            undecidedInARow = 0
+            decide()
             // A judge that fails a life says why.
             guard let finding = played.result.findings.first else { break }
             let cause = LifeCause(finding)
@@ -208,9 +237,14 @@ struct CampaignCourse {
         }
     }
 
+    private mutating func decide() {
+        undecidedInARow = 0
+        lastDecided = clock.now
+    }
+
     private mutating func count(_ played: LifePlayer.Played) {
         outcome.progress.lives += 1
-        outcome.clauses[played.life.clause, default: 0] += 1
+        outcome.clauses[played.result.contract.clause, default: 0] += 1
     }
 
     // MARK: What failed
@@ -232,7 +266,10 @@ struct CampaignCourse {
             let known = outcome.found.firstIndex { $0.cause == cause && life.contains($0.story) }
             if let known {
                 outcome.found[known].alsoIn += 1
-            } else if outcome.found.count >= options.foundMax {
+            } else if outcome.found.count >= options.foundMax
+                || outcome.found.count(where: { $0.cause == cause }) >= options.storiesMax
+                || options.endsAtFirst && !outcome.found.isEmpty
+            {
                 outcome.unexaminedCount += 1
             } else {
                 report(.failing(cause, life))
