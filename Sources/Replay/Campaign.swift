@@ -91,7 +91,11 @@ package final class Campaign: Sendable {
         package let cause: LifeCause
         package let result: CaseResult
         /// How many failed in that way.
-        package var count = 1
+        package var count: Int
+
+        package init(cause: LifeCause, result: CaseResult, count: Int = 1) {
+            (self.cause, self.result, self.count) = (cause, result, count)
+        }
     }
 
     /// What came of it.
@@ -121,6 +125,8 @@ package final class Campaign: Sendable {
         package var unsteady: [Unsteady] = []
         /// What no life accounts for: a backend that ended by itself.
         package var asides: [CaseResult] = []
+
+        package init() {}
     }
 
     private let executor: RunExecutor

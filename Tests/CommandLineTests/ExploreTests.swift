@@ -129,6 +129,51 @@ struct ExploreTests {
         #expect(result.errors.contains(text), "\(result.errors)")
     }
 
+    @Test func `what the profile leaves out is not asked for in silence`() async throws {
+        let folder = try TemporaryFolder()
+        for (name, reason) in [("sign-up", "accounts"), ("crash", "restart")] {
+            let result = try await explore(["--lives", "5", "--only", name], in: folder)
+            #expect(result.status == 4, "\(result.output)\(result.errors)")
+            #expect(result.errors.contains(reason), "\(result.errors)")
+        }
+    }
+
+    @Test func `lives of an app are the same in every process`() async throws {
+        let folder = try TemporaryFolder()
+        let words = ["explore", "--app", "--scripted", "--lives", "200", "--seed", "x"]
+        var covered: Set<String> = []
+        for _ in 0..<2 {
+            let result = try await Program.run(words + ["--coverage"], folder: folder.path)
+            #expect(result.status == 0, "\(result.output)\(result.errors)")
+            let lines = result.output.split(separator: "\n").map(String.init)
+            let end = lines.firstIndex { $0.hasPrefix("how much was covered") } ?? lines.endIndex
+            // What it says of time differs.
+            covered.insert(lines[..<end].filter { !$0.contains(" in ") }.joined(separator: "\n"))
+        }
+        #expect(covered.count == 1)
+    }
+
+    @Test func `an app that breaks a promise is found, and its file shows it again`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let defect = ["--scripted", "--defect", "answer-unread"]
+        let result = try await Program.run(
+            ["explore", "--app", "--lives", "150", "--seed", "1", "--fail-fast"] + defect,
+            folder: folder.path
+        )
+        #expect(result.status == 1, "\(result.output)\(result.errors)")
+        let found = Self.names(folder.path + "/assay-found/found")
+        #expect(!found.isEmpty)
+        for (words, status) in [(defect, Int32(1)), (["--scripted"], 0)] {
+            let again = try await Program.run(
+                ["app", "assay-found/found"] + words,
+                folder: folder.path
+            )
+            #expect(again.status == status, "\(again.output)\(again.errors)")
+        }
+    }
+
     @Test func `a backend that takes no event is told before the first life`() async throws {
         let folder = try TemporaryFolder()
         let profile = "endpoints: {revenuecat-webhook: POST /nowhere}"

@@ -50,10 +50,33 @@ struct LifeTextTests {
     }
 
     @Test func `another version is told as that`() {
-        for text in ["life 2\nperson ada registered\n", "", "{}"] {
+        for (text, isOlder) in [
+            ("life 2\nperson ada registered\n", true), ("", false), ("{}", false),
+        ] {
             let error = #expect(throws: LifeText.ParseError.self) { try LifeText.life(text) }
-            #expect(error?.isOfAnotherVersion == true)
+            #expect(error?.isOfAnotherVersion == isOlder)
         }
+    }
+
+    @Test(
+        "who does something is there, and something happens",
+        arguments: [
+            ("", "nothing happens"),
+            ("act 0 -1d bob purchase\n", "'bob' does something and is no person"),
+            ("act 0 -1d ada transfer from=bob\n", "'bob' does something and is no person"),
+            ("person ada unknown\n", "or that of somebody else"),
+            ("person a|b unknown\n", "is no name"),
+            ("act 0 -1d ada purchase product={{x}}\n", "says nothing about an act"),
+            (
+                String(repeating: "act 0 -1d ada register\n", count: 1001), "more than 1000 acts"
+            ),
+        ]
+    )
+    func isNoLife(lines: String, problem: String) {
+        let error = #expect(throws: LifeText.ParseError.self) {
+            try LifeText.life("life 1\nperson ada registered\n" + lines)
+        }
+        #expect(error?.problem.contains(problem) == true, "\(error?.problem ?? "")")
     }
 
     // MARK: Causes
@@ -86,6 +109,103 @@ struct LifeTextTests {
         )
         let kept = "premium_lifetime"
         #expect(!Self.life([(.purchase, kept), (.refund, kept)], [.late(by: 1)]).contains(small))
+    }
+
+    @Test func `what fails at one store alone explains nothing at another`() {
+        var small = Self.life([(.purchase, "premium_monthly")])
+        let large = Self.life([(.purchase, "premium_monthly"), (.cancel, "premium_monthly")])
+        small.steps[0].act.store = "APP_STORE"
+        #expect(large.contains(small))
+        small.steps[0].act.store = "PLAY_STORE"
+        #expect(!large.contains(small))
+    }
+
+    @Test func `access that nobody paid for is another cause than access that is missing`() {
+        let causes = ["true", "false"].map {
+            LifeCause(Finding(.stateValue, expected: "access of ada is \($0)", actual: ""))
+        }
+        #expect(causes.map(\.what) == ["access true", "access false"])
+        let end = LifeCause(
+            Finding(.stateValue, expected: "expires of ada is 2027-01-01T00:00:00Z", actual: "")
+        )
+        #expect(end.what == "expires")
+        let life = Self.life([(.purchase, "premium_monthly")])
+        #expect(life.storyID(causes[0]) != life.storyID(causes[1]))
+        var later = life
+        later.steps[0].act.time += .seconds(7)
+        #expect(life.storyID(end) == later.storyID(end))
+    }
+
+    private static let all = Means(
+        features: Set(Feature.allCases),
+        showsState: true,
+        choosesIDs: false
+    )
+
+    @Test func `what is late behind nothing is no disturbance`() throws {
+        let acts: [(Act.Kind, String)] = [
+            (.purchase, "premium_monthly"), (.cancel, "premium_monthly"),
+        ]
+        for (act, isLate) in [(0, true), (1, false), (5, false)] {
+            var life = Self.life(acts)
+            life.mishaps = [Life.Mishap(act: act, event: 0, .late(by: 1))]
+            let script = try LifeScript(life, Self.all)
+            #expect(script.contract.clause == (isLate ? "S-09" : "S-11"))
+            #expect(script.life.mishaps.isEmpty == !isLate)
+            #expect(script.features.contains { $0.text.hasPrefix("disturbed late") } == isLate)
+        }
+    }
+
+    @Test func `what fell due goes on being disturbed when the act behind it is left out`() throws {
+        let text = """
+            life 1
+            person ada registered
+            person bob registered
+            act 0 -40000m bob purchase product=premium_monthly store=APP_STORE period=TRIAL
+            act 1 -61m ada purchase product=PLUS_MONTHLY store=PURCHASELY
+            act 2 -1h bob cancel product=premium_monthly
+            mishap 1.0 late 2
+
+            """
+        let life = try LifeText.life(text)
+        _ = try LifeScript(life, Self.all)
+        let alone = life.shorter.filter { $0.people.map(\.name) == ["bob"] }
+        #expect(alone.contains { $0.mishaps == [Life.Mishap(act: 2, event: 0, .late(by: 2))] })
+    }
+
+    @Test func `whoever spends no money need not be there; what was due has its usual name`()
+        throws
+    {
+        let text = """
+            life 1
+            person ada unknown
+            person bob registered
+            act 0 -50d bob purchase product=premium_monthly store=APP_STORE
+            act 1 -2d ada purchase product=premium_monthly store=APP_STORE environment=SANDBOX
+            act 2 -1d ada tell product=premium_monthly type=TEST known-by=aliases
+
+            """
+        let script = try LifeScript(try LifeText.life(text), Self.all)
+        let contract = script.contract
+        #expect(contract.expectation.states.map(\.user) == ["bob"])
+        let names = CasePlan(contract).subject.deliveries.compactMap { delivery -> String? in
+            guard case .event(let spec) = delivery.subject, spec.user == "bob" else { return nil }
+            return spec.knownBy.rawValue
+        }
+        #expect(names.count > 1)
+        #expect(Set(names) == [EventSpec.KnownBy.appUserID.rawValue])
+    }
+
+    @Test func `effects alone prove no clause about state`() throws {
+        let means = Means(features: [.push], showsState: false, choosesIDs: false)
+        var life = Self.life([(.purchase, "premium_monthly"), (.cancel, "premium_monthly")])
+        life.hasTwin = true
+        #expect(try LifeScript(life, means).contract.clause == "S-31")
+        var generator = LifeGenerator(seed: 3, options: .init(means: means))
+        for _ in 0..<100 {
+            let clause = generator.next().script.contract.clause
+            #expect(["S-03", "S-07", "S-08", "S-22", "S-30", "S-31"].contains(clause), "\(clause)")
+        }
     }
 
     @Test func `the title says what happens, and the clause what is asked`() throws {

@@ -1,0 +1,70 @@
+import Conformance
+import Exploration
+import Replay
+import Testing
+
+/// What a campaign's report says beside what was found.
+struct CampaignCasesTests {
+    private static func result(_ verdict: Verdict) -> CaseResult {
+        let contract = Contract(
+            id: "life",
+            variant: "",
+            title: "",
+            clause: "S-10",
+            level: .must,
+            source: "a test",
+            needs: [],
+            given: [],
+            steps: [],
+            expectation: Expectation(answers: .statuses([200])),
+            location: SourceLocation(path: "life", line: 1, column: 1)
+        )
+        let finding = Finding(.stateValue, expected: "access of ada is true", actual: "false")
+        return CaseResult(contract: contract, verdict: verdict, findings: [finding])
+    }
+
+    private static let played = {
+        var outcome = Campaign.Outcome()
+        outcome.clauses = ["S-10": 100, "S-11": 40]
+        outcome.progress.lives = 140
+        return outcome
+    }()
+
+    @Test func `clauses whose lives came back are proven`() {
+        #expect(Self.played.cases.map(\.contract.id) == ["lives/S-10", "lives/S-11"])
+        #expect(Self.played.cases.allSatisfy { $0.verdict == .passed })
+    }
+
+    @Test func `a campaign that ended early is not green`() {
+        var outcome = Self.played
+        outcome.end = "the backend is gone"
+        let rest = outcome.cases.first { $0.contract.id == "lives/rest" }
+        #expect(rest?.verdict == .inconclusive)
+        #expect(rest?.note?.contains("the backend is gone") == true)
+    }
+
+    @Test func `a backend that ended by itself is told, whatever lives say`() {
+        var outcome = Self.played
+        outcome.asides = [Self.result(.failed)]
+        #expect(outcome.cases.contains { $0.verdict == .failed })
+    }
+
+    @Test func `a clause is open when one of twenty lives told nothing`() {
+        var outcome = Self.played
+        outcome.undecidedClauses = ["S-10": 5, "S-11": 3]
+        outcome.inconclusive = ["E908 setup-failed": 7, "E913 machine-busy": 1]
+        let cases = outcome.cases
+        #expect(cases.map(\.verdict) == [.passed, .inconclusive])
+        #expect(cases[1].findings.map(\.code) == [.setupFailed])
+    }
+
+    @Test func `a race is told once for each cause`() throws {
+        var outcome = Self.played
+        let result = Self.result(.failed)
+        let cause = LifeCause(try #require(result.findings.first))
+        outcome.unsteady = [Campaign.Unsteady(cause: cause, result: result, count: 3)]
+        let race = outcome.cases.first { $0.contract.id == "lives/unsteady-1" }
+        #expect(race?.verdict == .failed)
+        #expect(race?.note?.hasSuffix("; so did 2 more lives") == true)
+    }
+}
