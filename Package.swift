@@ -184,8 +184,8 @@ let package = Package(
         .testTarget(
             name: "ReplayTests",
             dependencies: [
-                "AssayCLI", "Conformance", "ContractFiles", "Exploration", "FakeServers", "Providers",
-                "Replay", "TestSupport",
+                "AssayCLI", "Conformance", "ContractFiles", "Exploration", "FakeServers",
+                "Providers", "Replay", "TestSupport",
             ],
             swiftSettings: strict
         ),

@@ -92,6 +92,10 @@ package struct LifeModel: Sendable {
 
     /// As they happened, where the store tells of one purchase after the other.
     private mutating func ordered(_ told: [Told]) throws(Illegal) -> [Told] {
+        for (person, owner) in accounts.joined where notes.haveTwoOfOne(person, owner) {
+            // Whoever keeps purchases by product (X-10 allows it) cannot tell two of one apart.
+            throw Illegal(reason: "both have the same at one account")
+        }
         let sorted = told.enumerated().sorted {
             ($0.element.message.time, $0.offset) < ($1.element.message.time, $1.offset)
         }.map(\.element)
@@ -349,8 +353,9 @@ package struct LifeModel: Sendable {
                 // Whoever spends no money may be kept elsewhere, or not at all (S-19).
                 if spec.environment != "SANDBOX" { known.insert(user) }
                 notes.had(user, spec.product)
-                // What was due is told by the usual name, whatever the act's own is told by.
-                if !isDue, user == step.act.user {
+                // What was due is told by the usual name, whatever the act's own is told by; a grant for
+                // a day names no aliases by which anybody could be known (fact sheet 2.6).
+                if !isDue, user == step.act.user, spec.type != "TEMPORARY_ENTITLEMENT_GRANT" {
                     spec.knownBy = step.act.knownBy ?? spec.knownBy
                 }
             }
