@@ -28,6 +28,11 @@ extension ScriptedApp {
     mutating func conclude(_ number: Int, _ id: String, at now: Int64) {
         let answer = answers.removeValue(forKey: number)
         if policy.isConfirmed(answer?.status, answer?.body["appUserId"]?.string, id) {
+            // What was under way for who was there before says nothing of who is there now.
+            guard policy.isCurrent(self, id) else {
+                storage.pending.removeAll { $0 == id }
+                return
+            }
             registeredID = id
             storage.pending = []
             return
@@ -57,6 +62,11 @@ extension ScriptedApp {
         guard let current = flow.id ?? storage.pending.last else { return true }
         guard case .answer(let number, _)? = wait else {
             guard policy.isCurrent(self, current), policy.isWanted(self, current) else {
+                // Whoever has come meanwhile may have failed while this waited.
+                if flow.id != nil, !storage.pending.isEmpty {
+                    (flow.id, flow.tries) = (nil, 0)
+                    flow.acts = [.retry, .retry]
+                }
                 return true
             }
             flow.id = current
@@ -64,6 +74,12 @@ extension ScriptedApp {
             return false
         }
         policy.concludeRetry(&self, number, current, now)
+        if !policy.isCurrent(self, current), !storage.pending.isEmpty {
+            // Or while it was under way.
+            (flow.id, flow.tries) = (nil, 0)
+            flow.acts = [.retry, .pause, .retry]
+            return true
+        }
         guard isUnconfirmed(current), flow.tries < Self.retryCountMax else { return true }
         flow.tries += 1
         flow.acts = [.retry, .pause, .retry]
