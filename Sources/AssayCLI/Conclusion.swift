@@ -63,7 +63,7 @@ struct Conclusion: Sendable {
             try Data(KnownFailures.text(entries, of: report).utf8)
                 .write(to: URL(fileURLWithPath: path), options: .atomic)
         } catch {
-            throw Failure(.usage, "cannot write '\(path)': \(error.localizedDescription)")
+            throw Failure(.usage, "cannot write '\(path)': \(error.plainReason)")
         }
         if !files.usesStandardOutput {
             Terminal.error(
@@ -114,7 +114,7 @@ struct Conclusion: Sendable {
                 try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
                 Terminal.error("pending  \(path)\n")
             } catch {
-                throw Failure(.usage, "cannot write '\(path)': \(error.localizedDescription)")
+                throw Failure(.usage, "cannot write '\(path)': \(error.plainReason)")
             }
         }
     }
@@ -152,7 +152,7 @@ struct Conclusion: Sendable {
                     lines += "found    \(path)\n         \(ShellCommand(words))\n"
                 }
             } catch {
-                lines += "assay: cannot write '\(path)': \(error.localizedDescription)\n"
+                lines += "assay: cannot write '\(path)': \(error.plainReason)\n"
             }
         }
         return lines

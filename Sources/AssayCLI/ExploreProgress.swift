@@ -89,7 +89,7 @@ final class ExploreProgress: Sendable {
                 defer { state.hasFailedToKeep = true }
                 return !state.hasFailedToKeep
             }
-            if isFirst { say("assay: cannot write the corpus: \(error.localizedDescription)") }
+            if isFirst { say("assay: cannot write the corpus: \(error.plainReason)") }
         }
     }
 
@@ -101,7 +101,7 @@ final class ExploreProgress: Sendable {
             try corpus.add(outcome.kept, coverage)
             return nil
         } catch {
-            return "cannot write the corpus '\(corpus.folder)': \(error.localizedDescription)"
+            return "cannot write the corpus '\(corpus.folder)': \(error.plainReason)"
         }
     }
 }

@@ -100,7 +100,7 @@ struct LifeCorpus: Sendable {
         } catch {
             throw Failure(
                 .usage,
-                "cannot write the corpus '\(folder)': \(error.localizedDescription)"
+                "cannot write the corpus '\(folder)': \(error.plainReason)"
             )
         }
     }

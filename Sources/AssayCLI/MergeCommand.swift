@@ -74,7 +74,7 @@ struct MergeCommand: ParsableCommand {
         } catch {
             throw Failure(
                 .usage,
-                "cannot write the corpus '\(target.folder)': \(error.localizedDescription)"
+                "cannot write the corpus '\(target.folder)': \(error.plainReason)"
             )
         }
         let strange = contents.flatMap(\.strange)

@@ -150,7 +150,7 @@ struct ReportFiles {
                     try Data(text.utf8).write(to: URL(fileURLWithPath: path))
                 }
             } catch {
-                throw Failure(.usage, "cannot write the report '\(path)': \(error)")
+                throw Failure(.usage, "cannot write the report '\(path)': \(error.plainReason)")
             }
         }
     }
