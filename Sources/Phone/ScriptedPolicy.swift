@@ -74,6 +74,8 @@ extension ScriptedApp {
         var isCurrent: @Sendable (App, String) -> Bool = {
             $1 == ($0.storage.switchingTo ?? $0.id ?? $1)
         }
+        /// Whether somebody else waits behind a retry that has become nobody's (C-13).
+        var isNextPending: @Sendable (App) -> Bool = { !$0.storage.pending.isEmpty }
         /// What the backend knows already is not told again.
         var isWanted: @Sendable (App, String) -> Bool = { $0.isUnconfirmed($1) }
         var concludeRetry: @Sendable (inout App, Int, String, Int64) -> Void = {

@@ -63,7 +63,7 @@ extension ScriptedApp {
         guard case .answer(let number, _)? = wait else {
             guard policy.isCurrent(self, current), policy.isWanted(self, current) else {
                 // Whoever has come meanwhile may have failed while this waited.
-                if flow.id != nil, !storage.pending.isEmpty {
+                if flow.id != nil, policy.isNextPending(self) {
                     (flow.id, flow.tries) = (nil, 0)
                     flow.acts = [.retry, .retry]
                 }
@@ -74,7 +74,7 @@ extension ScriptedApp {
             return false
         }
         policy.concludeRetry(&self, number, current, now)
-        if !policy.isCurrent(self, current), !storage.pending.isEmpty {
+        if !policy.isCurrent(self, current), policy.isNextPending(self) {
             // Or while it was under way.
             (flow.id, flow.tries) = (nil, 0)
             flow.acts = [.retry, .pause, .retry]

@@ -30,6 +30,8 @@ struct CampaignCourse {
     /// So long nobody tells anything before a backend that answers nobody.
     private static let silenceMax: Duration = .seconds(60)
 
+    /// So many lives that failed wait to be looked into: who fails faster fails for the same reasons.
+    private static let failedMax = 64
     /// So many lives that nobody may play beside wait for each other: everybody stops for them.
     private static let aloneMax = 8
     /// How often it is told how far the campaign is, and written down how much is covered.
@@ -114,15 +116,13 @@ struct CampaignCourse {
                     case .timeIsOver:
                         isCut = true
                         if playing > 0, !Task.isCancelled {
-                            outcome.end =
-                                "\(playing) lives still waited for the backend "
-                                + "\(Self.graceTime.unsignedText) after their time"
+                            endLate(playing)
                             group.cancelAll()
                         }
                     case nil: (playing, isExamining) = (0, false)
                     }
                 } else {
-                    if alone.isEmpty && failed.isEmpty || outcome.end != nil && isCut { break }
+                    if alone.isEmpty, failed.isEmpty { break }
                     await playAlone(alone)
                     alone = []
                 }
@@ -134,10 +134,21 @@ struct CampaignCourse {
         outcome.coverage = generator.coverage
     }
 
+    private mutating func endLate(_ count: Int) {
+        outcome.end =
+            outcome.end
+            ?? "\(count) lives still waited for the backend "
+            + "\(Self.graceTime.unsignedText) after their time"
+    }
+
     /// What nobody may play beside, one after the other.
     private mutating func playAlone(_ scripts: [LifeScript]) async {
         let begin = clock.now
-        for script in scripts where !Task.isCancelled {
+        for (index, script) in scripts.enumerated() where !Task.isCancelled {
+            if let end, clock.now >= end + Self.graceTime {
+                endLate(scripts.count - index)
+                break
+            }
             if let played = await players.play(script, isAlone: true) {
                 take(played, isAlone: true)
             }
@@ -232,6 +243,10 @@ struct CampaignCourse {
             decide()
             // A judge that fails a life says why.
             guard let finding = played.result.findings.first else { break }
+            guard failed.count < Self.failedMax else {
+                outcome.unexaminedCount += 1
+                return
+            }
             let cause = LifeCause(finding)
             failed.append(Failed(played: played, cause: cause, needsSolitude: isAlone))
         }

@@ -73,6 +73,7 @@ package enum ClientDefect: String, Sendable, CaseIterable {
     case unlocksLate = "unlocks-late"
     case staleRetry = "stale-retry"
     case retryDuringLogin = "retry-during-login"
+    case retryBlocksNext = "retry-blocks-next"
     case accessInherited = "access-inherited"
     case adoptsUnflagged = "adopts-unflagged"
     case loginOfNobody = "login-of-nobody"
@@ -163,6 +164,8 @@ package enum ClientDefect: String, Sendable, CaseIterable {
         case .staleRetry: ("a retry registers who has logged out", ["C-11"], nil)
         case .retryDuringLogin:
             ("a retry goes on for the id of before while a login goes on", ["C-11"], nil)
+        case .retryBlocksNext:
+            ("what fails while an earlier id is tried again is not tried again", ["C-13"], nil)
         case .accessInherited: ("what one person unlocked stays for the next", ["C-30"], nil)
         case .adoptsUnflagged:
             ("an anonymous id that is not marked as one is adopted", ["C-06"], nil)

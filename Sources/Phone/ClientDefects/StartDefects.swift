@@ -118,6 +118,7 @@ extension ClientDefect {
         .adoptsUnflagged: { $0.isNamed = { entry, _ in entry["isAnonymous"] != true } },
         .staleRetry: { $0.isCurrent = { _, _ in true } },
         .retryDuringLogin: { $0.isCurrent = { $1 == ($0.id ?? $1) } },
+        .retryBlocksNext: { $0.isNextPending = { _ in false } },
         .hotRetries: { $0.pause = { _ in 300 } },
         .unencoded: { $0.encoded = { $0 } },
         .encodedTwice: { $0.encoded = { $0.percentEncoded.percentEncoded } },
