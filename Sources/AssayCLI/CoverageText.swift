@@ -50,9 +50,9 @@ struct CoverageText {
             }
         }
         lines += ["", "how events were disturbed"]
-        for kind in Disturbance.kinds {
+        for kind in Disturbance.Kind.allCases {
             let types = coverage.disturbances(kind).map { "\($0.type) \($0.count)" }
-            lines += line(kind, types.isEmpty ? "never" : types.joined(separator: " · "))
+            lines += line(kind.rawValue, types.isEmpty ? "never" : types.joined(separator: " · "))
         }
         lines.append("")
         let asked = clauses.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }

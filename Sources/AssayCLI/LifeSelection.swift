@@ -4,16 +4,17 @@ internal import Exploration
 /// What `--only` of `explore` leaves: some acts, some disturbances, or all of either.
 struct LifeSelection: Sendable {
     let acts: Set<Act.Kind>
-    let disturbances: Set<String>
+    let disturbances: Set<Disturbance.Kind>
 
     private static let actNames = Act.Kind.allCases.map(\.rawValue)
-    static let names = actNames + Disturbance.kinds
+    private static let disturbanceNames = Disturbance.Kind.allCases.map(\.rawValue)
+    static let names = actNames + disturbanceNames
 
     /// - Parameter texts: Names, several between commas, in the plural if people like.
     /// - Throws: A failure of usage for a name that is none.
     init(_ texts: [String]) throws {
         var acts: Set<Act.Kind> = []
-        var disturbances: Set<String> = []
+        var disturbances: Set<Disturbance.Kind> = []
         for text in texts.flatMap({ $0.split(separator: ",").map(String.init) }) {
             let name = [text, String(text.dropLast())].first { Self.names.contains($0) }
             guard let name, name == text || text.hasSuffix("s") else {
@@ -23,12 +24,12 @@ struct LifeSelection: Sendable {
                     "--only '\(text)' is no act and no disturbance"
                         + (near.map { "; did you mean '\($0)'?" } ?? "")
                         + "\n       acts: " + Self.actNames.joined(separator: ", ")
-                        + "\n       disturbances: " + Disturbance.kinds.joined(separator: ", ")
+                        + "\n       disturbances: " + Self.disturbanceNames.joined(separator: ", ")
                 )
             }
             // The app registers as an act of its own, and beside a delivery.
             if let act = Act.Kind(rawValue: name) { acts.insert(act) }
-            if Disturbance.kinds.contains(name) { disturbances.insert(name) }
+            if let disturbance = Disturbance.Kind(rawValue: name) { disturbances.insert(disturbance) }
         }
         guard texts.isEmpty || !acts.isEmpty || !disturbances.isEmpty else {
             throw Failure(.usage, "--only '' names nothing")
@@ -42,7 +43,7 @@ struct LifeSelection: Sendable {
     func check(_ means: Means, _ profile: Profile) throws {
         let needs =
             acts.sorted { $0.rawValue < $1.rawValue }.map { ($0.rawValue, $0.needs) }
-            + disturbances.sorted().map { ($0, Disturbance.needs(of: $0)) }
+            + disturbances.sorted().map { ($0.rawValue, $0.needs) }
         for (name, features) in needs {
             guard let missing = features.first(where: { !means.features.contains($0) }) else {
                 continue

@@ -88,59 +88,58 @@ package enum Disturbance: Hashable, Sendable {
         }
     }
 
-    /// What a backend must have or allow for it to mean anything.
-    package var needs: [Feature] {
-        switch self {
-        case .restart, .crash: [.restart]
-        case .pushFails: [.push]
-        case .readFails: [.subscriberReads]
-        case .register: [.register]
-        case .copies, .together, .again, .late, .answersLost, .requestsCut, .hangUps,
-            .unknownType, .unknownFields, .shuffled:
-            []
+    /// What kind of disturbance, by the name that files and people write.
+    package enum Kind: String, CaseIterable, Comparable, Sendable {
+        case copies
+        case together
+        case again
+        case late
+        case answersLost = "lose-answers"
+        case requestsCut = "cut-requests"
+        case hangUps = "hang-ups"
+        case pushFails = "push-fails"
+        case readFails = "read-fails"
+        case unknownType = "unknown-type"
+        case unknownFields = "unknown-fields"
+        case shuffled
+        case restart
+        case crash
+        case register
+
+        package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+
+        /// What a backend must have or allow for it to mean anything.
+        package var needs: [Feature] {
+            switch self {
+            case .restart, .crash: [.restart]
+            case .pushFails: [.push]
+            case .readFails: [.subscriberReads]
+            case .register: [.register]
+            case .copies, .together, .again, .late, .answersLost, .requestsCut, .hangUps,
+                .unknownType, .unknownFields, .shuffled:
+                []
+            }
         }
     }
 
-    /// The same by a kind's name.
-    package static func needs(of kind: String) -> [Feature] {
-        let one: Disturbance? =
-            switch kind {
-            case "restart": .restart(.kill)
-            case "crash": .crash(Crash(signal: .kill, moment: .sent))
-            case "push-fails": .pushFails(.reset)
-            case "read-fails": .readFails(.reset)
-            case "register": .register
-            // The others need nothing.
-            default: nil
-            }
-        return one?.needs ?? []
-    }
-
-    /// Every kind, by the names that files and people write.
-    package static let kinds = [
-        "copies", "together", "again", "late", "lose-answers", "cut-requests", "hang-ups",
-        "push-fails", "read-fails", "unknown-type", "unknown-fields", "shuffled", "restart",
-        "crash", "register",
-    ]
-
     /// Its kind alone, as coverage counts it.
-    var kind: String {
+    package var kind: Kind {
         switch self {
-        case .copies: "copies"
-        case .together: "together"
-        case .again: "again"
-        case .late: "late"
-        case .answersLost: "lose-answers"
-        case .requestsCut: "cut-requests"
-        case .hangUps: "hang-ups"
-        case .pushFails: "push-fails"
-        case .readFails: "read-fails"
-        case .unknownType: "unknown-type"
-        case .unknownFields: "unknown-fields"
-        case .shuffled: "shuffled"
-        case .restart: "restart"
-        case .crash: "crash"
-        case .register: "register"
+        case .copies: .copies
+        case .together: .together
+        case .again: .again
+        case .late: .late
+        case .answersLost: .answersLost
+        case .requestsCut: .requestsCut
+        case .hangUps: .hangUps
+        case .pushFails: .pushFails
+        case .readFails: .readFails
+        case .unknownType: .unknownType
+        case .unknownFields: .unknownFields
+        case .shuffled: .shuffled
+        case .restart: .restart
+        case .crash: .crash
+        case .register: .register
         }
     }
 }

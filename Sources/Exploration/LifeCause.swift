@@ -56,7 +56,7 @@ extension Life {
         let hasStranger = people.contains { $0.arrival == .unknown }
         var lines: [String] = [cause.words, hasStranger ? "a stranger" : ""]
         for part in essence { lines.append(part.text) }
-        lines += kinds
+        lines += kinds.map(\.rawValue)
         let text = lines.joined(separator: "\n")
         return "\(slug)-\(Story.digits(of: text))"
     }

@@ -13,7 +13,7 @@ package struct LifeCoverage: Hashable, Sendable {
         /// How the backend knew the person of it.
         case known(String, String)
         /// How it was disturbed, and what was told.
-        case disturbed(String, String)
+        case disturbed(Disturbance.Kind, String)
         /// What the app did that no store tells of, and how something of the person's stood.
         case did(Act.Kind, LineState)
         /// How a phone stood or what happened on it before, and what happened then.
@@ -26,7 +26,7 @@ package struct LifeCoverage: Hashable, Sendable {
                 "beside \(other.rawValue) \(state.rawValue) \(type)"
             case .pair(let first, let second): "pair \(first) \(second)"
             case .known(let arrival, let type): "known \(arrival) \(type)"
-            case .disturbed(let kind, let type): "disturbed \(kind) \(type)"
+            case .disturbed(let kind, let type): "disturbed \(kind.rawValue) \(type)"
             case .did(let kind, let state): "did \(kind.rawValue) \(state.rawValue)"
             case .phone(let state, let what): "phone \(state)|\(what)"
             }
@@ -64,8 +64,8 @@ package struct LifeCoverage: Hashable, Sendable {
     package var disturbedCount: Int { counts.keys.count { $0.hasPrefix("disturbed ") } }
 
     /// Which events were disturbed so, and how often.
-    package func disturbances(_ kind: String) -> [(type: String, count: Int)] {
-        let start = "disturbed \(kind) "
+    package func disturbances(_ kind: Disturbance.Kind) -> [(type: String, count: Int)] {
+        let start = "disturbed \(kind.rawValue) "
         return counts.filter { $0.key.hasPrefix(start) }
             .map { (String($0.key.dropFirst(start.count)), $0.value) }
             .sorted { $0.type < $1.type }

@@ -11,7 +11,7 @@ package struct LifeGenerator: Sendable {
         /// Only these happen, beside purchases and time that passes; empty: everything.
         package var kinds: Set<Act.Kind> = []
         /// Only these disturb, by their kinds; empty: all that the backend allows.
-        package var disturbances: Set<String> = []
+        package var disturbances: Set<Disturbance.Kind> = []
         /// At most so many people.
         package var peopleMax = 3
         /// At most so many acts.

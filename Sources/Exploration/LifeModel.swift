@@ -163,7 +163,7 @@ package struct LifeModel: Sendable {
         "TEST", "INVOICE_ISSUANCE", "VIRTUAL_CURRENCY_TRANSACTION", "EXPERIMENT_ENROLLMENT",
         "PRICE_INCREASE_CONSENT_REQUIRED", "PRICE_INCREASE_CONSENT_APPROVED",
         "PAYWALL_IMPRESSION", "PAYWALL_CLOSE", "PAYWALL_CANCEL", "PAYWALL_EXIT_OFFER",
-        "PAYWALL_COMPONENT_INTERACTED",
+        "PAYWALL_COMPONENT_INTERACTED", "SUBSCRIBER_ALIAS", "PURCHASE_REDEEMED",
     ]
 
     private mutating func tell(
@@ -175,6 +175,10 @@ package struct LifeModel: Sendable {
             throw Illegal(reason: "\(act.type ?? "no type") changes something, or is unknown")
         }
         let line = line(of: act)
+        // What was bought on the web is redeemed in an app; here by whoever has it already.
+        guard type != "PURCHASE_REDEEMED" || line?.store == "RC_BILLING" else {
+            throw Illegal(reason: "nothing was bought on the web")
+        }
         var spec = EventSpec(type: type, user: act.user, product: line?.productID ?? Self.monthly)
         spec.time = act.time
         spec.store = line?.store ?? spec.store
@@ -192,150 +196,6 @@ package struct LifeModel: Sendable {
     }
 
     static let monthly = "premium_monthly"
-
-    // MARK: What must be so
-
-    private static let ofStores: Set<Act.Kind> = [
-        .purchase, .temporaryGrant, .recover, .refund, .expire, .extend, .cancel,
-    ]
-
-    private static let ofMembers: Set<Act.Kind> = [.unshare, .tell, .share]
-
-    private func isShared(_ line: Purchase) -> Bool {
-        notes.everHad.keys.contains { user in
-            purchases(of: user).contains {
-                $0.isFamilyShared && $0.originalTransactionID == line.originalTransactionID
-            }
-        }
-    }
-
-    /// What the store model leaves to whoever asks it, and the real stores do not.
-    private func check(_ act: Act) throws(Illegal) {
-        let state = LineState(line(of: act), at: Self.zero + act.time)
-        if Self.ofStores.contains(act.kind), line(of: act)?.store == "PROMOTIONAL" {
-            throw Illegal(reason: "no store sells what a team grants")
-        }
-        // What another product went on with is over, and of earlier periods nothing is told (fact
-        // sheet 3, row 13b).
-        if act.kind != .tell, let product = act.product,
-            notes.replaced.contains(Line(user: act.user, product: product))
-        {
-            throw Illegal(reason: "another product goes on with it")
-        }
-        if let line = line(of: act), !Self.ofMembers.contains(act.kind) {
-            // A member of the family pays nothing, and what is changed under them no source says.
-            guard !line.isFamilyShared, act.kind != .changeProduct || !isShared(line) else {
-                throw Illegal(reason: "it is shared in a family")
-            }
-        }
-        func allow(_ states: Set<LineState>) throws(Illegal) {
-            guard states.contains(state) else {
-                throw Illegal(reason: "\(act.kind.rawValue) while \(state.rawValue)")
-            }
-        }
-        switch act.kind {
-        case .purchase: try checkPurchase(act, state)
-        case .transfer: try checkTransfer(act)
-        case .temporaryGrant:
-            try allow([.none, .ended])
-            guard !LifeGenerator.keptProducts.contains(act.product ?? "") else {
-                throw Illegal(reason: "what is kept is not granted for a day")
-            }
-            try checkStore(act)
-            try checkReturn(act)
-        // Whether an extension ends a grace period the sheets do not say.
-        case .extend: try allow([.active, .cancelled, .trial, .intro, .changing])
-        case .uncancel: try allow([.cancelled])
-        case .cancel: try allow([.active, .trial, .intro, .grace, .changing])
-        case .pause: try allow([.active])
-        case .resume: try allow([.paused])
-        case .billingIssue:
-            try allow([.active, .trial, .intro])
-            try checkCharge(act)
-        case .changeProduct:
-            try allow([.active, .trial, .intro])
-            guard let wanted = act.newProduct, notes.everHad[act.user]?.contains(wanted) != true
-            else {
-                throw Illegal(reason: "it was had before, perhaps elsewhere")
-            }
-        case .refund:
-            try allow([.active, .cancelled, .intro, .grace, .changing, .lifetime, .ended])
-        case .expire: try allow([.active, .cancelled, .trial, .intro, .grace, .retrying])
-        case .renew:
-            try allow([.active, .trial, .intro, .changing])
-            try checkCharge(act)
-        case .share: try checkShare(act, state)
-        case .unshare: try allow([.active, .cancelled])
-        case .signUp, .logIn:
-            guard !accounts.isJoined(act.user) else {
-                throw Illegal(reason: "it is somebody else's device by now")
-            }
-        case .grant, .revoke, .recover, .reverseRefund, .tell, .register, .wait: break
-        }
-    }
-
-    /// The App Store shares subscriptions, with people who never had them (fact sheet 3, row 23).
-    private func checkShare(_ act: Act, _ state: LineState) throws(Illegal) {
-        guard let from = act.from,
-            let shared = purchases(of: from).last(where: { $0.productID == act.product }),
-            shared.store == "APP_STORE", !shared.isSandbox, !shared.isOneTime,
-            !shared.isFamilyShared,
-            [.active, .cancelled].contains(LineState(shared, at: Self.zero + act.time))
-        else { throw Illegal(reason: "nothing is there that a family shares") }
-        guard state == .none, notes.everHad[act.user]?.contains(act.product ?? "") != true else {
-            throw Illegal(reason: "it was had before")
-        }
-    }
-
-    /// Stores charge up to a day ahead (fact sheet, section 3, row 2).
-    private func checkCharge(_ act: Act) throws(Illegal) {
-        guard let end = line(of: act)?.expires,
-            end - (Self.zero + act.time) <= .seconds(86_400)
-        else { throw Illegal(reason: "nobody is charged so long ahead") }
-    }
-
-    /// One product is bought by one person in one store and one environment, and once if it is kept:
-    /// the store's transactions tell no more apart in a contract.
-    private func checkPurchase(_ act: Act, _ state: LineState) throws(Illegal) {
-        guard state != .lifetime, state != .consumed else {
-            throw Illegal(reason: "it was bought already")
-        }
-        try checkStore(act)
-        // A purchase of what is to come next is how a change comes about (S-14).
-        guard !purchases(of: act.user).contains(where: { $0.nextProductID == act.product }) else {
-            throw Illegal(reason: "it is changed to already")
-        }
-        try checkReturn(act)
-    }
-
-    private func checkStore(_ act: Act) throws(Illegal) {
-        guard let line = line(of: act) else { return }
-        guard line.store == act.store ?? line.store, line.environment == act.place else {
-            throw Illegal(reason: "it is kept in another store")
-        }
-    }
-
-    /// The money of a refund that may be taken back is not spent on the same again, and what was handed
-    /// over goes on elsewhere.
-    private func checkReturn(_ act: Act) throws(Illegal) {
-        guard line(of: act) != nil || notes.everHad[act.user]?.contains(act.product ?? "") != true
-        else { throw Illegal(reason: "it was had before") }
-    }
-
-    private func checkTransfer(_ act: Act) throws(Illegal) {
-        guard let from = act.from else { throw Illegal(reason: "nobody loses") }
-        let isMovable = purchases(of: from).allSatisfy {
-            // No TRANSFER is sent of what a team grants (fact sheet 2.1).
-            !$0.isSandbox && $0.store != "PROMOTIONAL" && !$0.isFamilyShared && !isShared($0)
-        }
-        guard !accounts.isJoined(act.user), !accounts.isJoined(from) else {
-            throw Illegal(reason: "whose it is is open after a login")
-        }
-        // Whoever keeps purchases by product (X-10 allows it) cannot tell two of one apart.
-        guard isMovable, !notes.haveTwoOfOne(from, act.user) else {
-            throw Illegal(reason: "both have the same, or it is nothing that a store sold")
-        }
-    }
 
     // MARK: Events
 
@@ -422,7 +282,7 @@ package struct LifeModel: Sendable {
 
     func purchases(of user: String) -> [Purchase] { store.customer(user)?.purchases ?? [] }
 
-    private func line(of act: Act) -> Purchase? {
+    func line(of act: Act) -> Purchase? {
         guard let product = act.product else { return nil }
         let holder = act.kind == .transfer ? act.from ?? act.user : act.user
         return purchases(of: holder).last { $0.productID == product }

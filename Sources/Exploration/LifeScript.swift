@@ -143,7 +143,7 @@ package struct LifeScript: Sendable {
                     needs.insert(.everyStore)
                 }
             }
-            for mishap in mishaps { needs.formUnion(mishap.needs) }
+            for mishap in mishaps { needs.formUnion(mishap.kind.needs) }
         }
 
         private mutating func name(_ word: String) -> String {

@@ -57,7 +57,7 @@ package enum LifeText {
     }
 
     private static func words(_ disturbance: Disturbance) -> String {
-        let kind = disturbance.kind
+        let kind = disturbance.kind.rawValue
         return switch disturbance {
         case .copies(let count), .together(let count), .again(after: let count),
             .late(by: let count), .answersLost(let count), .requestsCut(let count),
@@ -212,39 +212,35 @@ extension Act {
 extension Disturbance {
     /// Nil when the words are none.
     fileprivate init?(words: [String]) {
+        guard let kind = words.first.flatMap(Kind.init) else { return nil }
         let rest = Array(words.dropFirst())
-        let count =
-            rest.count == 1 ? Int(rest[0]).flatMap { (1...100).contains($0) ? $0 : nil } : nil
+        let number = rest.count == 1 ? Int(rest[0]).flatMap { (1...100).contains($0) ? $0 : nil } : nil
         let answer = ProviderPlan.Answer(spelling: rest.joined(separator: " "))
-        switch (words.first, count) {
-        case ("copies", let count?): self = .copies(count)
-        case ("together", let count?): self = .together(count)
-        case ("again", let count?): self = .again(after: count)
-        case ("late", let count?): self = .late(by: count)
-        case ("lose-answers", let count?): self = .answersLost(count)
-        case ("cut-requests", let count?): self = .requestsCut(count)
-        case ("hang-ups", let count?): self = .hangUps(count)
-        case ("push-fails", _):
-            guard let answer else { return nil }
-            self = .pushFails(answer)
-        case ("read-fails", _):
-            guard let answer else { return nil }
-            self = .readFails(answer)
-        case ("unknown-type", nil) where rest.isEmpty: self = .unknownType
-        case ("unknown-fields", nil) where rest.isEmpty: self = .unknownFields
-        case ("shuffled", nil) where rest.isEmpty: self = .shuffled
-        case ("register", nil) where rest.isEmpty: self = .register
-        case ("restart", nil):
-            guard rest.count == 1, let signal = Restart.Signal(rawValue: rest[0]) else {
-                return nil
+        let signal = rest.first.flatMap(Restart.Signal.init)
+        let disturbance: Disturbance? =
+            switch kind {
+            case .copies: number.map(Disturbance.copies)
+            case .together: number.map(Disturbance.together)
+            case .again: number.map(Disturbance.again)
+            case .late: number.map(Disturbance.late)
+            case .answersLost: number.map(Disturbance.answersLost)
+            case .requestsCut: number.map(Disturbance.requestsCut)
+            case .hangUps: number.map(Disturbance.hangUps)
+            case .pushFails: answer.map(Disturbance.pushFails)
+            case .readFails: answer.map(Disturbance.readFails)
+            case .unknownType: rest.isEmpty ? .unknownType : nil
+            case .unknownFields: rest.isEmpty ? .unknownFields : nil
+            case .shuffled: rest.isEmpty ? .shuffled : nil
+            case .register: rest.isEmpty ? .register : nil
+            case .restart: rest.count == 1 ? signal.map(Disturbance.restart) : nil
+            case .crash:
+                if rest.count == 2, let signal, let moment = Crash.Moment(rawValue: rest[1]) {
+                    .crash(Crash(signal: signal, moment: moment))
+                } else {
+                    nil
+                }
             }
-            self = .restart(signal)
-        case ("crash", nil):
-            guard rest.count == 2, let signal = Restart.Signal(rawValue: rest[0]),
-                let moment = Crash.Moment(rawValue: rest[1])
-            else { return nil }
-            self = .crash(Crash(signal: signal, moment: moment))
-        default: return nil
-        }
+        guard let disturbance else { return nil }
+        self = disturbance
     }
 }

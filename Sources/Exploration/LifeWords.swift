@@ -31,7 +31,7 @@ extension Life {
     package var slug: String {
         let acts = steps.filter { $0.act.kind != .wait }.map(\.act.kind.rawValue)
         var words: [String] = []
-        for word in acts + mishaps.map(\.disturbance.kind) where words.last != word {
+        for word in acts + mishaps.map(\.disturbance.kind.rawValue) where words.last != word {
             words.append(word)
         }
         return words.prefix(6).joined(separator: "-")

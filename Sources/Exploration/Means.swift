@@ -15,6 +15,6 @@ package struct Means: Hashable, Sendable {
     func has(_ feature: Feature) -> Bool { features.contains(feature) }
 
     func allows(_ disturbance: Disturbance) -> Bool {
-        disturbance.needs.allSatisfy(features.contains)
+        disturbance.kind.needs.allSatisfy(features.contains)
     }
 }

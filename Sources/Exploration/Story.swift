@@ -35,9 +35,31 @@ package enum Story: Hashable, Sendable {
         }
     }
 
+    /// With less in it, the smallest first.
+    package var shorter: [Story] {
+        switch self {
+        case .people(let life): life.shorter.map(Story.people)
+        case .phone(let life): life.shorter.map(Story.phone)
+        }
+    }
+
+    /// As much happens, and less particularly.
+    package var plainer: [Story] {
+        switch self {
+        case .people(let life): life.plainer.map(Story.people)
+        // What is left out of a phone's step makes it shorter already.
+        case .phone: []
+        }
+    }
+
     /// The life of people; nil: it is a phone's.
     package var life: Life? {
         if case .people(let life) = self { life } else { nil }
+    }
+
+    /// The life of a phone; nil: it is one of people.
+    package var phone: PhoneLife? {
+        if case .phone(let life) = self { life } else { nil }
     }
 
     /// Whether all that happens in the other one happens here as well, in that order.

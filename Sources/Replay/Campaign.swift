@@ -207,12 +207,10 @@ package final class Campaign: Sendable {
         var course = CampaignCourse(
             players: LifePlayer(cases: open.cases, means: source.generator.means),
             source: source,
-            options: options,
-            clock: executor.clock,
-            report: report
+            ledger: CampaignLedger(options, executor.clock, report: report)
         )
         await course.run()
-        outcome = course.outcome
+        outcome = course.ledger.outcome
         // Whoever ends by itself may end in no life that is played again; one that is found says so.
         let isKnown = outcome.found.contains { found in
             found.result.findings.contains { [.backendExited, .answerLate].contains($0.code) }

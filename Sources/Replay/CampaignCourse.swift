@@ -8,52 +8,27 @@ internal import Exploration
 /// the backend is.
 struct CampaignCourse {
     let players: LifePlayer
-    let options: Campaign.Options
-    let clock: any RunClock
-    let report: @Sendable (Campaign.Event) -> Void
-    private(set) var outcome = Campaign.Outcome()
+    private(set) var ledger: CampaignLedger
     private var generator: LifeGenerator
-    private let start: Duration
-    private var lastNew: Duration
     private var corpus: ArraySlice<Life>
-    private var drawnCount = 0
-    private var undecidedInARow = 0
     private var failed: [Failed] = []
-    private var lastTold: Duration
-    /// When a life told anything last.
-    private var lastDecided: Duration
     /// Whether what is played is broken off.
     private var isCut = false
 
+    private var options: Campaign.Options { ledger.options }
+    private var clock: any RunClock { ledger.clock }
+
     /// How long after the campaign's time what is still played may go on.
     private static let graceTime: Duration = .seconds(20)
-    /// So long nobody tells anything before a backend that answers nobody.
-    private static let silenceMax: Duration = .seconds(60)
-
     /// So many lives that failed wait to be looked into: who fails faster fails for the same reasons.
     private static let failedMax = 64
     /// So many lives that nobody may play beside wait for each other: everybody stops for them.
     private static let aloneMax = 8
-    /// How often it is told how far the campaign is, and written down how much is covered.
-    private static let tellInterval: Duration = .milliseconds(250)
-    private static let growthInterval: Duration = .seconds(1)
 
-    init(
-        players: LifePlayer,
-        source: Campaign.Source,
-        options: Campaign.Options,
-        clock: any RunClock,
-        report: @escaping @Sendable (Campaign.Event) -> Void
-    ) {
+    init(players: LifePlayer, source: Campaign.Source, ledger: CampaignLedger) {
         self.players = players
-        self.options = options
-        self.clock = clock
-        self.report = report
-        generator = LifeGenerator(seed: options.seed, options: source.generator)
-        start = clock.now
-        lastNew = clock.now
-        lastTold = clock.now
-        lastDecided = clock.now
+        self.ledger = ledger
+        generator = LifeGenerator(seed: ledger.options.seed, options: source.generator)
         corpus = source.corpus[...]
     }
 
@@ -65,18 +40,14 @@ struct CampaignCourse {
         case timeIsOver
     }
 
-    /// What a closer look at a failed life has come to.
-    private enum Examination: Sendable {
-        case found(Campaign.Found)
-        case unsteady(LifeCause, CaseResult)
-    }
+    private typealias Examination = StoryShrinker<LifePlayer>.Examination
 
     mutating func run() async {
         await withTaskGroup(of: Part.self) { group in
             var playing = 0
             var isExamining = false
             var alone: [LifeScript] = []
-            if let end {
+            if let end = ledger.end {
                 group.addTask { [clock] in
                     try? await clock.sleep(for: end + Self.graceTime - clock.now)
                     return .timeIsOver
@@ -85,8 +56,8 @@ struct CampaignCourse {
             while true {
                 if !isExamining, let failed = nextFailed(where: { !$0.needsSolitude }) {
                     isExamining = true
-                    group.addTask { [players, clock, options, end] in
-                        .examined(await Self.examine(failed, players, clock, options, until: end))
+                    group.addTask { [players, ledger] in
+                        .examined(await Self.examine(failed, players, ledger))
                     }
                 }
                 // Whoever makes a life small needs the backend as well.
@@ -126,17 +97,17 @@ struct CampaignCourse {
                     await playAlone(alone)
                     alone = []
                 }
-                tell()
+                ledger.tell()
             }
             group.cancelAll()
         }
-        tell(isLast: true)
-        outcome.coverage = generator.coverage
+        ledger.tell(isLast: true)
+        ledger.outcome.coverage = generator.coverage
     }
 
     private mutating func endLate(_ count: Int) {
-        outcome.end =
-            outcome.end
+        ledger.outcome.end =
+            ledger.outcome.end
             ?? "\(count) lives still waited for the backend "
             + "\(Self.graceTime.unsignedText) after their time"
     }
@@ -145,7 +116,7 @@ struct CampaignCourse {
     private mutating func playAlone(_ scripts: [LifeScript]) async {
         let begin = clock.now
         for (index, script) in scripts.enumerated() where !Task.isCancelled {
-            if let end, clock.now >= end + Self.graceTime {
+            if let end = ledger.end, clock.now >= end + Self.graceTime {
                 endLate(scripts.count - index)
                 break
             }
@@ -154,39 +125,18 @@ struct CampaignCourse {
             }
         }
         while let failed = nextFailed(where: { _ in true }) {
-            conclude(await Self.examine(failed, players, clock, options, until: end))
+            conclude(await Self.examine(failed, players, ledger))
         }
-        // Nothing could be drawn meanwhile, so that nothing new is no sign of anything.
-        lastNew += clock.now - begin
-    }
-
-    private var end: Duration? { options.time.map { start + $0 } }
-
-    private mutating func tell(isLast: Bool = false) {
-        let now = clock.now
-        guard isLast || now - lastTold >= Self.tellInterval else { return }
-        lastTold = now
-        outcome.progress.elapsed = now - start
-        let last = outcome.growth.last?.elapsed ?? .zero
-        if isLast || outcome.growth.isEmpty || now - start - last >= Self.growthInterval {
-            outcome.growth.append(outcome.progress)
-        }
-        report(.progress(outcome.progress))
+        ledger.excuse(since: begin)
     }
 
     private func isOver(_ isExamining: Bool) -> Bool {
-        if Task.isCancelled || outcome.end != nil { return true }
-        let mayBeFirst = isExamining || !failed.isEmpty || !outcome.found.isEmpty
-        if options.endsAtFirst, mayBeFirst { return true }
-        if let most = options.livesMax, drawnCount >= most { return true }
-        if let time = options.time { return clock.now - start >= time }
-        return options.livesMax == nil && clock.now - lastNew >= options.patience
+        ledger.isOver(isSuspicious: isExamining || !failed.isEmpty)
     }
 
     // MARK: Drawing
 
     private mutating func draw() -> LifeScript {
-        drawnCount += 1
         let script: LifeScript
         let newCount: Int
         if let kept = nextOfCorpus() {
@@ -196,11 +146,8 @@ struct CampaignCourse {
             let drawn = generator.next()
             (script, newCount) = (drawn.script, drawn.newCount)
         }
-        if newCount > 0 {
-            lastNew = clock.now
-            outcome.kept.append(script.life)
-        }
-        outcome.progress.features += newCount
+        if newCount > 0 { ledger.outcome.kept.append(script.life) }
+        ledger.drew(newCount: newCount)
         return script
     }
 
@@ -208,7 +155,7 @@ struct CampaignCourse {
     private mutating func nextOfCorpus() -> LifeScript? {
         while let life = corpus.popFirst() {
             if let script = try? LifeScript(life, players.means) { return script }
-            outcome.illegalCount += 1
+            ledger.outcome.illegalCount += 1
         }
         return nil
     }
@@ -219,32 +166,28 @@ struct CampaignCourse {
         switch played.result.verdict {
         case .passed, .knownFailure, .unexpectedPass:
             count(played)
-            decide()
+            ledger.decided()
         case .inconclusive, .notRun:
             // What was cut short says nothing of the backend.
             guard !Task.isCancelled, !isCut else { return }
             count(played)
-            undecidedInARow += 1
+            let clause = played.result.contract.clause
+            ledger.outcome.undecidedClauses[clause, default: 0] += 1
+            ledger.report(.undecided(played.result))
             let finding = played.result.findings.first
-            let reason = finding.map { "\($0.code.rawValue) \($0.code.rule)" }
-            outcome.inconclusive[reason ?? played.result.note ?? "not run", default: 0] += 1
-            outcome.undecidedClauses[played.result.contract.clause, default: 0] += 1
-            report(.undecided(played.result))
-            if finding?.code == .backendGone { outcome.end = finding?.actual }
-            let isSilent =
-                clock.now - lastDecided >= Self.silenceMax && undecidedInARow >= options.jobs
-            if undecidedInARow >= Campaign.Options.undecidedMax || isSilent {
-                outcome.end =
-                    "\(undecidedInARow) lives in a row told nothing: "
-                    + (finding?.actual ?? played.result.note ?? "")
-            }
+            let note = played.result.note ?? "not run"
+            ledger.undecided(
+                finding.map { "\($0.code.rawValue) \($0.code.rule)" } ?? note,
+                finding?.actual ?? note
+            )
+            if finding?.code == .backendGone { ledger.outcome.end = finding?.actual }
         case .failed:
             count(played)
-            decide()
+            ledger.decided()
             // A judge that fails a life says why.
             guard let finding = played.result.findings.first else { break }
             guard failed.count < Self.failedMax else {
-                outcome.unexaminedCount += 1
+                ledger.outcome.unexaminedCount += 1
                 return
             }
             let cause = LifeCause(finding)
@@ -252,14 +195,9 @@ struct CampaignCourse {
         }
     }
 
-    private mutating func decide() {
-        undecidedInARow = 0
-        lastDecided = clock.now
-    }
-
     private mutating func count(_ played: LifePlayer.Played) {
-        outcome.progress.lives += 1
-        outcome.clauses[played.result.contract.clause, default: 0] += 1
+        ledger.outcome.progress.lives += 1
+        ledger.outcome.clauses[played.result.contract.clause, default: 0] += 1
     }
 
     // MARK: What failed
@@ -276,20 +214,7 @@ struct CampaignCourse {
     private mutating func nextFailed(where isWanted: (Failed) -> Bool) -> Failed? {
         while let index = failed.firstIndex(where: isWanted) {
             let next = failed.remove(at: index)
-            let cause = next.cause
-            let life = Story.people(next.played.life)
-            let known = outcome.found.firstIndex { $0.cause == cause && life.contains($0.story) }
-            if let known {
-                outcome.found[known].alsoIn += 1
-            } else if outcome.found.count >= options.foundMax
-                || outcome.found.count(where: { $0.cause == cause }) >= options.storiesMax
-                || options.endsAtFirst && !outcome.found.isEmpty
-            {
-                outcome.unexaminedCount += 1
-            } else {
-                report(.failing(cause, life))
-                return next
-            }
+            if ledger.isNews(next.cause, .people(next.played.life)) { return next }
         }
         return nil
     }
@@ -298,49 +223,18 @@ struct CampaignCourse {
     private static func examine(
         _ failed: Failed,
         _ players: LifePlayer,
-        _ clock: any RunClock,
-        _ options: Campaign.Options,
-        until end: Duration?
+        _ ledger: CampaignLedger
     ) async -> Examination {
-        let played = failed.played
-        let cause = failed.cause
-        var shrinker = LifeShrinker(players, played, cause, clock, options, until: end)
-        switch await shrinker.confirm() {
-        case .yes: await shrinker.run()
-        // It failed once, which no silence takes back.
-        case .unknown: break
-        case .no: return .unsteady(cause, played.result)
-        }
-        return .found(await shrinker.found(original: played.life))
+        let story = Story.people(failed.played.life)
+        let first = Replayed(story: story, result: failed.played.result)
+        var shrinker = StoryShrinker(players, first, failed.cause, ledger)
+        return await shrinker.examine(original: story)
     }
 
     private mutating func conclude(_ examination: Examination) {
         switch examination {
-        case .unsteady(let cause, let result):
-            if let index = outcome.unsteady.firstIndex(where: { $0.cause == cause }) {
-                outcome.unsteady[index].count += 1
-            } else {
-                outcome.unsteady.append(Campaign.Unsteady(cause: cause, result: result))
-            }
-        case .found(let found): add(found)
+        case .unsteady(let cause, let result): ledger.addUnsteady(cause, result)
+        case .found(let found): ledger.add(found)
         }
-    }
-
-    private mutating func add(_ found: Campaign.Found) {
-        let same = outcome.found.firstIndex {
-            $0.cause == found.cause
-                && ($0.story.contains(found.story) || found.story.contains($0.story))
-        }
-        if let same {
-            // What is smaller explains the larger one.
-            let before = outcome.found[same]
-            if before.story.contains(found.story) { outcome.found[same] = found }
-            outcome.found[same].alsoIn = before.alsoIn + 1
-        } else {
-            outcome.found.append(found)
-            outcome.progress.found += 1
-        }
-        if let life = found.story.life { outcome.kept.append(life) }
-        report(.found(found))
     }
 }

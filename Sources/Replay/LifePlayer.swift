@@ -45,11 +45,6 @@ struct LifePlayer: Sendable {
         return Played(life: beginning, result: again.withoutEvidence)
     }
 
-    /// A life as it stands in a file; nil when it was cut short.
-    func play(_ contract: Contract, isAlone: Bool) async -> CaseResult? {
-        await played(contract, isAlone: isAlone)?.withoutEvidence
-    }
-
     /// A state that is as it should be at once is looked at no longer: what fails is played again and
     /// given all the time that it may need.
     private func played(
@@ -64,6 +59,55 @@ struct LifePlayer: Sendable {
         cases.forget(plan, result?.evidence)
         return result
     }
+}
+
+extension LifePlayer: StoryReplaying {
+    func replay(_ stories: [Story], for cause: LifeCause) async -> [Replayed] {
+        let scripts = stories.compactMap(\.life).compactMap { try? LifeScript($0, means) }
+        let isAlone = scripts.contains(where: \.needsSolitude)
+        return await withTaskGroup(of: (Int, Played?).self) { group in
+            var found: [(Int, Played)] = []
+            for (index, script) in scripts.enumerated() {
+                // One after the other where nobody may play beside.
+                if isAlone {
+                    if let played = await play(script, isAlone: true) {
+                        found.append((index, played))
+                    }
+                } else {
+                    group.addTask { (index, await play(script, isAlone: false)) }
+                }
+            }
+            var ended: [Int] = []
+            for await (index, played) in group {
+                if let played {
+                    found.append((index, played))
+                } else {
+                    ended.append(index)
+                }
+            }
+            // Which of them ended the backend shows when each is alone.
+            for index in ended.sorted() where !Task.isCancelled {
+                if let played = await play(scripts[index], isAlone: true) {
+                    found.append((index, played))
+                }
+            }
+            return found.sorted { $0.0 < $1.0 }.map {
+                Replayed(story: .people($0.1.life), result: $0.1.result)
+            }
+        }
+    }
+
+    func replay(_ contract: Contract) async -> CaseResult? {
+        let isAlone = CasePlan(contract).subject.needsSolitude
+        return await played(contract, isAlone: isAlone)?.withoutEvidence
+    }
+
+    func contract(of story: Story, for cause: LifeCause, id: String) -> Contract? {
+        guard let life = story.life else { return nil }
+        return try? LifeScript(life.withoutQuietPoints, means, id: id).contract
+    }
+
+    func cause(of result: CaseResult) -> LifeCause? { result.findings.first.map(LifeCause.init) }
 }
 
 extension CaseResult {

@@ -1,14 +1,17 @@
 package import Conformance
 internal import Exploration
 internal import FakeServers
+internal import Synchronization
 
 /// Plays lives of an app on a phone, judges every promise of each by itself, and makes small what
 /// breaks one.
 package struct PhoneCampaign: Sendable {
     /// Who plays, and how.
-    package struct Player: Sendable {
-        private let stage: DeviceStage
+    package final class Player: Sendable {
+        fileprivate let stage: DeviceStage
         private let cast: Cast
+        /// Far from the numbers of the lives that are drawn.
+        private let lastReplay = Mutex(1_000_000_000)
 
         /// - Parameters:
         ///   - profile: Endpoints, keys and budgets.
@@ -49,17 +52,16 @@ package struct PhoneCampaign: Sendable {
             guard first.doubt != nil, first.results.isEmpty, !Task.isCancelled else {
                 return first
             }
-            return await stage.results(of: plan, judgedBy: parts, number: number + Self.again)
+            return await stage.results(of: plan, judgedBy: parts, number: nextReplay())
         }
 
-        func play(_ contract: Contract, number: Int) async -> CaseResult? {
-            let plan = CasePlan(contract)
-            let played = await stage.results(of: plan, judgedBy: [plan], number: number)
-            return played.results.first
+        /// Names a run in which something is played again.
+        fileprivate func nextReplay() -> Int {
+            lastReplay.withLock { last in
+                last += 1
+                return last
+            }
         }
-
-        /// Far from the numbers of the lives that are drawn.
-        private static let again = 1_000_000_000
     }
 
     private let player: Player
@@ -81,9 +83,10 @@ package struct PhoneCampaign: Sendable {
 
     /// Goes on until one of its ends is reached; after a cancellation what was earned is returned.
     package func run() async -> Campaign.Outcome {
-        var course = PhoneCourse(player: player, options: options, clock: clock, report: report)
+        let ledger = CampaignLedger(options, clock, report: report)
+        var course = PhoneCourse(player: player, ledger: ledger)
         await course.run()
-        return course.outcome
+        return course.ledger.outcome
     }
 }
 
@@ -93,42 +96,23 @@ package struct PhoneCampaign: Sendable {
 /// the app is.
 private struct PhoneCourse {
     let player: PhoneCampaign.Player
-    let options: Campaign.Options
-    let clock: any RunClock
-    let report: @Sendable (Campaign.Event) -> Void
-    var outcome = Campaign.Outcome()
+    var ledger: CampaignLedger
     private var generator: PhoneGenerator
-    private let start: Duration
-    private var lastNew: Duration
-    private var lastTold: Duration
-    private var drawnCount = 0
     private var runCount = 0
-    private var undecidedInARow = 0
 
-    private static let tellInterval: Duration = .milliseconds(250)
-    private static let growthInterval: Duration = .seconds(1)
+    private var options: Campaign.Options { ledger.options }
 
-    init(
-        player: PhoneCampaign.Player,
-        options: Campaign.Options,
-        clock: any RunClock,
-        report: @escaping @Sendable (Campaign.Event) -> Void
-    ) {
+    init(player: PhoneCampaign.Player, ledger: CampaignLedger) {
         self.player = player
-        self.options = options
-        self.clock = clock
-        self.report = report
-        generator = PhoneGenerator(seed: options.seed)
-        start = clock.now
-        lastNew = clock.now
-        lastTold = clock.now
+        self.ledger = ledger
+        generator = PhoneGenerator(seed: ledger.options.seed)
     }
 
     mutating func run() async {
         await withTaskGroup(of: (PhoneScript, DeviceStage.PartResults).self) { group in
             var playing = 0
             while true {
-                while playing < options.jobs, !isOver, let script = draw() {
+                while playing < options.jobs, !ledger.isOver(), let script = draw() {
                     playing += 1
                     runCount += 1
                     group.addTask { [player, runCount] in
@@ -138,42 +122,20 @@ private struct PhoneCourse {
                 guard playing > 0, let (script, results) = await group.next() else { break }
                 playing -= 1
                 await take(script, results)
-                tell()
+                ledger.tell()
             }
         }
-        tell(isLast: true)
-        outcome.coverage = generator.coverage
-    }
-
-    private var isOver: Bool {
-        if Task.isCancelled || outcome.end != nil { return true }
-        if options.endsAtFirst, !outcome.found.isEmpty { return true }
-        if let most = options.livesMax, drawnCount >= most { return true }
-        if let time = options.time { return clock.now - start >= time }
-        return options.livesMax == nil && clock.now - lastNew >= options.patience
+        ledger.tell(isLast: true)
+        ledger.outcome.coverage = generator.coverage
     }
 
     private mutating func draw() -> PhoneScript? {
         guard let drawn = generator.next(where: player.plays) else {
-            outcome.end = "no life is drawn that the app could play"
+            ledger.outcome.end = "no life is drawn that the app could play"
             return nil
         }
-        drawnCount += 1
-        if drawn.newCount > 0 { lastNew = clock.now }
-        outcome.progress.features += drawn.newCount
+        ledger.drew(newCount: drawn.newCount)
         return drawn.script
-    }
-
-    private mutating func tell(isLast: Bool = false) {
-        let now = clock.now
-        guard isLast || now - lastTold >= Self.tellInterval else { return }
-        lastTold = now
-        outcome.progress.elapsed = now - start
-        let last = outcome.growth.last?.elapsed ?? .zero
-        if isLast || outcome.growth.isEmpty || now - start - last >= Self.growthInterval {
-            outcome.growth.append(outcome.progress)
-        }
-        report(.progress(outcome.progress))
     }
 
     // MARK: What came of it
@@ -181,15 +143,15 @@ private struct PhoneCourse {
     private mutating func take(_ script: PhoneScript, _ played: DeviceStage.PartResults) async {
         // What was cut short says nothing of the app.
         guard !Task.isCancelled || !played.results.isEmpty else { return }
-        outcome.progress.lives += 1
-        if let doubt = played.doubt { note(doubt, script, played) } else { undecidedInARow = 0 }
+        ledger.outcome.progress.lives += 1
+        if let doubt = played.doubt { note(doubt, script, played) } else { ledger.decided() }
         for result in played.results {
             let clause = result.contract.clause
             switch result.verdict {
             case .passed, .knownFailure, .unexpectedPass:
-                outcome.clauses[clause, default: 0] += 1
+                ledger.outcome.clauses[clause, default: 0] += 1
             case .failed:
-                outcome.clauses[clause, default: 0] += 1
+                ledger.outcome.clauses[clause, default: 0] += 1
                 await examine(script, result)
             // A promise about what never happened in it: nothing failed, nobody logged in.
             case .inconclusive, .notRun: break
@@ -204,160 +166,65 @@ private struct PhoneCourse {
         _ played: DeviceStage.PartResults
     ) {
         let decided = Set(played.results.map(\.contract.clause))
-        outcome.inconclusive["\(doubt.rawValue) \(doubt.rule)", default: 0] += 1
         for clause in Set(script.parts.map(\.clause)).subtracting(decided) {
-            outcome.clauses[clause, default: 0] += 1
-            outcome.undecidedClauses[clause, default: 0] += 1
+            ledger.outcome.clauses[clause, default: 0] += 1
+            ledger.outcome.undecidedClauses[clause, default: 0] += 1
         }
-        undecidedInARow += 1
-        if undecidedInARow >= Campaign.Options.undecidedMax {
-            outcome.end = "\(undecidedInARow) lives in a row told nothing: \(doubt.rule)"
-        }
+        ledger.undecided("\(doubt.rawValue) \(doubt.rule)", doubt.rule)
     }
 
     private mutating func examine(_ script: PhoneScript, _ result: CaseResult) async {
-        guard let finding = result.findings.first else { return }
-        let about = result.contract.promise
-        let cause = LifeCause(finding, about: about)
-        let known = outcome.found.firstIndex {
-            $0.cause == cause && Story.phone(script.life).contains($0.story)
-        }
-        if let known {
-            outcome.found[known].alsoIn += 1
+        guard let cause = player.cause(of: result), ledger.isNews(cause, .phone(script.life)) else {
             return
         }
-        guard outcome.found.count < options.foundMax else {
-            outcome.unexaminedCount += 1
-            return
-        }
-        report(.failing(cause, .phone(script.life)))
-        let latest = options.time.map { start + $0 + options.shrinkTime }
-        let usual = clock.now + options.shrinkTime
-        let end = latest.map { min($0, usual) } ?? usual
-        let begin = clock.now
-        defer { lastNew += clock.now - begin }
-        var best = Failing(life: script.life, result: result)
-        var isDecided = false
-        var isConfirmed = false
-        for _ in 0..<3 where !isConfirmed && clock.now < end && !Task.isCancelled {
-            if let again = await failing([script.life], cause).first {
-                best = again
-                isConfirmed = true
-            }
-            isDecided = true
-        }
-        guard isConfirmed || !isDecided else {
-            if let index = outcome.unsteady.firstIndex(where: { $0.cause == cause }) {
-                outcome.unsteady[index].count += 1
-            } else {
-                outcome.unsteady.append(Campaign.Unsteady(cause: cause, result: result))
-            }
-            return
-        }
-        var shrinkCount = 1
-        let isMinimal = isConfirmed ? await shrink(&best, cause, until: end, &shrinkCount) : false
-        var found = Campaign.Found(
-            story: .phone(best.life),
-            original: .phone(script.life),
-            cause: cause,
-            result: best.result,
-            shrinkCount: shrinkCount,
-            isMinimal: isMinimal,
-            failsAsWritten: nil
-        )
-        await write(&found, best.life, about)
-        let same = outcome.found.firstIndex {
-            $0.cause == cause && $0.story.contains(found.story)
-        }
-        if let same {
-            // What is smaller explains the larger one.
-            found.alsoIn = outcome.found[same].alsoIn + 1
-            outcome.found[same] = found
-        } else {
-            outcome.found.append(found)
-            outcome.progress.found += 1
-        }
-        report(.found(found))
-    }
-
-    /// Whether nothing more can be left out.
-    private mutating func shrink(
-        _ best: inout Failing,
-        _ cause: LifeCause,
-        until end: Duration,
-        _ count: inout Int
-    ) async -> Bool {
-        while true {
-            var rest = best.life.shorter[...]
-            var smaller: Failing?
-            while smaller == nil, !rest.isEmpty {
-                guard clock.now < end, !Task.isCancelled else { return false }
-                let batch = Array(rest.prefix(options.jobs))
-                rest = rest.dropFirst(options.jobs)
-                count += batch.count
-                smaller = await failing(batch, cause).first
-            }
-            guard let smaller else { return clock.now < end && !Task.isCancelled }
-            best = smaller
+        let begin = ledger.clock.now
+        defer { ledger.excuse(since: begin) }
+        let story = Story.phone(script.life)
+        let first = Replayed(story: story, result: result)
+        var shrinker = StoryShrinker(player, first, cause, ledger)
+        switch await shrinker.examine(original: story) {
+        case .unsteady(let cause, let result): ledger.addUnsteady(cause, result)
+        case .found(let found): ledger.add(found)
         }
     }
+}
 
-    private struct Failing: Sendable {
-        let life: PhoneLife
-        let result: CaseResult
-    }
-
-    /// Those that fail in the same way, in their order.
-    private mutating func failing(_ lives: [PhoneLife], _ cause: LifeCause) async -> [Failing] {
-        let scripts = lives.compactMap { PhoneScript($0) }.filter { player.plays($0.contract) }
-        let first = runCount + 1
-        runCount += scripts.count
-        return await withTaskGroup(of: (Int, Failing?).self) { group in
+extension PhoneCampaign.Player: StoryReplaying {
+    func replay(_ stories: [Story], for cause: LifeCause) async -> [Replayed] {
+        let scripts = stories.compactMap(\.phone).compactMap { PhoneScript($0) }
+            .filter { plays($0.contract) }
+        return await withTaskGroup(of: (Int, Replayed?).self) { group in
             for (index, script) in scripts.enumerated() {
-                group.addTask { [player] in
-                    let played = await player.play(script, number: first + index)
-                    let failed = played.results.first {
-                        $0.verdict == .failed
-                            && $0.findings.first.map {
-                                LifeCause($0, about: cause.what)
-                            } == cause && $0.contract.promise == cause.what
-                    }
-                    return (index, failed.map { Failing(life: script.life, result: $0) })
+                group.addTask {
+                    let results = await self.play(script, number: self.nextReplay()).results
+                        .filter { $0.contract.promise == cause.what }
+                    let result =
+                        results.first { self.cause(of: $0) == cause && $0.verdict == .failed }
+                        ?? results.first
+                    let story = Story.phone(script.life)
+                    return (index, result.map { Replayed(story: story, result: $0) })
                 }
             }
-            var found: [(Int, Failing)] = []
-            for await (index, failing) in group {
-                if let failing { found.append((index, failing)) }
+            var found: [(Int, Replayed)] = []
+            for await (index, replayed) in group {
+                if let replayed { found.append((index, replayed)) }
             }
             return found.sorted { $0.0 < $1.0 }.map(\.1)
         }
     }
 
-    /// What is kept is what was seen to fail, from its file's text.
-    private mutating func write(
-        _ found: inout Campaign.Found,
-        _ life: PhoneLife,
-        _ about: String
-    ) async {
-        let id = "found/" + Story.phone(life).id(found.cause)
-        guard let part = PhoneScript(life, id: id)?.parts.first(where: { $0.promise == about })
-        else { return }
-        let written = options.written(part)
-        found.result.contract = written ?? part
-        guard let written else {
-            found.failsAsWritten = false
-            return
-        }
-        guard !Task.isCancelled else { return }
-        runCount += 1
-        guard let again = await player.play(written, number: runCount), !Task.isCancelled else {
-            return
-        }
-        let isSame =
-            again.verdict == .failed
-            && again.findings.first.map { LifeCause($0, about: about) } == found.cause
-        if isSame { found.result = again }
-        found.failsAsWritten = isSame
+    func replay(_ contract: Contract) async -> CaseResult? {
+        let plan = CasePlan(contract)
+        return await stage.results(of: plan, judgedBy: [plan], number: nextReplay()).results.first
+    }
+
+    func contract(of story: Story, for cause: LifeCause, id: String) -> Contract? {
+        guard let life = story.phone else { return nil }
+        return PhoneScript(life, id: id)?.parts.first { $0.promise == cause.what }
+    }
+
+    func cause(of result: CaseResult) -> LifeCause? {
+        result.findings.first.map { LifeCause($0, about: result.contract.promise) }
     }
 }
 

@@ -78,7 +78,7 @@ struct LifeGeneratorTests {
     @Test func `only what was asked for happens`() {
         var options = LifeGenerator.Options(means: Self.everything)
         options.kinds = [.refund, .transfer]
-        options.disturbances = ["late"]
+        options.disturbances = [.late]
         var generator = LifeGenerator(seed: 3, options: options)
         var kinds: Set<Act.Kind> = []
         var mishaps: Set<String> = []
@@ -89,6 +89,28 @@ struct LifeGeneratorTests {
         }
         #expect(kinds == [.purchase, .wait, .refund, .transfer])
         #expect(mishaps == [Disturbance.late(by: 1).words])
+    }
+
+    @Test func `every type that changes nothing is told`() throws {
+        var told: Set<String> = []
+        for script in lives(1500, Self.everything) {
+            for act in script.life.steps.map(\.act) { if let type = act.type { told.insert(type) } }
+        }
+        #expect(told.isSuperset(of: LifeModel.idleTypes))
+    }
+
+    @Test(arguments: [("RC_BILLING", true), ("APP_STORE", false)])
+    func `what is redeemed was bought on the web`(_ store: String, _ isLegal: Bool) throws {
+        let text = """
+            life 1
+            person ada registered
+            act 0 -40m ada purchase product=premium_monthly store=\(store)
+            act 1 -35m ada tell product=premium_monthly type=PURCHASE_REDEEMED
+
+            """
+        let life = try LifeText.life(text)
+        let script = try? LifeScript(life, Self.everything)
+        #expect((script != nil) == isLegal)
     }
 
     @Test func `what was never played comes before what often was`() {
