@@ -74,6 +74,8 @@ package struct Act: Hashable, Sendable {
     package var time: Duration
     /// Who loses by it.
     package var from: String?
+    /// Whom a transfer names before who loses, though they have nothing.
+    package var also: String?
     package var product: String?
     package var newProduct: String?
     /// Where it is bought, changed or moved; `Message.planStore` for what is sold as a plan.
@@ -89,6 +91,9 @@ package struct Act: Hashable, Sendable {
     package var type: String?
     /// Under which of the person's ids its events name them; nil: the registered one.
     package var knownBy: EventSpec.KnownBy?
+
+    /// Everybody who takes part.
+    var people: [String] { [user] + [from, also].compactMap(\.self) }
 
     var isOfPlans: Bool { store == Message.planStore }
 

@@ -56,7 +56,8 @@ extension LifeModel {
     /// What a backend that has heard everything so far must show of somebody.
     package func expected(_ user: String) -> Expected {
         var expected = Expected(exists: known.contains(user))
-        guard expected.exists else { return expected }
+        // Whose the anonymous id is that something was told of, nobody can know yet (fact sheet 5.4).
+        guard expected.exists, !isApart(user) else { return expected }
         let now = Self.zero + Self.look
         let all = purchases(of: user)
         let granting = all.filter { !$0.isSandbox && !$0.entitlements.isEmpty }

@@ -72,6 +72,7 @@ extension Life {
         let isKept: Bool
         let isSandbox: Bool
         let isDeferred: Bool
+        let isOfSeveral: Bool
         let hasSpan: Bool
         var store: String?
         var period: String?
@@ -85,6 +86,7 @@ extension Life {
             isKept = LifeGenerator.keptProducts.contains(act.product ?? "")
             isSandbox = act.environment == "SANDBOX"
             isDeferred = act.isDeferred
+            isOfSeveral = act.also != nil
             hasSpan = act.span != nil
             store = act.isOfPlans || act.store == "APP_STORE" ? nil : act.store
             period = act.period == "NORMAL" ? nil : act.period
@@ -111,6 +113,7 @@ extension Life {
             if isKept { words.append("kept") }
             if isSandbox { words.append("sandbox") }
             if isDeferred { words.append("deferred") }
+            if isOfSeveral { words.append("several") }
             if hasSpan { words.append("span") }
             for text in [store, period, reason, knownBy?.rawValue, type] {
                 if let text { words.append(text) }

@@ -220,10 +220,28 @@ package struct LifeGenerator: Sendable {
         act.time = moment(of: act, after: time, model, &random)
         guard complete(&act, people, model, line, &random) else { return nil }
         let isTold = ![.register, .signUp, .logIn, .wait].contains(kind) && !isOfPlans
-        if isTold, options.means.has(.aliases), person.arrival == .registered, chance(16, &random) {
-            act.knownBy = chance(2, &random) ? .aliases : .originalAppUserID
-        }
+        if isTold { act.knownBy = knownBy(person, model, &random) }
         return act
+    }
+
+    /// Under which of somebody's ids an act is told; nil: the registered one.
+    private func knownBy(
+        _ person: Life.Person,
+        _ model: LifeModel,
+        _ random: inout SeededGenerator
+    ) -> EventSpec.KnownBy? {
+        let isRegistered = person.arrival == .registered
+        guard options.means.has(.aliases), isRegistered else { return nil }
+        // Whoever bought before the app knew them is known by an anonymous id, until an event names
+        // both (trap 9).
+        switch model.naming(of: person.name) {
+        case .nobody: return chance(12, &random) && options.means.showsState ? .anonymous : nil
+        case .apart: return chance(3, &random) ? .aliases : nil
+        case .joined: if chance(4, &random) { return .anonymous }
+        case .usual: break
+        }
+        guard chance(16, &random) else { return nil }
+        return chance(2, &random) ? .aliases : .originalAppUserID
     }
 
     /// Without them nobody has anything, and nothing ends.
@@ -279,7 +297,10 @@ package struct LifeGenerator: Sendable {
             guard let other = others.randomElement(using: &random) else { return false }
             act.from = act.user
             act.user = other
-            if act.kind == .transfer { act.product = nil }
+            guard act.kind == .transfer else { break }
+            act.product = nil
+            let idle = people.map(\.name).filter { !act.people.contains($0) }
+            if chance(3, &random) { act.also = idle.randomElement(using: &random) }
         case .logIn:
             act.from = model.accounts.owners.sorted().randomElement(using: &random)
             act.product = nil
@@ -394,7 +415,7 @@ package struct LifeGenerator: Sendable {
         }
         let mayStop = means.has(.restart) && chance(24, &random)
         let mayFail = chance(8, &random)
-        for told in events where chance(5, &random) {
+        for (index, told) in events.enumerated() where chance(5, &random) {
             let disturbance = disturbance(
                 mayStop: mayStop,
                 mayFail: mayFail && told.isPaid,
@@ -405,8 +426,18 @@ package struct LifeGenerator: Sendable {
                 means.showsState || !disturbance.changesOrder
             else { continue }
             life.mishaps.append(Life.Mishap(act: told.step, event: told.index, disturbance))
+            // What was forgotten by a restart shows when what came before it comes again.
+            if index > 0, case .restart = disturbance, isWanted(.again(after: 1)),
+                chance(2, &random)
+            {
+                let before = events[index - 1]
+                life.mishaps.append(
+                    Life.Mishap(act: before.step, event: before.index, .again(after: 1))
+                )
+            }
         }
-        life.hasTwin = !means.showsState || !life.mishaps.isEmpty && chance(4, &random)
+        let isTold = chance(mayStop ? 2 : 4, &random)
+        life.hasTwin = !means.showsState || !life.mishaps.isEmpty && isTold
     }
 
     private func isWanted(_ disturbance: Disturbance) -> Bool {

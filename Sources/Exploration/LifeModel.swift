@@ -34,6 +34,7 @@ package struct LifeModel: Sendable {
     private(set) var plans = PlanModel()
     private(set) var notes = LifeNotes()
     private(set) var accounts = LifeAccounts()
+    private var names = LifeNames()
     /// Names that events or the app have told the backend.
     private(set) var known: Set<String>
     private var lastTime: Duration?
@@ -207,19 +208,19 @@ package struct LifeModel: Sendable {
     ) throws(Illegal) {
         for event in store.takeEvents() {
             guard var spec = spec(event) else { continue }
+            if spec.type == "TRANSFER", let other = step.act.also, !isDue { spec.from.insert(other, at: 0) }
             try notes.checkTransaction(spec, event["original_transaction_id"]?.string)
             notes.note(spec)
             if let user = spec.user {
                 // Whoever spends no money may be kept elsewhere, or not at all (S-19).
                 if spec.environment != "SANDBOX" { known.insert(user) }
                 notes.had(user, spec.product)
-                // What was due is told by the usual name, whatever the act's own is told by; a grant for
-                // a day names no aliases by which anybody could be known (fact sheet 2.6).
-                if !isDue, user == step.act.user, spec.type != "TEMPORARY_ENTITLEMENT_GRANT" {
-                    spec.knownBy = step.act.knownBy ?? spec.knownBy
-                }
+                // What was due is told by the usual name, whatever the act's own is told by.
+                let isOwn = !isDue && user == step.act.user
+                spec.knownBy = try names.known(spec, user, by: isOwn ? step.act.knownBy : nil)
             }
             known.formUnion(spec.from + spec.to)
+            names.moved(spec.from + spec.to)
             let line = spec.user.map { Line(user: $0, product: spec.product) }
             told.append(
                 Told(
@@ -279,6 +280,15 @@ package struct LifeModel: Sendable {
     }
 
     // MARK: What there is
+
+    /// Under which ids the backend has heard of somebody.
+    func naming(of user: String) -> LifeNames.Naming { names.naming(of: user) }
+
+    /// Whether all that they have belongs, as far as the backend can know, to somebody else.
+    func isApart(_ user: String) -> Bool { names.naming(of: user) == .apart }
+
+    /// Whether anything of theirs was told by an anonymous id alone.
+    func wasAnonymous(_ user: String) -> Bool { names.everAnonymous.contains(user) }
 
     func purchases(of user: String) -> [Purchase] { store.customer(user)?.purchases ?? [] }
 

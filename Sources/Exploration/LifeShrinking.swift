@@ -22,7 +22,7 @@ extension Life {
             found.append(life)
         }
         for person in people where people.count > 1 {
-            let theirs = steps.filter { $0.act.user == person.name || $0.act.from == person.name }
+            let theirs = steps.filter { $0.act.people.contains(person.name) }
             for var life in without(Set(theirs.map(\.id))) {
                 life.people.removeAll { $0.name == person.name }
                 found.append(life)
@@ -57,6 +57,7 @@ extension Life {
         }
         for index in steps.indices {
             add { $0.steps[index].act.knownBy = nil }
+            add { $0.steps[index].act.also = nil }
             add { $0.steps[index].act.period = nil }
             add { $0.steps[index].act.environment = nil }
             add { $0.steps[index].act.isDeferred = false }
@@ -108,7 +109,7 @@ extension Life {
 
     /// Whoever takes no part any more has nothing to be looked at for.
     private var withoutIdlePeople: Life {
-        let busy = Set(steps.flatMap { [$0.act.user] + ($0.act.from.map { [$0] } ?? []) })
+        let busy = Set(steps.flatMap (\.act.people))
         var life = self
         life.people.removeAll { !busy.contains($0.name) }
         return life

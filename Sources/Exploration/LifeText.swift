@@ -45,7 +45,7 @@ package enum LifeText {
         let act = step.act
         var words = ["act", "\(step.id)", act.time.contractText, act.user, act.kind.rawValue]
         let values: [(String, String?)] = [
-            ("from", act.from), ("product", act.product), ("to", act.newProduct),
+            ("from", act.from), ("also", act.also), ("product", act.product), ("to", act.newProduct),
             ("store", act.store), ("environment", act.environment), ("period", act.period),
             ("reason", act.reason), ("span", act.span?.unsignedText), ("type", act.type),
             ("known-by", act.knownBy?.rawValue),
@@ -178,7 +178,7 @@ package enum LifeText {
 extension Life {
     /// Somebody who does something and is no person of it; nil when everybody is.
     fileprivate var strangeName: String? {
-        let names = steps.flatMap { [$0.act.user] + ($0.act.from.map { [$0] } ?? []) }
+        let names = steps.flatMap (\.act.people)
         return names.first { person($0) == nil }.map {
             "'\($0)' does something and is no person; add 'person \($0) registered'"
         }
@@ -190,6 +190,7 @@ extension Act {
     fileprivate mutating func set(_ key: String, to value: String) -> Bool {
         switch key {
         case "from": from = value
+        case "also": also = value
         case "product": product = value
         case "to": newProduct = value
         case "store": store = value

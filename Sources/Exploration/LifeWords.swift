@@ -12,7 +12,9 @@ extension Life {
                 act.product.map {
                     [LifeModel.monthly, PlanModel.monthly].contains($0) ? "" : " (\($0))"
                 } ?? ""
-            let other = act.from.map { " of \($0)" } ?? ""
+            let other = act.from.map { from in
+                " of " + (act.also.map { "\($0), who has nothing, and " } ?? "") + from
+            } ?? ""
             let isSame = last == act.user
             let seller = act.isOfPlans ? " at \(Message.planSeller)" : ""
             parts.append((isSame ? "" : act.user + " ") + words + more + other + seller)
