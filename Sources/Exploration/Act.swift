@@ -74,7 +74,7 @@ package struct Act: Hashable, Sendable {
     package var time: Duration
     /// Who loses by it.
     package var from: String?
-    /// Whom a transfer names before who loses, though they have nothing.
+    /// Another id of who loses, which nobody has heard of: a transfer names it first (fact sheet 2.6).
     package var also: String?
     package var product: String?
     package var newProduct: String?

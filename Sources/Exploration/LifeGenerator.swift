@@ -299,8 +299,8 @@ package struct LifeGenerator: Sendable {
             act.user = other
             guard act.kind == .transfer else { break }
             act.product = nil
-            let idle = people.map(\.name).filter { !act.people.contains($0) }
-            if chance(3, &random) { act.also = idle.randomElement(using: &random) }
+            let aliases = people.filter { $0.arrival == .unknown && !act.people.contains($0.name) }
+            if chance(2, &random) { act.also = aliases.randomElement(using: &random)?.name }
         case .logIn:
             act.from = model.accounts.owners.sorted().randomElement(using: &random)
             act.product = nil

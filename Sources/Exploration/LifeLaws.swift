@@ -22,7 +22,6 @@ extension LifeModel {
     ///
     /// - Throws: Why it cannot happen.
     func check(_ act: Act) throws(Illegal) {
-        try checkNames(act)
         let state = LineState(line(of: act), at: Self.zero + act.time)
         if Self.ofStores.contains(act.kind), line(of: act)?.store == "PROMOTIONAL" {
             throw Illegal(reason: "no store sells what a team grants")
@@ -87,17 +86,21 @@ extension LifeModel {
     }
 
     /// What an anonymous id was sold is handed over under it, which no act here does; and whose it is
-    /// by then a late event would have to tell.
-    private func checkNames(_ act: Act) throws(Illegal) {
+    /// by then a late event would have to tell. What is one person's other id is nobody else's.
+    ///
+    /// - Throws: Why it cannot happen.
+    func checkNames(_ act: Act) throws(Illegal) {
         let isMove = [.transfer, .share, .signUp, .logIn].contains(act.kind)
         guard !isMove || act.people.allSatisfy({ !wasAnonymous($0) }) else {
             throw Illegal(reason: "it was an anonymous id's")
         }
+        guard act.people.allSatisfy({ !names.aliases.contains($0) }) else {
+            throw Illegal(reason: "it is another id of somebody")
+        }
         guard let other = act.also else { return }
         guard act.kind == .transfer, other != act.user, other != act.from,
-            (notes.everHad[other] ?? []).isEmpty, plans.lines(of: other).isEmpty,
-            !accounts.isJoined(other)
-        else { throw Illegal(reason: "they have something, or gain by it") }
+            names.naming(of: other) == .nobody, !known.contains(other)
+        else { throw Illegal(reason: "it is somebody else's id") }
     }
 
     /// The App Store shares subscriptions, with people who never had them (fact sheet 3, row 23).

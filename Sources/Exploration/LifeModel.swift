@@ -34,7 +34,7 @@ package struct LifeModel: Sendable {
     private(set) var plans = PlanModel()
     private(set) var notes = LifeNotes()
     private(set) var accounts = LifeAccounts()
-    private var names = LifeNames()
+    private(set) var names = LifeNames()
     /// Names that events or the app have told the backend.
     private(set) var known: Set<String>
     private var lastTime: Duration?
@@ -70,6 +70,7 @@ package struct LifeModel: Sendable {
             store.advance(to: next)
             try take(into: &told, of: step, isDue: true, before)
         }
+        try checkNames(act)
         if act.isOfPlans {
             try ask(plansFor: act, step, &told)
             return try ordered(told)
@@ -219,8 +220,10 @@ package struct LifeModel: Sendable {
                 let isOwn = !isDue && user == step.act.user
                 spec.knownBy = try names.known(spec, user, by: isOwn ? step.act.knownBy : nil)
             }
-            known.formUnion(spec.from + spec.to)
-            names.moved(spec.from + spec.to)
+            // Whoever is told of by another id alone need not be known by it.
+            let alias = spec.type == "TRANSFER" && !isDue ? step.act.also : nil
+            known.formUnion((spec.from + spec.to).filter { $0 != alias })
+            names.moved(spec.from + spec.to, alias: alias)
             let line = spec.user.map { Line(user: $0, product: spec.product) }
             told.append(
                 Told(

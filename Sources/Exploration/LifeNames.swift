@@ -19,6 +19,8 @@ struct LifeNames: Sendable {
     private var namings: [String: Naming] = [:]
     /// Of whom anything was told by an anonymous id alone.
     private(set) var everAnonymous: Set<String> = []
+    /// Ids that a TRANSFER has named beside whose they are.
+    private(set) var aliases: Set<String> = []
     /// Who lost or gained by a TRANSFER.
     private var everMoved: Set<String> = []
 
@@ -71,7 +73,12 @@ struct LifeNames: Sendable {
     }
 
     /// A TRANSFER has named them, by their registered ids.
-    mutating func moved(_ users: [String]) {
+    ///
+    /// - Parameters:
+    ///   - users: All that it names.
+    ///   - alias: Another id of one of them.
+    mutating func moved(_ users: [String], alias: String?) {
+        if let alias { aliases.insert(alias) }
         for user in users where naming(of: user) == .nobody { namings[user] = .usual }
         everMoved.formUnion(users)
     }

@@ -13,7 +13,7 @@ extension Life {
                     [LifeModel.monthly, PlanModel.monthly].contains($0) ? "" : " (\($0))"
                 } ?? ""
             let other = act.from.map { from in
-                " of " + (act.also.map { "\($0), who has nothing, and " } ?? "") + from
+                " of \(from)" + (act.also.map { ", also known as \($0)" } ?? "")
             } ?? ""
             let isSame = last == act.user
             let seller = act.isOfPlans ? " at \(Message.planSeller)" : ""
