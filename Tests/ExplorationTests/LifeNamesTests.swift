@@ -1,0 +1,145 @@
+import Conformance
+import Exploration
+import Testing
+
+/// RevenueCat fact sheet 5.4 and trap 9: who buys before they are known has an anonymous id.
+struct LifeNamesTests {
+    private static let everything = Means(
+        features: Set(Feature.allCases),
+        showsState: true,
+        choosesIDs: false
+    )
+
+    private func script(_ acts: String, _ people: String...) throws -> LifeScript {
+        let head = ["life 1"] + people.map { "person \($0)" }
+        let text = (head + [acts]).joined(separator: "\n") + "\n"
+        return try LifeScript(LifeText.life(text), Self.everything)
+    }
+
+    private func access(_ script: LifeScript, _ user: String) -> Bool? {
+        script.contract.expectation.states.first { $0.user == user }?.fields
+            .first { $0.name == "access" }?.value.bool
+    }
+
+    private func namings(_ script: LifeScript) -> [EventSpec.KnownBy] {
+        script.contract.steps.compactMap { step in
+            guard case .deliver(let delivery) = step, case .event(let spec) = delivery.subject
+            else { return nil }
+            return spec.knownBy
+        }
+    }
+
+    @Test func `nobody can know whose an anonymous id is, until an event names both`() throws {
+        let apart = """
+            act 0 -3h ada purchase product=premium_monthly store=APP_STORE known-by=anonymous
+            act 1 -2h ada cancel product=premium_monthly
+            """
+        let alone = try script(apart, "ada registered")
+        #expect(namings(alone) == [.anonymous, .anonymous])
+        #expect(access(alone, "ada") == nil)
+        let joined = try script(
+            apart + "\nact 2 -1h ada uncancel product=premium_monthly known-by=aliases",
+            "ada registered"
+        )
+        #expect(namings(joined) == [.anonymous, .anonymous, .aliases])
+        #expect(access(joined, "ada") == true)
+    }
+
+    @Test func `whose it is is remembered`() throws {
+        let life = try script(
+            """
+            act 0 -3h ada purchase product=premium_monthly store=APP_STORE known-by=aliases
+            act 1 -1h ada refund product=premium_monthly known-by=anonymous
+            """,
+            "ada registered"
+        )
+        // A refund is told by two events.
+        #expect(namings(life) == [.aliases, .anonymous, .anonymous])
+        #expect(access(life, "ada") == false)
+    }
+
+    @Test func `another id that a transfer names need not be anybody`() throws {
+        let life = try script(
+            """
+            act 0 -3h ada purchase product=premium_monthly store=APP_STORE
+            act 1 -1h bob transfer from=ada also=eve
+            """,
+            "ada registered", "bob registered", "eve unknown"
+        )
+        let transfer = life.contract.steps.compactMap { step -> EventSpec? in
+            guard case .deliver(let delivery) = step, case .event(let spec) = delivery.subject,
+                spec.type == "TRANSFER"
+            else { return nil }
+            return spec
+        }.first
+        #expect(transfer?.from == ["eve", "ada"])
+        #expect(access(life, "bob") == true)
+        #expect(access(life, "ada") == false)
+        #expect(!life.contract.expectation.states.contains { $0.user == "eve" })
+    }
+
+    @Test(
+        arguments: [
+            // Two customers of one name.
+            """
+            act 0 -3h ada purchase product=premium_monthly store=APP_STORE
+            act 1 -2h ada cancel product=premium_monthly known-by=anonymous
+            """,
+            // Whose it is would have to be known to hand it over.
+            """
+            act 0 -3h ada purchase product=premium_monthly store=APP_STORE known-by=anonymous
+            act 1 -2h bob transfer from=ada
+            """,
+            // What was handed over is told under the new owner's own id.
+            """
+            act 0 -4h bob purchase product=premium_monthly store=APP_STORE
+            act 1 -3h ada transfer from=bob
+            act 2 -2h ada cancel product=premium_monthly known-by=anonymous
+            """,
+            // The one name by which REST or the app knows them is none that the event names.
+            """
+            act 0 -3h ada purchase product=premium_monthly store=APP_STORE known-by=anonymous
+            act 1 -2h ada cancel product=premium_monthly known-by=original_app_user_id
+            """,
+            // What spends no money may be kept elsewhere (S-19).
+            """
+            act 0 -3h ada purchase product=premium_monthly environment=SANDBOX known-by=anonymous
+            """,
+            // Somebody's other id is nobody else.
+            """
+            act 0 -4h ada purchase product=premium_monthly store=APP_STORE
+            act 1 -3h bob transfer from=ada also=eve
+            act 2 -2h eve purchase product=premium_monthly store=APP_STORE
+            """,
+            """
+            act 0 -4h eve purchase product=premium_weekly store=APP_STORE
+            act 1 -3h ada purchase product=premium_monthly store=APP_STORE
+            act 2 -2h bob transfer from=ada also=eve
+            """,
+            """
+            act 0 -4h ada purchase product=premium_monthly store=APP_STORE
+            act 1 -3h ada cancel product=premium_monthly also=eve
+            """,
+        ]
+    )
+    func `what leaves open whose it is is no life`(_ acts: String) {
+        #expect(throws: LifeModel.Illegal.self) {
+            try script(acts, "ada registered", "bob registered", "eve unknown")
+        }
+    }
+
+    @Test func `such customers are drawn`() {
+        var generator = LifeGenerator(seed: 7, options: .init(means: Self.everything))
+        var (joinedCount, alsoCount) = (0, 0)
+        for _ in 0..<400 {
+            let acts = generator.next().script.life.steps.map(\.act)
+            let first = acts.firstIndex { $0.knownBy == .anonymous }
+            if let first, acts[first...].contains(where: { $0.knownBy == .aliases }) {
+                joinedCount += 1
+            }
+            alsoCount += acts.count { $0.also != nil }
+        }
+        #expect(joinedCount > 0)
+        #expect(alsoCount > 0)
+    }
+}
