@@ -92,6 +92,13 @@ struct ExploreCommand: AsyncParsableCommand {
             _ in try Setting.lives.number(lives, or: 1, in: 1...100_000_000, environment)
         }
         options.time = try Setting.exploreTime.duration(time, environment)
+        guard options.time ?? .zero <= LifeModel.campaignTimeMax else {
+            throw Failure(
+                .usage,
+                "a campaign lasts \(LifeModel.campaignTimeMax.unsignedText) at most; another one with "
+                    + "the same --corpus goes on"
+            )
+        }
         options.shrinkTime =
             try Setting.shrinkTime.duration(shrinkTime, environment) ?? .seconds(20)
         options.endsAtFirst = failFast

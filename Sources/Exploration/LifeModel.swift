@@ -25,8 +25,12 @@ package struct LifeModel: Sendable {
 
     /// When the runs look, relative to their start: `base` lies an hour before the real present.
     static let look: Duration = .seconds(3600)
-    /// No end lies so close to it that it could come while a campaign goes on.
-    static let unsafeEnds: ClosedRange<Duration> = .seconds(-1800) ... .seconds(4 * 86_400)
+    /// How long a campaign may go on: the lives that it plays last are as old as those that it played
+    /// first.
+    package static let campaignTimeMax: Duration = .seconds(18 * 3600)
+    /// No end lies so close to the look that it could come while a campaign goes on.
+    static let unsafeEnds: ClosedRange<Duration> =
+        .seconds(-1800) ... (look + campaignTimeMax + .seconds(3600))
 
     static let zero = Instant(milliseconds: 1_800_000_000_000)
 

@@ -123,6 +123,7 @@ struct CampaignCourse {
             if let played = await players.play(script, isAlone: true) {
                 take(played, isAlone: true)
             }
+            ledger.tell()
         }
         while let failed = nextFailed(where: { _ in true }) {
             conclude(await Self.examine(failed, players, ledger))

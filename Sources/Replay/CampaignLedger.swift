@@ -50,6 +50,7 @@ struct CampaignLedger {
     func isOver(isSuspicious: Bool = false) -> Bool {
         if Task.isCancelled || outcome.end != nil { return true }
         if options.endsAtFirst, isSuspicious || !outcome.found.isEmpty { return true }
+        if clock.now - start >= LifeModel.campaignTimeMax { return true }
         if let most = options.livesMax, drawnCount >= most { return true }
         if let time = options.time { return clock.now - start >= time }
         return options.livesMax == nil && clock.now - lastNew >= options.patience
