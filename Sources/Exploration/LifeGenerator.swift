@@ -313,7 +313,7 @@ package struct LifeGenerator: Sendable {
         case .pause: act.span = days([7, 30, 90].randomElement(using: &random) ?? 30)
         case .temporaryGrant:
             act.span = .seconds(86_400)
-            (act.store, act.environment) = (line?.store, line?.environment)
+            act.store = line?.store
         case .changeProduct:
             let others = Self.subscriptions(at: act.store).filter { $0 != act.product }
             act.newProduct = others.randomElement(using: &random)

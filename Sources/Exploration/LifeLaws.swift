@@ -52,6 +52,10 @@ extension LifeModel {
             guard !LifeGenerator.keptProducts.contains(act.product ?? "") else {
                 throw Illegal(reason: "what is kept is not granted for a day")
             }
+            // It names no environment, so that nobody could tell that it is none (fact sheet 2.6).
+            guard act.place != "SANDBOX" else {
+                throw Illegal(reason: "what spends no money is not granted for a day")
+            }
             try checkStore(act)
             try checkReturn(act)
         // Whether an extension ends a grace period the sheets do not say.
