@@ -29,7 +29,7 @@ struct LifeSelection: Sendable {
             }
             // The app registers as an act of its own, and beside a delivery.
             if let act = Act.Kind(rawValue: name) { acts.insert(act) }
-            if let disturbance = Disturbance.Kind(rawValue: name) { disturbances.insert(disturbance) }
+            if let kind = Disturbance.Kind(rawValue: name) { disturbances.insert(kind) }
         }
         guard texts.isEmpty || !acts.isEmpty || !disturbances.isEmpty else {
             throw Failure(.usage, "--only '' names nothing")

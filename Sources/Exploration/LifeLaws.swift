@@ -89,8 +89,10 @@ extension LifeModel {
         }
     }
 
-    /// What an anonymous id was sold is handed over under it, which no act here does; and whose it is
-    /// by then a late event would have to tell. What is one person's other id is nobody else's.
+    /// What an anonymous id was sold changes hands under that id, which no act here does.
+    ///
+    /// Whose it is by then a late event would have to tell. And what is one person's other id is
+    /// nobody else's.
     ///
     /// - Throws: Why it cannot happen.
     func checkNames(_ act: Act) throws(Illegal) {
@@ -105,6 +107,10 @@ extension LifeModel {
         guard act.kind == .transfer, other != act.user, other != act.from,
             names.naming(of: other) == .nobody, !known.contains(other)
         else { throw Illegal(reason: "it is somebody else's id") }
+        // Which of two ids that nobody knows is kept is left open (S-17).
+        guard act.from.map(registered.contains) ?? false else {
+            throw Illegal(reason: "nobody knows either of them")
+        }
     }
 
     /// The App Store shares subscriptions, with people who never had them (fact sheet 3, row 23).

@@ -30,7 +30,7 @@ package struct LifeModel: Sendable {
     package static let campaignTimeMax: Duration = .seconds(18 * 3600)
     /// No end lies so close to the look that it could come while a campaign goes on.
     static let unsafeEnds: ClosedRange<Duration> =
-        .seconds(-1800) ... (look + campaignTimeMax + .seconds(3600))
+        .seconds(-1800)...(look + campaignTimeMax + .seconds(3600))
 
     static let zero = Instant(milliseconds: 1_800_000_000_000)
 
@@ -39,6 +39,8 @@ package struct LifeModel: Sendable {
     private(set) var notes = LifeNotes()
     private(set) var accounts = LifeAccounts()
     private(set) var names = LifeNames()
+    /// Whom the app has told the backend of before anything happens.
+    let registered: Set<String>
     /// Names that events or the app have told the backend.
     private(set) var known: Set<String>
     private var lastTime: Duration?
@@ -52,7 +54,8 @@ package struct LifeModel: Sendable {
         // An end is told when it comes; how late the store is makes no difference to anybody.
         settings.expirationDelaySeconds = 0
         store = RevenueCatState(key: nil, settings: settings)
-        known = Set(people.filter { $0.arrival == .registered }.map(\.name))
+        registered = Set(people.filter { $0.arrival == .registered }.map(\.name))
+        known = registered
     }
 
     // MARK: What happens
@@ -213,7 +216,8 @@ package struct LifeModel: Sendable {
     ) throws(Illegal) {
         for event in store.takeEvents() {
             guard var spec = spec(event) else { continue }
-            if spec.type == "TRANSFER", let other = step.act.also, !isDue { spec.from.insert(other, at: 0) }
+            let alias = spec.type == "TRANSFER" && !isDue ? step.act.also : nil
+            if let alias { spec.from.insert(alias, at: 0) }
             try notes.checkTransaction(spec, event["original_transaction_id"]?.string)
             notes.note(spec)
             if let user = spec.user {
@@ -225,7 +229,6 @@ package struct LifeModel: Sendable {
                 spec.knownBy = try names.known(spec, user, by: isOwn ? step.act.knownBy : nil)
             }
             // Whoever is told of by another id alone need not be known by it.
-            let alias = spec.type == "TRANSFER" && !isDue ? step.act.also : nil
             known.formUnion((spec.from + spec.to).filter { $0 != alias })
             names.moved(spec.from + spec.to, alias: alias)
             let line = spec.user.map { Line(user: $0, product: spec.product) }

@@ -413,7 +413,7 @@ extension Life {
         life.steps = Array(steps[...end])
         let kept = Set(life.steps.map(\.id))
         life.mishaps.removeAll { !kept.contains($0.act) }
-        let people = Set(life.steps.flatMap (\.act.people))
+        let people = Set(life.steps.flatMap(\.act.people))
         life.people.removeAll { !people.contains($0.name) }
         life.hasTwin = false
         return life.withoutQuietPoints

@@ -109,7 +109,7 @@ extension Life {
 
     /// Whoever takes no part any more has nothing to be looked at for.
     private var withoutIdlePeople: Life {
-        let busy = Set(steps.flatMap (\.act.people))
+        let busy = Set(steps.flatMap(\.act.people))
         var life = self
         life.people.removeAll { !busy.contains($0.name) }
         return life

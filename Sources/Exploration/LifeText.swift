@@ -45,8 +45,9 @@ package enum LifeText {
         let act = step.act
         var words = ["act", "\(step.id)", act.time.contractText, act.user, act.kind.rawValue]
         let values: [(String, String?)] = [
-            ("from", act.from), ("also", act.also), ("product", act.product), ("to", act.newProduct),
-            ("store", act.store), ("environment", act.environment), ("period", act.period),
+            ("from", act.from), ("also", act.also), ("product", act.product),
+            ("to", act.newProduct), ("store", act.store), ("environment", act.environment),
+            ("period", act.period),
             ("reason", act.reason), ("span", act.span?.unsignedText), ("type", act.type),
             ("known-by", act.knownBy?.rawValue),
         ]
@@ -178,7 +179,7 @@ package enum LifeText {
 extension Life {
     /// Somebody who does something and is no person of it; nil when everybody is.
     fileprivate var strangeName: String? {
-        let names = steps.flatMap (\.act.people)
+        let names = steps.flatMap(\.act.people)
         return names.first { person($0) == nil }.map {
             "'\($0)' does something and is no person; add 'person \($0) registered'"
         }
@@ -215,7 +216,8 @@ extension Disturbance {
     fileprivate init?(words: [String]) {
         guard let kind = words.first.flatMap(Kind.init) else { return nil }
         let rest = Array(words.dropFirst())
-        let number = rest.count == 1 ? Int(rest[0]).flatMap { (1...100).contains($0) ? $0 : nil } : nil
+        let number =
+            rest.count == 1 ? Int(rest[0]).flatMap { (1...100).contains($0) ? $0 : nil } : nil
         let answer = ProviderPlan.Answer(spelling: rest.joined(separator: " "))
         let signal = rest.first.flatMap(Restart.Signal.init)
         let disturbance: Disturbance? =

@@ -12,9 +12,8 @@ extension Life {
                 act.product.map {
                     [LifeModel.monthly, PlanModel.monthly].contains($0) ? "" : " (\($0))"
                 } ?? ""
-            let other = act.from.map { from in
-                " of \(from)" + (act.also.map { ", also known as \($0)" } ?? "")
-            } ?? ""
+            let alias = act.also.map { ", also known as \($0)" } ?? ""
+            let other = act.from.map { " of \($0)" + alias } ?? ""
             let isSame = last == act.user
             let seller = act.isOfPlans ? " at \(Message.planSeller)" : ""
             parts.append((isSame ? "" : act.user + " ") + words + more + other + seller)

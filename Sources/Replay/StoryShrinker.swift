@@ -62,6 +62,7 @@ struct StoryShrinker<Player: StoryReplaying> {
     }
 
     /// - Parameter original: The story in which it was found.
+    /// - Returns: What is told of it.
     mutating func examine(original: Story) async -> Examination {
         let first = best.result
         switch await confirm() {

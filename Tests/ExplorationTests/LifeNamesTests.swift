@@ -64,7 +64,9 @@ struct LifeNamesTests {
             act 0 -3h ada purchase product=premium_monthly store=APP_STORE
             act 1 -1h bob transfer from=ada also=eve
             """,
-            "ada registered", "bob registered", "eve unknown"
+            "ada registered",
+            "bob registered",
+            "eve unknown"
         )
         let transfer = life.contract.steps.compactMap { step -> EventSpec? in
             guard case .deliver(let delivery) = step, case .event(let spec) = delivery.subject,
@@ -105,6 +107,10 @@ struct LifeNamesTests {
             """
             act 0 -3h ada purchase product=premium_monthly environment=SANDBOX known-by=anonymous
             """,
+            // A grant for a day names no environment (fact sheet 2.6).
+            """
+            act 0 -3h ada temporary-grant product=premium_monthly environment=SANDBOX span=1d
+            """,
             // Somebody's other id is nobody else.
             """
             act 0 -4h ada purchase product=premium_monthly store=APP_STORE
@@ -120,11 +126,22 @@ struct LifeNamesTests {
             act 0 -4h ada purchase product=premium_monthly store=APP_STORE
             act 1 -3h ada cancel product=premium_monthly also=eve
             """,
+            // Of two strangers either may be kept (S-17).
+            """
+            act 0 -4h zoe purchase product=premium_monthly store=APP_STORE
+            act 1 -3h bob transfer from=zoe also=eve
+            """,
         ]
     )
-    func `what leaves open whose it is is no life`(_ acts: String) {
+    func `what leaves open whose it is, or what it is worth, is no life`(_ acts: String) {
         #expect(throws: LifeModel.Illegal.self) {
-            try script(acts, "ada registered", "bob registered", "eve unknown")
+            try script(
+                acts,
+                "ada registered",
+                "bob registered",
+                "eve unknown",
+                "zoe unknown"
+            )
         }
     }
 

@@ -274,7 +274,9 @@ def mutants_of_reference(is_fresh):
 def judge(mutant, folder, is_loud, lives):
     start = time.monotonic()
     outcome = {"verdict": "survived", "clauses": [], "cases": []}
-    words = [["explore", "--lives", str(lives), "--fail-fast", "--shrink-time", "10s"]]
+    # Whoever answers slowly is not waited for longer than whoever answers.
+    words = [["explore", "--lives", str(lives), "--for", "2m", "--fail-fast",
+              "--shrink-time", "10s"]]
     if not lives:
         words = [["verify", "--max-time", "5m", *(word for only in tier for word in ("--only", only))]
                  for tier in mutant.tiers]
