@@ -22,6 +22,8 @@ struct LifeNotes: Sendable {
     private(set) var replaced: Set<Line> = []
     /// The store's first transaction of what somebody bought.
     private var transactions: [Line: String] = [:]
+    /// What was granted while a store was away.
+    private var grants: Set<Line> = []
     /// Who bought first what now belongs to somebody else, by holder and product.
     private var buyers: [Line: String] = [:]
     /// The product that a line's first transaction was for.
@@ -85,7 +87,14 @@ struct LifeNotes: Sendable {
         _ spec: EventSpec,
         _ transaction: String?
     ) throws(LifeModel.Illegal) {
-        guard let user = spec.user, let transaction, spec.isFamilyShared != true else { return }
+        guard let user = spec.user else { return }
+        if spec.type == "TEMPORARY_ENTITLEMENT_GRANT" {
+            let line = Line(user: user, product: spec.product)
+            guard grants.insert(line).inserted else {
+                throw LifeModel.Illegal(reason: "one name for two grants")
+            }
+        }
+        guard let transaction, spec.isFamilyShared != true else { return }
         let name = Line(user: spec.boughtBy ?? user, product: spec.continues ?? spec.product)
         let known = transactions[name]
         // What is granted while a store is away gives way to the purchase that it stands for.

@@ -109,19 +109,21 @@ private struct PhoneCourse {
     }
 
     mutating func run() async {
-        await withTaskGroup(of: (PhoneScript, DeviceStage.PartResults).self) { group in
+        await withTaskGroup(of: (PhoneScript, DeviceStage.PartResults?).self) { group in
             var playing = 0
             while true {
                 while playing < options.jobs, !ledger.isOver(), let script = draw() {
                     playing += 1
                     runCount += 1
                     group.addTask { [player, runCount] in
-                        (script, await player.play(script, number: runCount))
+                        let results = await player.play(script, number: runCount)
+                        // What was broken off looks as if nobody had answered.
+                        return (script, Task.isCancelled ? nil : results)
                     }
                 }
                 guard playing > 0, let (script, results) = await group.next() else { break }
                 playing -= 1
-                await take(script, results)
+                if let results { await take(script, results) }
                 ledger.tell()
             }
         }
@@ -141,8 +143,6 @@ private struct PhoneCourse {
     // MARK: What came of it
 
     private mutating func take(_ script: PhoneScript, _ played: DeviceStage.PartResults) async {
-        // What was cut short says nothing of the app.
-        guard !Task.isCancelled || !played.results.isEmpty else { return }
         ledger.outcome.progress.lives += 1
         if let doubt = played.doubt { note(doubt, script, played) } else { ledger.decided() }
         for result in played.results {
@@ -197,10 +197,11 @@ extension PhoneCampaign.Player: StoryReplaying {
             for (index, script) in scripts.enumerated() {
                 group.addTask {
                     let results = await self.play(script, number: self.nextReplay()).results
-                        .filter { $0.contract.promise == cause.what }
+                    guard !Task.isCancelled else { return (index, nil) }
+                    let asked = results.filter { $0.contract.promise == cause.what }
                     let result =
-                        results.first { self.cause(of: $0) == cause && $0.verdict == .failed }
-                        ?? results.first
+                        asked.first { self.cause(of: $0) == cause && $0.verdict == .failed }
+                        ?? asked.first
                     let story = Story.phone(script.life)
                     return (index, result.map { Replayed(story: story, result: $0) })
                 }
@@ -215,7 +216,8 @@ extension PhoneCampaign.Player: StoryReplaying {
 
     func replay(_ contract: Contract) async -> CaseResult? {
         let plan = CasePlan(contract)
-        return await stage.results(of: plan, judgedBy: [plan], number: nextReplay()).results.first
+        let played = await stage.results(of: plan, judgedBy: [plan], number: nextReplay())
+        return Task.isCancelled ? nil : played.results.first
     }
 
     func contract(of story: Story, for cause: LifeCause, id: String) -> Contract? {

@@ -111,6 +111,13 @@ struct LifeNamesTests {
             """
             act 0 -3h ada temporary-grant product=premium_monthly environment=SANDBOX span=1d
             """,
+            // Two grants are two transactions, and a contract has one name for them.
+            """
+            act 0 -40d ada temporary-grant product=premium_weekly store=APP_STORE span=24h
+            act 1 -30d ada purchase product=premium_weekly store=APP_STORE
+            act 2 -28d ada expire product=premium_weekly
+            act 3 -2h ada temporary-grant product=premium_weekly store=APP_STORE span=24h
+            """,
             // Somebody's other id is nobody else.
             """
             act 0 -4h ada purchase product=premium_monthly store=APP_STORE
