@@ -93,6 +93,9 @@ package struct LifeGenerator: Sendable {
 
     // MARK: One life
 
+    /// Another id of somebody, by which nobody does anything.
+    private static let alias = "eve"
+
     private static let dawn: Duration = .seconds(-8000 * 86_400)
 
     private func draw(_ random: inout SeededGenerator) -> LifeScript? {
@@ -103,6 +106,9 @@ package struct LifeGenerator: Sendable {
             let mayBeUnknown = means.has(.safetyNet) && !means.choosesIDs
             let isUnknown = mayBeUnknown && chance(4, &random)
             people.append(Life.Person(name, isUnknown ? .unknown : .registered))
+        }
+        if people.count > 1, means.has(.safetyNet), !means.choosesIDs, chance(3, &random) {
+            people.append(Life.Person(Self.alias, .unknown))
         }
         var model = LifeModel(people)
         var tracker = LifeCoverage.Tracker(people)
@@ -125,7 +131,9 @@ package struct LifeGenerator: Sendable {
             steps.append(step)
         }
         guard !events.isEmpty else { return nil }
-        var life = Life(people: people, steps: steps)
+        let busy = Set(steps.flatMap(\.act.people))
+        let present = people.filter { $0.name != Self.alias || busy.contains($0.name) }
+        var life = Life(people: present, steps: steps)
         disturb(&life, events, &random)
         return placed(life, &random)
     }
@@ -199,13 +207,14 @@ package struct LifeGenerator: Sendable {
         _ time: Duration,
         _ random: inout SeededGenerator
     ) -> Act? {
-        guard let person = people.randomElement(using: &random) else { return nil }
+        let actors = people.filter { $0.name != Self.alias }
+        guard let person = actors.randomElement(using: &random) else { return nil }
         let lines = model.lines(of: person.name, at: time)
         let line = chance(4, &random) ? nil : lines.randomElement(using: &random)
         let isNewPlan =
             line == nil && options.means.has(.purchasely) && chance(5, &random)
         let isOfPlans = line?.store == Message.planStore || isNewPlan
-        var kinds = Self.kinds(at: line?.state ?? .none, canShare: people.count > 1)
+        var kinds = Self.kinds(at: line?.state ?? .none, canShare: actors.count > 1)
         if options.means.has(.login), !options.means.choosesIDs, person.arrival == .registered {
             kinds += [chance(2, &random) ? .signUp : .logIn]
         }
@@ -293,14 +302,13 @@ package struct LifeGenerator: Sendable {
         switch act.kind {
         case .purchase: completePurchase(&act, model, line, &random)
         case .transfer, .share:
-            let others = people.map(\.name).filter { $0 != act.user }
+            let others = people.map(\.name).filter { $0 != act.user && $0 != Self.alias }
             guard let other = others.randomElement(using: &random) else { return false }
             act.from = act.user
             act.user = other
             guard act.kind == .transfer else { break }
             act.product = nil
-            let aliases = people.filter { $0.arrival == .unknown && !act.people.contains($0.name) }
-            if chance(2, &random) { act.also = aliases.randomElement(using: &random)?.name }
+            act.also = people.first { $0.name == Self.alias }?.name
         case .logIn:
             act.from = model.accounts.owners.sorted().randomElement(using: &random)
             act.product = nil

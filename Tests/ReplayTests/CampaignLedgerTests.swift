@@ -134,10 +134,13 @@ struct CampaignLedgerTests {
         var ledger = ledger()
         ledger.add(Self.found(Self.life("purchase", "cancel"), Self.plain))
         let larger = Story.people(Self.life("purchase", "extend", "cancel"))
-        #expect(!ledger.isNews(Self.plain, larger))
+        let isExplained = !ledger.isNews(Self.plain, larger)
+        #expect(isExplained)
         #expect(ledger.outcome.found[0].alsoIn == 1)
-        #expect(ledger.isNews(Self.other, larger))
-        #expect(ledger.isNews(Self.plain, .people(Self.life("purchase", "refund"))))
+        let isOtherNews = ledger.isNews(Self.other, larger)
+        #expect(isOtherNews)
+        let isElsewhereNews = ledger.isNews(Self.plain, .people(Self.life("purchase", "refund")))
+        #expect(isElsewhereNews)
         // What became smaller later takes its place.
         ledger.add(Self.found(Self.life("purchase"), Self.plain))
         #expect(ledger.outcome.found.map(\.story.size) == [1])
@@ -151,9 +154,11 @@ struct CampaignLedgerTests {
             ledger.add(Self.found(Self.life("purchase", act), Self.plain))
         }
         let fourth = Story.people(Self.life("purchase", "expire"))
-        #expect(!ledger.isNews(Self.plain, fourth))
+        let isFourthNews = ledger.isNews(Self.plain, fourth)
+        #expect(!isFourthNews)
         #expect(ledger.outcome.unexaminedCount == 1)
-        #expect(ledger.isNews(Self.other, fourth))
+        let isOtherNews = ledger.isNews(Self.other, fourth)
+        #expect(isOtherNews)
     }
 
     // MARK: Making small
