@@ -63,7 +63,8 @@ extension LifeModel {
         let granting = all.filter { !$0.isSandbox && !$0.entitlements.isEmpty }
         let active = granting.filter { $0.isActive(at: now) && !$0.hasEnded }
         let isLeft = (notes.left[user] ?? []).contains { $0 > Self.look }
-        let own = Self.access(granting, active, isLeft: isLeft, at: now)
+        func isOpen(_ purchase: Purchase) -> Bool { self.isOpen(purchase, of: user) }
+        let own = Self.access(granting, active, isLeft: isLeft, isOpen)
         expected.access = Self.either(own, plans.access(of: user, at: Self.look))
         if accounts.isJoined(user) {
             // Whose device it is now, and which of the two has what both had, S-28 leaves open.
@@ -72,7 +73,7 @@ extension LifeModel {
             return expected
         }
         // Of whoever has had several, at several providers, no field says of which it speaks.
-        guard own == true, !isLeft, !granting.contains(where: { Self.isOpen($0, at: now) }),
+        guard own == true, !isLeft, !granting.contains(where: isOpen),
             active.count == 1, let only = active.first,
             plans.lines(of: user).isEmpty
         else { return expected }
@@ -97,18 +98,22 @@ extension LifeModel {
         _ granting: [Purchase],
         _ active: [Purchase],
         isLeft: Bool,
-        at now: Instant
+        _ isOpen: (Purchase) -> Bool
     ) -> Bool? {
-        if active.contains(where: { !isOpen($0, at: now) }) { return true }
+        if active.contains(where: { !isOpen($0) }) { return true }
         // The end of a period that a change of product cut short is never told.
-        if isLeft || granting.contains(where: { isOpen($0, at: now) }) { return nil }
+        if isLeft || granting.contains(where: isOpen) { return nil }
         return false
     }
 
     /// Stripe counts the period whose charge failed as begun and may end it any time (fact sheet,
     /// section 3, row 8).
-    private static func isOpen(_ purchase: Purchase, at now: Instant) -> Bool {
-        purchase.store == "STRIPE" && purchase.billingIssue != nil && !purchase.hasEnded
+    ///
+    /// What was granted while a store was away gives way to the purchase that it stands for, whose ids
+    /// and product may be others (row 25): whether a later one is that purchase nobody can tell.
+    private func isOpen(_ purchase: Purchase, of user: String) -> Bool {
+        if purchase.isTemporary { return notes.paidSinceGrant.contains(user) }
+        return purchase.store == "STRIPE" && purchase.billingIssue != nil && !purchase.hasEnded
     }
 
     /// Flags speak of one purchase; of whoever has had several no field says of which.

@@ -24,6 +24,8 @@ struct LifeNotes: Sendable {
     private var transactions: [Line: String] = [:]
     /// What was granted while a store was away.
     private var grants: Set<Line> = []
+    /// Who paid for anything since something was granted to them so.
+    private(set) var paidSinceGrant: Set<String> = []
     /// Who bought first what now belongs to somebody else, by holder and product.
     private var buyers: [Line: String] = [:]
     /// The product that a line's first transaction was for.
@@ -59,6 +61,10 @@ struct LifeNotes: Sendable {
             buyers[new] = buyers[old] ?? from
             firstProducts[new] = firstProducts[old]
             had(to, purchase.productID)
+            if grants.contains(old) {
+                grants.insert(new)
+                if paidSinceGrant.contains(from) { paidSinceGrant.insert(to) }
+            }
             if reversed.remove(old) != nil { reversed.insert(new) }
             if ended.remove(old) != nil { ended.insert(new) }
             if replaced.remove(old) != nil { replaced.insert(new) }
@@ -76,9 +82,15 @@ struct LifeNotes: Sendable {
         case "INITIAL_PURCHASE", "RENEWAL":
             reversed.remove(line)
             ended.remove(line)
+            notePayment(of: user)
+        case "NON_RENEWING_PURCHASE": notePayment(of: user)
         // The store model sends the types; the others leave open no more than they find.
         default: break
         }
+    }
+
+    private mutating func notePayment(of user: String) {
+        if grants.contains(where: { $0.user == user }) { paidSinceGrant.insert(user) }
     }
 
     /// A contract names a first transaction by who bought which product: it can tell of one purchase

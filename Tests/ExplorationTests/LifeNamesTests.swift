@@ -80,6 +80,25 @@ struct LifeNamesTests {
         #expect(!life.contract.expectation.states.contains { $0.user == "eve" })
     }
 
+    /// Row 25: the ids and the product of the purchase that a grant stands for may be others.
+    @Test func `whether a later purchase is the one that a grant stood for nobody can tell`() throws
+    {
+        let granted = """
+            act 0 -5d ada purchase product=premium_monthly store=APP_STORE
+            act 1 -3h ada temporary-grant product=premium_weekly store=APP_STORE span=24h
+            act 2 -1h ada refund product=premium_monthly
+            """
+        #expect(access(try script(granted, "ada registered"), "ada") == true)
+        let paid = """
+            act 0 -3h ada temporary-grant product=premium_weekly store=APP_STORE span=24h
+            act 1 -2h ada purchase product=premium_yearly store=APP_STORE
+            act 2 -1h ada refund product=premium_yearly
+            """
+        #expect(access(try script(paid, "ada registered"), "ada") == nil)
+        let active = paid.split(separator: "\n").dropLast().joined(separator: "\n")
+        #expect(access(try script(active, "ada registered"), "ada") == true)
+    }
+
     @Test(
         arguments: [
             // Two customers of one name.
