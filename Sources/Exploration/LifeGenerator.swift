@@ -308,7 +308,12 @@ package struct LifeGenerator: Sendable {
             act.user = other
             guard act.kind == .transfer else { break }
             act.product = nil
-            act.also = people.first { $0.name == Self.alias }?.name
+            if people.contains(where: { $0.name == Self.alias }),
+                !model.names.aliases.contains(Self.alias),
+                act.from.map(model.registered.contains) ?? false
+            {
+                act.also = Self.alias
+            }
         case .logIn:
             act.from = model.accounts.owners.sorted().randomElement(using: &random)
             act.product = nil
