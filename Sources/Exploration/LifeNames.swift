@@ -2,7 +2,7 @@ internal import Conformance
 
 /// Under which ids the backend has heard of each person.
 ///
-/// Source: RevenueCat fact sheet 5.4 and trap 9: who buys before they are known has an anonymous id;
+/// Source: fact sheet 5.4 and trap 9: who buys before they are known has an anonymous id;
 /// the merge emits no event, and the next one names both.
 struct LifeNames: Sendable {
     enum Naming: Hashable, Sendable {

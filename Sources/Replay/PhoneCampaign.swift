@@ -1,7 +1,6 @@
 package import Conformance
 internal import Exploration
 internal import FakeServers
-internal import Synchronization
 
 /// Plays lives of an app on a phone, judges every promise of each by itself, and makes small what
 /// breaks one.
@@ -11,7 +10,7 @@ package struct PhoneCampaign: Sendable {
         fileprivate let stage: DeviceStage
         private let cast: Cast
         /// Far from the numbers of the lives that are drawn.
-        private let lastReplay = Mutex(1_000_000_000)
+        private let lastReplay = Locked(1_000_000_000)
 
         /// - Parameters:
         ///   - profile: Endpoints, keys and budgets.
