@@ -5,7 +5,8 @@ import Testing
 
 /// What a campaign's report says beside what was found.
 struct CampaignCasesTests {
-    private static func result(_ verdict: Verdict) -> CaseResult {
+    /// A life that came to that, and what was wrong with it if anything was.
+    static func result(_ verdict: Verdict) -> CaseResult {
         let contract = Contract(
             id: "life",
             variant: "",
@@ -20,7 +21,11 @@ struct CampaignCasesTests {
             location: SourceLocation(path: "life", line: 1, column: 1)
         )
         let finding = Finding(.stateValue, expected: "access of ada is true", actual: "false")
-        return CaseResult(contract: contract, verdict: verdict, findings: [finding])
+        return CaseResult(
+            contract: contract,
+            verdict: verdict,
+            findings: verdict == .passed ? [] : [finding]
+        )
     }
 
     private static let played = {

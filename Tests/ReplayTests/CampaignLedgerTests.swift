@@ -23,34 +23,12 @@ struct CampaignLedgerTests {
         return Life(people: [Life.Person("ada", .registered)], steps: steps)
     }
 
-    private static func result(_ verdict: Verdict) -> CaseResult {
-        let contract = Contract(
-            id: "life",
-            variant: "",
-            title: "",
-            clause: "S-10",
-            level: .must,
-            source: "a test",
-            needs: [],
-            given: [],
-            steps: [],
-            expectation: Expectation(answers: .statuses([200])),
-            location: SourceLocation(path: "life", line: 1, column: 1)
-        )
-        let finding = Finding(.stateValue, expected: "access of ada is true", actual: "false")
-        return CaseResult(
-            contract: contract,
-            verdict: verdict,
-            findings: verdict == .failed ? [finding] : []
-        )
-    }
-
     private static func found(_ life: Life, _ cause: LifeCause) -> Campaign.Found {
         Campaign.Found(
             story: .people(life),
             original: .people(life),
             cause: cause,
-            result: result(.failed),
+            result: CampaignCasesTests.result(.failed),
             shrinkCount: 1,
             isMinimal: true,
             failsAsWritten: true
@@ -180,16 +158,16 @@ struct CampaignLedgerTests {
                 }
                 clock.now += .seconds(1)
                 guard let life = story.life, let verdict = fails(life, number) else { return nil }
-                return Replayed(story: story, result: result(verdict))
+                return Replayed(story: story, result: CampaignCasesTests.result(verdict))
             }
         }
 
         func replay(_ contract: Contract) async -> CaseResult? {
-            result(isSameFromFile ? .failed : .passed)
+            CampaignCasesTests.result(isSameFromFile ? .failed : .passed)
         }
 
         func contract(of story: Story, for cause: LifeCause, id: String) -> Contract? {
-            var contract = result(.failed).contract
+            var contract = CampaignCasesTests.result(.failed).contract
             contract.id = id
             return contract
         }
@@ -213,7 +191,7 @@ struct CampaignLedgerTests {
         let ledger = ledger(clock) { $0.shrinkTime = shrinkTime }
         let player = Scripted(fails: fails, isSameFromFile: isSameFromFile, clock: clock)
         let life = Self.life("purchase", "extend", "cancel", "uncancel", "refund", "tell")
-        let first = Replayed(story: .people(life), result: Self.result(.failed))
+        let first = Replayed(story: .people(life), result: CampaignCasesTests.result(.failed))
         var shrinker = StoryShrinker(player, first, Self.plain, ledger)
         switch await shrinker.examine(original: .people(life)) {
         case .unsteady: return .unsteady
