@@ -54,7 +54,7 @@ package struct LifeGenerator: Sendable {
     static let keptProducts = ["premium_lifetime", "coins_100"]
     private static let names = ["ada", "bob", "carol"]
 
-    private let options: Options
+    let options: Options
     private let seed: UInt64
     private var number = 0
     /// What was drawn so far, by which the next is weighted.
@@ -158,7 +158,7 @@ package struct LifeGenerator: Sendable {
         return nil
     }
 
-    private func chance(_ one: Int, _ random: inout SeededGenerator) -> Bool {
+    func chance(_ one: Int, _ random: inout SeededGenerator) -> Bool {
         Int.random(in: 0..<one, using: &random) == 0
     }
 
@@ -409,93 +409,6 @@ package struct LifeGenerator: Sendable {
             default: days(Int.random(in: 20...70, using: &random))
             }
         return time + gap
-    }
-
-    // MARK: Disturbances
-
-    private func disturb(
-        _ life: inout Life,
-        _ events: [LifeModel.Told],
-        _ random: inout SeededGenerator
-    ) {
-        let means = options.means
-        for index in life.steps.indices where means.showsState && chance(6, &random) {
-            life.steps[index].isQuietPoint = true
-        }
-        guard !chance(3, &random) else {
-            life.hasTwin = !means.showsState
-            return
-        }
-        let mayStop = means.has(.restart) && chance(24, &random)
-        let mayFail = chance(8, &random)
-        for (index, told) in events.enumerated() where chance(5, &random) {
-            let disturbance = disturbance(
-                mayStop: mayStop,
-                mayFail: mayFail && told.isPaid,
-                &random
-            )
-            // Effects alone say nothing of what comes late.
-            guard means.allows(disturbance), isWanted(disturbance),
-                means.showsState || !disturbance.changesOrder
-            else { continue }
-            life.mishaps.append(Life.Mishap(act: told.step, event: told.index, disturbance))
-            // What was forgotten by a restart shows when what came before it comes again.
-            if index > 0, case .restart = disturbance, isWanted(.again(after: 1)),
-                chance(2, &random)
-            {
-                let before = events[index - 1]
-                life.mishaps.append(
-                    Life.Mishap(act: before.step, event: before.index, .again(after: 1))
-                )
-            }
-        }
-        let isTold = chance(mayStop ? 2 : 4, &random)
-        life.hasTwin = !means.showsState || !life.mishaps.isEmpty && isTold
-    }
-
-    private func isWanted(_ disturbance: Disturbance) -> Bool {
-        options.disturbances.isEmpty || options.disturbances.contains(disturbance.kind)
-    }
-
-    private func disturbance(
-        mayStop: Bool,
-        mayFail: Bool,
-        _ random: inout SeededGenerator
-    ) -> Disturbance {
-        let few = Int.random(in: 1...2, using: &random)
-        let some = Int.random(in: 1...3, using: &random)
-        if mayStop, chance(2, &random) {
-            let moment = Crash.Moment.allCases.randomElement(using: &random) ?? .sent
-            // Who ends in order waits for the other half, and is killed in the end.
-            let mayEnd = moment != .halfSent && chance(2, &random)
-            let signal: Restart.Signal = mayEnd ? .terminate : .kill
-            return chance(2, &random)
-                ? .restart(signal) : .crash(Crash(signal: signal, moment: moment))
-        }
-        if mayFail, chance(2, &random) {
-            let answers: [ProviderPlan.Answer] = [.status(500), .status(503), .reset, .loseAnswer]
-            let answer = answers.randomElement(using: &random) ?? .reset
-            return chance(2, &random) ? .pushFails(answer) : .readFails(answer)
-        }
-        return switch Int.random(in: 0..<14, using: &random) {
-        case 0: .copies(few)
-        case 1: .together(some)
-        case 2...3: .again(after: some)
-        case 4...7: .late(by: some)
-        case 8: .answersLost(few)
-        case 9: .requestsCut(1)
-        case 10: .hangUps(1)
-        case 11: .unknownType
-        case 12: chance(2, &random) ? .unknownFields : .shuffled
-        default: .register
-        }
-    }
-}
-
-extension LifeModel.Told {
-    /// Whether backends that tell their people anything tell them this.
-    fileprivate var isPaid: Bool {
-        ["INITIAL_PURCHASE", "RENEWAL"].contains(message.type) && !message.isSandbox
     }
 }
 
