@@ -35,6 +35,10 @@ package enum Disturbance: Hashable, Sendable {
     case crash(Crash)
     /// Its person's app registers again before it.
     case register
+    /// It is under way at the same moment as the next one.
+    case overlap
+    /// It is under way at the same moment as its person's app registers again.
+    case meanwhile
 
     /// What a person reads of it.
     package var words: String {
@@ -52,6 +56,8 @@ package enum Disturbance: Hashable, Sendable {
         case .restart: "after a restart"
         case .crash: "while the backend is stopped"
         case .register: "behind one more registration"
+        case .overlap: "at the same moment as the next"
+        case .meanwhile: "at the same moment as one more registration"
         }
     }
 
@@ -59,21 +65,54 @@ package enum Disturbance: Hashable, Sendable {
     package var clause: String {
         switch self {
         case .copies, .together, .again: "S-03"
-        case .late: "S-09"
+        case .late, .overlap: "S-09"
         case .answersLost, .requestsCut, .hangUps, .readFails: "S-07"
         case .pushFails: "S-30"
         case .unknownType, .unknownFields, .shuffled: "S-08"
         case .restart, .crash: "S-04"
-        case .register: "S-22"
+        case .register, .meanwhile: "S-22"
         }
     }
 
     /// Whether the order in which events arrive becomes another than that in which they happened.
     var changesOrder: Bool {
         switch self {
-        case .late: true
+        case .late, .overlap: true
         case .copies, .together, .again, .answersLost, .requestsCut, .hangUps, .pushFails,
-            .readFails, .unknownType, .unknownFields, .shuffled, .restart, .crash, .register:
+            .readFails, .unknownType, .unknownFields, .shuffled, .restart, .crash, .register,
+            .meanwhile:
+            false
+        }
+    }
+
+    /// Whether its first attempt does not reach its end, so that nothing can go out with it.
+    var interrupts: Bool {
+        switch self {
+        case .answersLost, .requestsCut, .hangUps, .crash: true
+        case .copies, .together, .again, .late, .pushFails, .readFails, .unknownType,
+            .unknownFields, .shuffled, .restart, .register, .overlap, .meanwhile:
+            false
+        }
+    }
+
+    /// Whether something stands before it, so that nothing else can go out with it.
+    var comesBehindAnother: Bool {
+        switch self {
+        case .pushFails, .readFails, .unknownType, .restart, .register: true
+        case .copies, .together, .again, .late, .answersLost, .requestsCut, .hangUps, .crash,
+            .unknownFields, .shuffled, .overlap, .meanwhile:
+            false
+        }
+    }
+
+    /// Whether it is sent again until it is taken.
+    var isRetried: Bool {
+        switch self {
+        case .answersLost, .requestsCut, .hangUps, .crash, .pushFails, .readFails, .overlap,
+            .meanwhile:
+            true
+        case .copies, .together, .again, .late, .unknownType, .unknownFields, .shuffled,
+            .restart, .register:
             false
         }
     }
@@ -83,7 +122,8 @@ package enum Disturbance: Hashable, Sendable {
         switch self {
         case .pushFails, .readFails: true
         case .copies, .together, .again, .late, .answersLost, .requestsCut, .hangUps,
-            .unknownType, .unknownFields, .shuffled, .restart, .crash, .register:
+            .unknownType, .unknownFields, .shuffled, .restart, .crash, .register, .overlap,
+            .meanwhile:
             false
         }
     }
@@ -105,6 +145,8 @@ package enum Disturbance: Hashable, Sendable {
         case restart
         case crash
         case register
+        case overlap
+        case meanwhile = "register-meanwhile"
 
         package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 
@@ -114,9 +156,9 @@ package enum Disturbance: Hashable, Sendable {
             case .restart, .crash: [.restart]
             case .pushFails: [.push]
             case .readFails: [.subscriberReads]
-            case .register: [.register]
+            case .register, .meanwhile: [.register]
             case .copies, .together, .again, .late, .answersLost, .requestsCut, .hangUps,
-                .unknownType, .unknownFields, .shuffled:
+                .unknownType, .unknownFields, .shuffled, .overlap:
                 []
             }
         }
@@ -140,6 +182,8 @@ package enum Disturbance: Hashable, Sendable {
         case .restart: .restart
         case .crash: .crash
         case .register: .register
+        case .overlap: .overlap
+        case .meanwhile: .meanwhile
         }
     }
 }

@@ -66,7 +66,7 @@ extension LifeGenerator {
             let answer = answers.randomElement(using: &random) ?? .reset
             return chance(2, &random) ? .pushFails(answer) : .readFails(answer)
         }
-        return switch Int.random(in: 0..<14, using: &random) {
+        return switch Int.random(in: 0..<18, using: &random) {
         case 0: .copies(few)
         case 1: .together(some)
         case 2...3: .again(after: some)
@@ -76,6 +76,8 @@ extension LifeGenerator {
         case 10: .hangUps(1)
         case 11: .unknownType
         case 12: chance(2, &random) ? .unknownFields : .shuffled
+        case 13...15: .overlap
+        case 16: .meanwhile
         default: .register
         }
     }

@@ -52,6 +52,15 @@ package struct LifeScript: Sendable {
         let told: LifeModel.Told
         let mishaps: [Disturbance]
         let name: String
+
+        /// Whether it waits for the next one.
+        var overlaps: Bool { mishaps.contains(.overlap) }
+
+        /// Whether it can wait for the next one, before which nothing else may come.
+        func canOverlap(_ next: Arrival) -> Bool {
+            !mishaps.contains { $0.interrupts || $0 == .meanwhile }
+                && !next.mishaps.contains { $0.interrupts || $0.comesBehindAnother }
+        }
     }
 
     private enum Item {
@@ -78,6 +87,8 @@ package struct LifeScript: Sendable {
         private(set) var idleMishaps: [Life.Mishap] = []
         private(set) var features: [LifeCoverage.Feature] = []
         private var steps: [Step] = []
+        /// The delivery before goes out with the next one.
+        private var isReleased = false
         private var specs: [(name: String, spec: EventSpec)] = []
         private var needs: Set<Conformance.Feature> = []
 
@@ -167,7 +178,8 @@ package struct LifeScript: Sendable {
             for item in items {
                 guard case .arrival(let arrival) = item else {
                     // What is still on its way has happened: nobody can say what must show.
-                    if case .quietPoint = item, !waiting.isEmpty { continue }
+                    let isUnderWay = ordered.last?.arrival?.overlaps ?? false
+                    if case .quietPoint = item, !waiting.isEmpty || isUnderWay { continue }
                     ordered.append(item)
                     continue
                 }
@@ -179,7 +191,7 @@ package struct LifeScript: Sendable {
                     case .again(let after): copyDelay = after
                     case .copies, .together, .answersLost, .requestsCut, .hangUps, .pushFails,
                         .readFails, .unknownType, .unknownFields, .shuffled, .restart, .crash,
-                        .register:
+                        .register, .overlap, .meanwhile:
                         break
                     }
                 }
@@ -201,8 +213,8 @@ package struct LifeScript: Sendable {
             items = ordered + waiting.map(\.item)
         }
 
-        /// Which mishaps change nothing: of events that nothing causes, and of what would be late if
-        /// anything came after it.
+        /// Which mishaps change nothing: of events that nothing causes, of what would be late if
+        /// anything came after it, and of what has nothing to go out with.
         private mutating func noteIdle(_ before: [Arrival], _ after: [Arrival]) {
             var overtaken: Set<String> = []
             for (index, arrival) in before.enumerated() {
@@ -217,8 +229,30 @@ package struct LifeScript: Sendable {
                     $0.told.step == mishap.act && $0.told.index == mishap.event
                 }
                 guard let arrival else { return true }
-                return mishap.disturbance.changesOrder && !overtaken.contains(arrival.name)
+                return switch mishap.disturbance {
+                case .late: !overtaken.contains(arrival.name)
+                case .overlap: !overlapping.contains(arrival.name)
+                case .meanwhile:
+                    arrival.told.message.user == nil || arrival.mishaps.contains(where: \.interrupts)
+                case .together: arrival.mishaps.contains(where: \.interrupts)
+                case .copies, .again, .answersLost, .requestsCut, .hangUps, .pushFails,
+                    .readFails, .unknownType, .unknownFields, .shuffled, .restart, .crash,
+                    .register:
+                    false
+                }
             }
+        }
+
+        /// What is under way at the same moment as what comes next.
+        private var overlapping: Set<String> {
+            var names: Set<String> = []
+            for (item, next) in zip(items, items.dropFirst()) {
+                guard let arrival = item.arrival, arrival.overlaps, let next = next.arrival,
+                    arrival.canOverlap(next)
+                else { continue }
+                names.insert(arrival.name)
+            }
+            return names
         }
 
         // MARK: Steps
@@ -261,9 +295,10 @@ package struct LifeScript: Sendable {
             return call
         }
 
-        private func carried(_ arrival: Arrival) -> [Step] {
+        private mutating func carried(_ arrival: Arrival) -> [Step] {
             let message = arrival.told.message
             var before: [Step] = []
+            var after: [Step] = []
             var delivery = message.delivery(arrival.name)
             for mishap in arrival.mishaps {
                 switch mishap {
@@ -280,6 +315,13 @@ package struct LifeScript: Sendable {
                 case .restart(let signal): before.append(.restart(Restart(signal: signal)))
                 case .register:
                     if let user = message.user { before.append(.register(user: user)) }
+                case .overlap: delivery.isWithNext = true
+                case .meanwhile:
+                    guard let user = message.user else { break }
+                    delivery.isWithNext = true
+                    var call = Call(name: name("register"), route: .register)
+                    call.user = user
+                    after.append(.call([call]))
                 case .pushFails(let answer):
                     before.append(
                         .provider(ProviderPlan(provider: .oneSignal, answers: [answer, .asUsual]))
@@ -299,15 +341,11 @@ package struct LifeScript: Sendable {
                 // They say when it comes.
                 case .again, .late: break
                 }
-                switch mishap {
-                case .answersLost, .requestsCut, .hangUps, .crash, .pushFails, .readFails:
-                    delivery.isAlongLadder = true
-                case .copies, .together, .again, .late, .unknownType, .unknownFields, .shuffled,
-                    .restart, .register:
-                    break
-                }
+                if mishap.isRetried { delivery.isAlongLadder = true }
             }
-            return before + [.deliver(delivery)]
+            if isReleased { delivery.isAlongLadder = true }
+            isReleased = delivery.isWithNext
+            return before + [.deliver(delivery)] + after
         }
 
         // MARK: What must follow
@@ -325,8 +363,9 @@ package struct LifeScript: Sendable {
             if life.hasTwin { expectation.effects = pushes(place) }
             // What was told late is no news.
             let isReordered = life.mishaps.contains { $0.disturbance.changesOrder }
+            let isRaced = life.mishaps.contains { $0.disturbance == .meanwhile }
             // Whether the app or an event comes first to somebody unknown shows for good (S-21).
-            let isComparable = !isReordered || !registersStrangers
+            let isComparable = !(isReordered || isRaced) || !registersStrangers
             if life.hasTwin, life.isDisturbed || !means.showsState, isComparable {
                 expectation.relation = isReordered ? .inOrder : .once
                 expectation.compared = isReordered ? [.fields] : [.state, .effects]
@@ -349,9 +388,19 @@ package struct LifeScript: Sendable {
 
         private var registersStrangers: Bool {
             steps.contains { step in
-                guard case .register(let user) = step else { return false }
-                return life.person(user)?.arrival == .unknown
+                switch step {
+                case .register(let user): isStranger(user)
+                case .call(let calls):
+                    calls.contains { $0.route == .register && isStranger($0.user ?? "") }
+                case .deliver, .look, .pass, .request, .provider, .restart, .name, .createAccount,
+                    .rotateKeys, .killAtCall, .account, .phone:
+                    false
+                }
             }
+        }
+
+        private func isStranger(_ user: String) -> Bool {
+            life.person(user)?.arrival == .unknown
         }
 
         /// Each person is told of each event once at most, and of nothing by what is no event of

@@ -153,6 +153,8 @@ extension Disturbance {
         case .pushFails: [.pushFails(.status(500))]
         case .readFails: [.readFails(.status(500))]
         case .crash(let crash): [.crash(Crash(signal: crash.signal, moment: .sent))]
+        case .overlap: [.late(by: 1)]
+        case .meanwhile: [.register]
         case .unknownType, .unknownFields, .shuffled, .restart, .register: []
         }
     }

@@ -67,7 +67,7 @@ package enum LifeText {
         case .pushFails(let answer), .readFails(let answer): "\(kind) \(answer.spelling)"
         case .restart(let signal): "\(kind) \(signal.rawValue)"
         case .crash(let crash): "\(kind) \(crash.signal.rawValue) \(crash.moment.rawValue)"
-        case .unknownType, .unknownFields, .shuffled, .register: kind
+        case .unknownType, .unknownFields, .shuffled, .register, .overlap, .meanwhile: kind
         }
     }
 
@@ -235,6 +235,8 @@ extension Disturbance {
             case .unknownFields: rest.isEmpty ? .unknownFields : nil
             case .shuffled: rest.isEmpty ? .shuffled : nil
             case .register: rest.isEmpty ? .register : nil
+            case .overlap: rest.isEmpty ? .overlap : nil
+            case .meanwhile: rest.isEmpty ? .meanwhile : nil
             case .restart: rest.count == 1 ? signal.map(Disturbance.restart) : nil
             case .crash:
                 if rest.count == 2, let signal, let moment = Crash.Moment(rawValue: rest[1]) {

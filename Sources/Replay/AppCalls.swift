@@ -157,40 +157,61 @@ extension Play {
 
     // MARK: Calls
 
-    /// Makes the calls, at the same moment when there are several.
+    /// A call that has only to be sent.
+    struct PreparedCall: Sendable {
+        let call: Call
+        let endpoint: Profile.Endpoint
+        let values: [String: String?]
+        let authorization: [HTTPMessage.Field]
+    }
+
+    /// Makes the calls, at the same moment when there are several or when deliveries wait for them.
     mutating func make(_ calls: [Call]) async {
-        var requests: [(call: Call, endpoint: Profile.Endpoint, values: [String: String?])] = []
+        var prepared: [PreparedCall] = []
         for call in calls {
             // An obstacle has said that the route is missing before the case began.
             guard let endpoint = profile.endpoints[call.route.rawValue] else { continue }
-            requests.append((call, endpoint, values(of: call)))
+            let values = values(of: call)
+            prepared.append(
+                PreparedCall(
+                    call: call,
+                    endpoint: endpoint,
+                    values: values,
+                    authorization: await authorization(call)
+                )
+            )
         }
-        let prepared = requests
-        var tokens: [[HTTPMessage.Field]] = []
-        for call in calls { tokens.append(await authorization(call)) }
         if trouble != nil { return }
         let isStoreToFail = calls.contains { $0.storeFails == true }
         if isStoreToFail, await breakStore() == false { return }
-        let (fields, play) = (tokens, self)
-        if calls.count > 1 {
-            await backend.client.warm(lanes: calls.count, path: backend.readyPath)
-        }
-        await withTaskGroup(of: Void.self) { group in
-            for (index, request) in prepared.enumerated() {
-                group.addTask {
-                    let (sequence, outcome) = await play.send(
-                        request.endpoint,
-                        request.values,
-                        purpose: .appCall(request.call.name),
-                        fields: fields[index],
-                        lane: index
-                    )
-                    play.world.journal.complete(sequence, outcome)
-                }
+        if held.isEmpty {
+            if calls.count > 1 {
+                await backend.client.warm(lanes: calls.count, path: backend.readyPath)
             }
+            await send(prepared, firstLane: 0)
+        } else {
+            await release([], beside: prepared)
         }
         if isStoreToFail, await healStore() == false { return }
         for request in prepared { noteProof(request.call, request.endpoint) }
+    }
+
+    /// Sends all of them at once, each on a lane of its own.
+    func send(_ calls: [PreparedCall], firstLane: Int) async {
+        await withTaskGroup(of: Void.self) { group in
+            for (index, request) in calls.enumerated() {
+                group.addTask {
+                    let (sequence, outcome) = await send(
+                        request.endpoint,
+                        request.values,
+                        purpose: .appCall(request.call.name),
+                        fields: request.authorization,
+                        lane: firstLane + index
+                    )
+                    world.journal.complete(sequence, outcome)
+                }
+            }
+        }
     }
 
     /// The answer without its content encoding, as recordings hold it.

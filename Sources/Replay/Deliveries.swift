@@ -11,8 +11,10 @@ extension Play {
         let body = body(of: delivery)
         if delivery.isDropped || trouble != nil { return }
         if case .repeats = delivery.subject {} else { bodies[delivery.name] = body }
-        if delivery.isTogether {
-            await deliverTogether(delivery, body)
+        if delivery.isWithNext {
+            held.append(Held(delivery: delivery, body: body))
+        } else if delivery.isTogether || !held.isEmpty {
+            await release([Held(delivery: delivery, body: body)], beside: [])
         } else if delivery.isAlongLadder {
             await deliverAlongLadder(delivery, body)
         } else {
@@ -28,9 +30,14 @@ extension Play {
 
     // MARK: The ladder
 
-    private mutating func deliverAlongLadder(_ delivery: Delivery, _ body: [UInt8]) async {
+    /// - Parameter first: The attempt that comes next, from 1.
+    mutating func deliverAlongLadder(
+        _ delivery: Delivery,
+        _ body: [UInt8],
+        from first: Int = 1
+    ) async {
         let schedule = delivery.schedule
-        for number in 1...schedule.attemptCountMax {
+        for number in first..<(schedule.attemptCountMax + 1) {
             guard let delay = schedule.delay(beforeAttempt: number) else { return }
             now = now + delay
             if await keepClock() == false { return }
@@ -124,7 +131,7 @@ extension Play {
         return outcome
     }
 
-    private mutating func isGone(_ outcome: Exchange.Outcome) async -> Bool {
+    mutating func isGone(_ outcome: Exchange.Outcome) async -> Bool {
         guard case .failed(.refused, let text) = outcome, !(await backend.isReachable())
         else { return false }
         trouble = .backendGone(text)

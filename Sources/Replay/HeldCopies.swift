@@ -4,21 +4,39 @@ internal import Providers
 
 /// Held copies: requests that wait before their last byte, so that they race, or hang half-way.
 extension Play {
-    /// All copies are sent but for their last byte; then the last bytes go out together.
-    mutating func deliverTogether(_ delivery: Delivery, _ body: [UInt8]) async {
-        await backend.client.warm(lanes: delivery.times, path: backend.readyPath)
-        let first = (attemptCounts[delivery.name] ?? 0) + 1
-        attemptCounts[delivery.name] = first + delivery.times - 1
+    /// A delivery that is released with others.
+    struct Held: Sendable {
+        let delivery: Delivery
+        let body: [UInt8]
+    }
+
+    /// One request of them.
+    private struct Copy: Sendable {
+        let delivery: Delivery
+        let attempt: Int
+        let request: HTTPMessage.Request
+    }
+
+    /// Everything held and these are sent but for their last bytes; then the last bytes go out
+    /// together, and the app's calls with them.
+    ///
+    /// Whatever is not taken then goes on along its sender's ladder, one after the other.
+    mutating func release(_ more: [Held], beside calls: [PreparedCall]) async {
+        let deliveries = held + more
+        held = []
+        let copies = deliveries.flatMap { requests(of: $0) }
+        let laneCount = copies.count + calls.count
+        await backend.client.warm(lanes: laneCount, path: backend.readyPath)
         world.setClock(of: namespace.name, to: now)
         let gate = Gate()
-        let request = run.request(delivery, body)
         let sequences = Locked<[Int]>([])
+        let outcomes = Locked<[Exchange.Outcome?]>(Array(repeating: nil, count: copies.count))
         let play = self
         let answersNobody = await withTaskGroup(of: Void.self) { group in
-            for index in 0..<delivery.times {
+            for (index, copy) in copies.enumerated() {
                 group.addTask {
                     let outcome = await play.run.held(
-                        request,
+                        copy.request,
                         gate,
                         100,
                         lane: index,
@@ -27,18 +45,25 @@ extension Play {
                     await gate.opened()
                     let sequence = sequences.withLock { $0[index] }
                     play.world.journal.complete(sequence, outcome)
+                    outcomes.withLock { $0[index] = outcome }
                 }
             }
-            await gate.reached(delivery.times)
-            let answersNobody = !(await play.run.answersOthers(lane: delivery.times))
+            if !calls.isEmpty {
+                group.addTask {
+                    await gate.opened()
+                    await play.send(calls, firstLane: copies.count)
+                }
+            }
+            await gate.reached(copies.count)
+            let answersNobody = !(await play.run.answersOthers(lane: laneCount))
             sequences.withLock { sequences in
-                sequences = (0..<delivery.times).map { index in
+                sequences = copies.map { copy in
                     let purpose = Exchange.Purpose.delivery(
-                        name: delivery.name,
-                        attempt: first + index
+                        name: copy.delivery.name,
+                        attempt: copy.attempt
                     )
                     return play.world.journal.begin(
-                        play.exchange(delivery.provider, purpose, request)
+                        play.exchange(copy.delivery.provider, purpose, copy.request)
                     )
                 }
             }
@@ -47,6 +72,50 @@ extension Play {
             return answersNobody
         }
         isSerialised = isSerialised || answersNobody
+        await goOn(deliveries, after: zip(copies, outcomes.withLock { $0 }).map { ($0, $1) })
+    }
+
+    private mutating func requests(of held: Held) -> [Copy] {
+        let (delivery, request) = (held.delivery, run.request(held.delivery, held.body))
+        let first = (attemptCounts[delivery.name] ?? 0) + 1
+        attemptCounts[delivery.name] = first + delivery.times - 1
+        return (first..<(first + delivery.times)).map {
+            Copy(delivery: delivery, attempt: $0, request: request)
+        }
+    }
+
+    private mutating func goOn(
+        _ deliveries: [Held],
+        after sent: [(copy: Copy, outcome: Exchange.Outcome?)]
+    ) async {
+        for held in deliveries {
+            let delivery = held.delivery
+            var isTaken = true
+            for (copy, outcome) in sent where copy.delivery.name == delivery.name {
+                if let outcome, await isGone(outcome) { return }
+                guard case .answered(let response) = outcome else {
+                    isTaken = false
+                    continue
+                }
+                _ = learn(from: response, delivery.answerPattern)
+                if !delivery.schedule.isSuccess(response.status) { isTaken = false }
+            }
+            guard delivery.isAlongLadder, !isTaken else { continue }
+            await deliverAlongLadder(delivery, held.body, from: delivery.times + 1)
+            if trouble != nil || Task.isCancelled { return }
+        }
+    }
+}
+
+extension Step {
+    /// Whether what is held goes out with it.
+    var releases: Bool {
+        switch self {
+        case .deliver, .call: true
+        case .register, .name, .createAccount, .provider, .request, .rotateKeys, .account, .phone,
+            .killAtCall, .look, .pass, .restart:
+            false
+        }
     }
 }
 

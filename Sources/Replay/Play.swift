@@ -22,6 +22,8 @@ struct Play: Sendable {
     var bodies: [String: [UInt8]] = [:]
     var attemptCounts: [String: Int] = [:]
     var laneCount = 0
+    /// Deliveries that wait for the step that they are released with.
+    var held: [Held] = []
     /// Events that have not happened in the model yet, oldest first.
     var upcoming: [(spec: EventSpec, delivery: String)] = []
     /// Whom a step has named: the backend may know them.
@@ -85,12 +87,15 @@ struct Play: Sendable {
                 await settleGiven(sight)
                 hasUnsettledEvents = false
             }
+            // Nobody writes such a contract; one that was made smaller may be.
+            if !held.isEmpty, !step.releases { await release([], beside: []) }
             if case .phone(.app) = step, hasUnsettledEvents { await settleBefore(index, sight) }
             await carryOut(step)
             if case .deliver = step { hasUnsettledEvents = true }
             named.formUnion(step.traits.users)
             if trouble != nil || Task.isCancelled { break }
         }
+        if !held.isEmpty, trouble == nil { await release([], beside: []) }
         // It must not stop the backend of whoever comes next.
         killer?.cancel()
         _ = await killer?.value

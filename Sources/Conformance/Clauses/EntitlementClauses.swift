@@ -14,6 +14,7 @@ extension Clause {
                     + "'event_timestamp_ms'",
                 "one clock for a person instead of one for each subscription",
                 "an older event is dropped whole, although it holds what no newer one says",
+                "what was read before another event changed it is written after it",
             ],
             build:
                 "Keep the event time for each subscription and for each group of facts; apply an "

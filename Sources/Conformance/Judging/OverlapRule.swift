@@ -1,35 +1,38 @@
-/// Copies that were meant to race were really in flight at the same time.
+/// What was meant to race was really in flight at the same time.
 package struct OverlapRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         if evidence.expectation.overlapMin != nil, evidence.subject.isSerialised {
             return [
                 Finding(
                     .noOverlap,
-                    expected: "copies that the backend works on at the same time",
-                    actual: "serialised by the server: while the copies were held back on open "
+                    expected: "requests that the backend works on at the same time",
+                    actual: "serialised by the server: while they were held back on open "
                         + "connections, it answered nobody else",
                     location: evidence.plan.contract.location
                 )
             ]
         }
-        guard let overlapMin = evidence.expectation.overlapMin,
-            let overlap = overlap(in: evidence.subject), overlap < overlapMin
-        else { return [] }
+        guard let overlapMin = evidence.expectation.overlapMin else { return [] }
+        let overlap = overlap(in: evidence.subject) ?? 0
+        guard overlap < overlapMin else { return [] }
         return [
             Finding(
                 .noOverlap,
-                expected: "at least \(overlapMin) copies in flight at one moment",
+                expected: "at least \(overlapMin) requests in flight at one moment",
                 actual: "\(overlap)"
             )
         ]
     }
 
-    /// The largest number of a delivery's copies in flight at one moment; nil without such a
-    /// delivery.
+    /// The largest number of requests in flight at one moment that were released together; nil
+    /// without any.
     package static func overlap(in record: RunRecord) -> Int? {
-        record.plan.deliveries.filter(\.isTogether)
-            .map { peak(record.attempts(of: $0.name)) }
-            .max()
+        record.plan.moments.map { moment in
+            peak(
+                moment.deliveries.flatMap { record.attempts(of: $0) }
+                    + moment.calls.compactMap { record.answer(to: $0) }
+            )
+        }.max()
     }
 
     private static func peak(_ attempts: [Exchange]) -> Int {

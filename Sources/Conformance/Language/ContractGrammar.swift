@@ -219,6 +219,7 @@ extension Contract {
         }
         checkSearch(at: location, &reader)
         checkEnds(&reader)
+        checkOverlaps(&reader)
         if let needs = keys["needs"] { checkClock(at: needs.location, &reader) }
         checkExpectation(keys, &reader)
         reader.errors += reader.names.errors(strangers: strangers ?? [])

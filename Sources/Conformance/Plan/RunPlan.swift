@@ -75,7 +75,7 @@ package struct RunPlan: Hashable, Codable, Sendable {
 
     /// Whether copies are held back, which starves everybody else of a backend that takes one
     /// connection at a time.
-    package var hasHeldCopies: Bool { deliveries.contains(where: \.isTogether) }
+    package var hasHeldCopies: Bool { deliveries.contains { $0.isTogether || $0.isWithNext } }
 
     /// From so many copies at once on, a backend may run out of what all its users share.
     private static let burstMin = 10
@@ -90,7 +90,7 @@ package struct RunPlan: Hashable, Codable, Sendable {
     package var dependsOnMoment: Bool {
         deliveries.contains { delivery in
             delivery.crash?.interrupts ?? false || delivery.hangUps > 0
-                || delivery.isTogether && delivery.times > 1
+                || delivery.isTogether && delivery.times > 1 || delivery.isWithNext
         }
     }
 

@@ -92,6 +92,7 @@ package enum Twin {
             if case .repeats = delivery.subject { return nil }
             delivery.times = 1
             delivery.isTogether = false
+            delivery.isWithNext = false
             return .deliver(delivery)
         }
     }

@@ -30,6 +30,42 @@ extension Defect {
             }
             $0.outbox.key = Defect.ownKey
         },
+        Defect(
+            "update-lost",
+            "what a person has is read before, and written after, another event changed it",
+            breaks: "S-09", "S-12"
+        ) {
+            let others = Rendezvous()
+            $0.delivery.perform = { steps in
+                let known = try await steps.subscriptions()
+                if let id = steps.event.appUserID, !known.isEmpty { await others.meet(id) }
+                let subscribers = try await steps.read()
+                return try await steps.store.pool.write { db in
+                    guard try steps.mark(db) else { return .duplicate }
+                    for subscription in known {
+                        try subscription.save(db, onConflict: .replace)
+                    }
+                    try steps.apply(db, subscribers)
+                    return .applied
+                }
+            }
+        },
+        Defect(
+            "gives-up-beside-another",
+            "what tells of somebody whom another event is just making is given up",
+            breaks: "S-21"
+        ) {
+            let others = Rendezvous()
+            let correct = $0.delivery.perform
+            $0.delivery.perform = { steps in
+                let event = steps.event
+                guard let id = event.appUserID, try await steps.isStranger(id),
+                    await others.meet(id), event.type != "INITIAL_PURCHASE"
+                else { return try await correct(steps) }
+                _ = try await steps.store.pool.write { db in try steps.mark(db) }
+                return .applied
+            }
+        },
         Defect("dedupe-in-memory", "event ids are forgotten on restart", breaks: "S-03", "S-04") {
             let seen = NIOLockedValueBox<Set<String>>([])
             $0.delivery.perform = { steps in

@@ -259,6 +259,24 @@ extension WebhookProcessor.Steps {
         }
     }
 
+    /// What the person whom the event names has now.
+    func subscriptions() async throws -> [Subscription] {
+        guard let id = event.appUserID else { return [] }
+        return try await store.pool.read { db in
+            guard let user = try store.user(db, known: id)?.id else { return [] }
+            return try Subscription.fetchAll(
+                db,
+                sql: "SELECT * FROM subscriptions WHERE userID = ?",
+                arguments: [user]
+            )
+        }
+    }
+
+    /// Whether nobody is known by that id yet.
+    func isStranger(_ id: String) async throws -> Bool {
+        try await store.pool.read { db in try store.user(db, known: id) == nil }
+    }
+
     /// The mark is durable before the work is; a crash or a failure between them loses the event.
     func markThenApply(pause: Duration) async throws -> WebhookProcessor.Outcome {
         guard try await store.pool.write({ db in try mark(db) }) else { return .duplicate }

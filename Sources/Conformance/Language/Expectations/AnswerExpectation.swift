@@ -139,7 +139,7 @@ extension Field where Owner == Expectation {
             "overlap",
             \.overlapMin,
             .count(2...256),
-            "How many copies must have been in flight at one moment."
+            "How many requests that are released together must have been in flight at one moment."
         )
     }
 

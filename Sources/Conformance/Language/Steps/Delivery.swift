@@ -81,6 +81,8 @@ package struct Delivery: Hashable, Codable, Sendable {
     package var times = 1
     /// All copies are released at once, on connections that are already open.
     package var isTogether = false
+    /// Nil in runs that were saved before it was told.
+    private var joinsNext: Bool?
     /// What the answer to it must look like, beyond its status.
     package var answerPattern: AnswerPattern?
     /// Virtual time since the previous step.
@@ -109,6 +111,12 @@ package struct Delivery: Hashable, Codable, Sendable {
     package init(name: String, subject: Subject) {
         self.name = name
         self.subject = subject
+    }
+
+    /// It is under way at the same moment as what the next step delivers or calls.
+    package var isWithNext: Bool {
+        get { joinsNext ?? false }
+        set { joinsNext = newValue ? true : nil }
     }
 
     /// How many first attempts do not reach their end by plan.

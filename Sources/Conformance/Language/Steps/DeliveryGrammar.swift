@@ -45,6 +45,15 @@ extension Delivery {
                 at: place
             )
         }
+        if delivery.isTogether, delivery.disturbedCount > 0 {
+            reader.fail(
+                .conflict(
+                    "copies that are released together are not disturbed one by one",
+                    remedy: "Leave out 'together', or what disturbs them."
+                ),
+                at: place
+            )
+        }
     }
 
     // MARK: What is delivered
@@ -127,6 +136,7 @@ extension Delivery {
             \.isTogether,
             "All copies are released at once, on connections that are already open."
         )
+        Field<Delivery>.withNext
         Field.value(
             "at",
             \.delay,

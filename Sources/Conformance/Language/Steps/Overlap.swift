@@ -1,0 +1,111 @@
+/// Deliveries that are under way at the same moment as what the next step delivers or calls.
+///
+/// Source: identity rule X-04: events of one user come in parallel; RevenueCat fact sheet 1.5, no order
+/// is promised and attempts overlap.
+extension Field where Owner == Delivery {
+    static var withNext: Field {
+        .wish(
+            "with",
+            \.isWithNext,
+            "next",
+            "partner",
+            "It is released at the same moment as the next step, a delivery or a call, on "
+                + "connections that are already open."
+        )
+    }
+}
+
+extension Contract {
+    /// Whoever waits for the next step needs one that it can go out with.
+    func checkOverlaps(_ reader: inout NodeReader) {
+        let places = StepPlaces(reader.places)
+        for (offset, list) in [(0, given), (given.count, steps)] {
+            for (index, step) in list.enumerated() {
+                guard case .deliver(let delivery) = step, delivery.isWithNext else { continue }
+                let next = list.dropFirst(index + 1).first
+                guard let problem = delivery.problem(with: next, reader) else { continue }
+                reader.fail(problem, at: places[offset + index] ?? location)
+            }
+        }
+        if case .orders = search, deliveries.contains(where: \.isWithNext) {
+            reader.fail(
+                .conflict(
+                    "what is under way at one moment has no order",
+                    remedy: "Leave out 'with: next', or 'orders'."
+                ),
+                at: location
+            )
+        }
+    }
+
+    private var deliveries: [Delivery] {
+        RunPlan(steps: given + steps, users: [], observes: false).deliveries
+    }
+}
+
+extension Delivery {
+    fileprivate func problem(with next: Step?, _ reader: NodeReader) -> ContractError.Problem? {
+        if isDisturbed(reader) {
+            return .conflict(
+                "'\(name)' is disturbed and cannot go out with the next step",
+                remedy: "Leave out 'with: next', or what disturbs it."
+            )
+        }
+        switch next {
+        case .deliver(let other) where other.isDisturbed(reader):
+            return .conflict(
+                "'\(other.name)' is disturbed and cannot go out with '\(name)'",
+                remedy: "Leave out 'with: next', or what disturbs it."
+            )
+        case .call(let calls) where calls.contains { $0.storeFails == true }:
+            return .conflict(
+                "a call whose store fails cannot go out with '\(name)'",
+                remedy: "Leave out 'with: next', or 'store-fails'."
+            )
+        case .deliver, .call: return nil
+        case .register, .name, .createAccount, .provider, .request, .rotateKeys, .account, .phone,
+            .killAtCall, .look, .pass, .restart, nil:
+            return .conflict(
+                "nothing follows that '\(name)' could go out with",
+                remedy: "Let a step with 'deliver' or 'call' follow it, or leave out 'with: next'."
+            )
+        }
+    }
+
+    private func isDisturbed(_ reader: NodeReader) -> Bool {
+        disturbedCount > 0 || isDropped || reader.crashes[name] != nil
+    }
+}
+
+extension RunPlan {
+    /// What is under way at one moment.
+    package struct Moment: Hashable, Sendable {
+        package var deliveries: [String] = []
+        package var calls: [String] = []
+    }
+
+    /// The moments at which more than one request is released, a delivery among them.
+    package var moments: [Moment] {
+        var moments: [Moment] = []
+        var open: Moment?
+        for step in steps {
+            switch step {
+            case .deliver(let delivery):
+                var moment = open ?? Moment()
+                moment.deliveries.append(delivery.name)
+                open = delivery.isWithNext ? moment : nil
+                if delivery.isWithNext { continue }
+                if moment.deliveries.count > 1 || delivery.isTogether { moments.append(moment) }
+            case .call(let calls):
+                guard var moment = open else { continue }
+                moment.calls = calls.map(\.name)
+                moments.append(moment)
+                open = nil
+            case .register, .name, .createAccount, .provider, .request, .rotateKeys, .account,
+                .phone, .killAtCall, .look, .pass, .restart:
+                open = nil
+            }
+        }
+        return moments
+    }
+}
