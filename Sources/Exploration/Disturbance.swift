@@ -56,8 +56,8 @@ package enum Disturbance: Hashable, Sendable {
         case .restart: "after a restart"
         case .crash: "while the backend is stopped"
         case .register: "behind one more registration"
-        case .overlap: "at the same moment as the next"
-        case .meanwhile: "at the same moment as one more registration"
+        case .overlap: "delivered at the same moment as the next"
+        case .meanwhile: "delivered at the same moment as one more registration"
         }
     }
 

@@ -72,6 +72,13 @@ extension LifeModel {
             if expected.access != true { expected.access = nil }
             return expected
         }
+        if own == false, plans.lines(of: user).isEmpty, let only = all.first, all.count == 1,
+            only.refunded != nil, !only.isSandbox, hasFlags(only, user),
+            !notes.wasHandedOver(to: user, only.productID)
+        {
+            // An end changes no flag (effect table C.1, EXPIRATION).
+            expected.refunded = true
+        }
         // Of whoever has had several, at several providers, no field says of which it speaks.
         guard own == true, !isLeft, !granting.contains(where: isOpen),
             active.count == 1, let only = active.first,
@@ -117,11 +124,14 @@ extension LifeModel {
     }
 
     /// Flags speak of one purchase; of whoever has had several no field says of which.
+    private func hasFlags(_ purchase: Purchase, _ user: String) -> Bool {
+        notes.everHad[user]?.count == 1 && !purchase.isOneTime && !purchase.isTemporary
+            && purchase.store != "PROMOTIONAL" && purchase.period != "PREPAID"
+            && purchase.resume == nil && !purchase.isFamilyShared
+    }
+
     private func setFlags(of purchase: Purchase, in expected: inout Expected, _ user: String) {
-        guard notes.everHad[user]?.count == 1, !purchase.isOneTime, !purchase.isTemporary,
-            purchase.store != "PROMOTIONAL", purchase.period != "PREPAID", purchase.resume == nil,
-            !purchase.isFamilyShared
-        else { return }
+        guard hasFlags(purchase, user) else { return }
         let line = LifeNotes.Line(user: user, product: purchase.productID)
         // A store that tries again may still renew it (effect table C.1, CANCELLATION BILLING_ERROR).
         if !notes.reversed.contains(line), purchase.billingIssue == nil {

@@ -48,6 +48,11 @@ struct LifeNotes: Sendable {
         }
     }
 
+    /// Whether somebody else bought what this one has.
+    func wasHandedOver(to user: String, _ product: String) -> Bool {
+        buyers[Line(user: user, product: product)].map { $0 != user } ?? false
+    }
+
     /// Who bought first what somebody has, and of which product.
     private func origin(of user: String, _ product: String) -> Line {
         let line = Line(user: user, product: product)

@@ -233,7 +233,8 @@ package struct LifeScript: Sendable {
                 case .late: !overtaken.contains(arrival.name)
                 case .overlap: !overlapping.contains(arrival.name)
                 case .meanwhile:
-                    arrival.told.message.user == nil || arrival.mishaps.contains(where: \.interrupts)
+                    arrival.told.message.user == nil
+                        || arrival.mishaps.contains(where: \.interrupts)
                 case .together: arrival.mishaps.contains(where: \.interrupts)
                 case .copies, .again, .answersLost, .requestsCut, .hangUps, .pushFails,
                     .readFails, .unknownType, .unknownFields, .shuffled, .restart, .crash,

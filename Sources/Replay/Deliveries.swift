@@ -30,7 +30,10 @@ extension Play {
 
     // MARK: The ladder
 
-    /// - Parameter first: The attempt that comes next, from 1.
+    /// - Parameters:
+    ///   - delivery: What is delivered.
+    ///   - body: Its bytes.
+    ///   - first: The attempt that comes next, from 1.
     mutating func deliverAlongLadder(
         _ delivery: Delivery,
         _ body: [UInt8],

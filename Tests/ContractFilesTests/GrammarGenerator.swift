@@ -310,13 +310,52 @@ struct GrammarGenerator {
             ["expires", "grace"].contains { step["event"]?[$0]?.scalar == "soon" }
         }.compactMap { $0["deliver"]?.scalar }
         nodes.removeAll { $0["pass"]?.scalar.map { !soon.contains($0) } ?? false }
+        settleMoments(&nodes)
+        let isReleased = nodes.contains { node in
+            node["deliver"] != nil
+                && (node["beside"] != nil || node["together"]?.scalar == "true")
+        }
+        if !isReleased,
+            let expectation = entries.first(where: { $0.key == "expect" })
+        {
+            set("expect", expectation.value.leavingOut("overlap"), in: &entries)
+        }
         set("steps", LocatedNode(.sequence(nodes), Self.place), in: &entries)
     }
 
+    private static let disturbances = ["lose-answers", "cut-requests", "hang-ups", "store-fails"]
+
+    /// What goes out with the next step has one, and neither is disturbed.
+    private func settleMoments(_ nodes: inout [LocatedNode]) {
+        let interrupted = nodes.compactMap { $0["restart"]?["during"]?.scalar }
+        func isDisturbed(_ node: LocatedNode) -> Bool {
+            (Self.disturbances + ["dropped"]).contains { node[$0] != nil }
+                || interrupted.contains(node["deliver"]?.scalar ?? "")
+        }
+        func isStoreBroken(_ node: LocatedNode) -> Bool {
+            ([node] + (node["together"]?.sequence ?? [])).contains { $0["store-fails"] != nil }
+        }
+        // A restart that belongs to a delivery is no step.
+        let places = nodes.indices.filter { nodes[$0]["restart"]?["during"] == nil }
+        for (place, index) in places.enumerated() where nodes[index]["beside"] != nil {
+            let next = place + 1 < places.count ? nodes[places[place + 1]] : nil
+            let fits = next.map { next in
+                let isRequest =
+                    ["deliver", "call"].contains { next[$0] != nil }
+                    || next["together"]?.sequence != nil
+                return isRequest && !isDisturbed(next) && !isStoreBroken(next)
+            }
+            if fits != true || isDisturbed(nodes[index]) {
+                nodes[index] = nodes[index].leavingOut("beside")
+            }
+        }
+    }
+
     private mutating func settleDelivery(_ entries: inout [Entry]) {
-        if ["lose-answers", "cut-requests", "hang-ups", "store-fails"].contains(where: {
-            has($0, entries)
-        }) {
+        if has("together", entries) {
+            entries.removeAll { Self.disturbances.contains($0.key) }
+        }
+        if Self.disturbances.contains(where: { has($0, entries) }) {
             set("along", word("ladder"), in: &entries)
         }
         if has("together", entries) { set("times", word("3"), in: &entries) }

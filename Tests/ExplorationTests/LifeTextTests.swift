@@ -156,6 +156,43 @@ struct LifeTextTests {
         }
     }
 
+    @Test func `two events are under way at one moment where nothing stands between them`() throws {
+        let acts: [(Act.Kind, String)] = [
+            (.purchase, "premium_monthly"), (.cancel, "premium_monthly"),
+            (.uncancel, "premium_monthly"),
+        ]
+        var life = Self.life(acts)
+        life.steps[0].isQuietPoint = true
+        life.mishaps = [Life.Mishap(act: 0, event: 0, .overlap)]
+        let script = try LifeScript(life, Self.all)
+        let deliveries = CasePlan(script.contract).subject.deliveries
+        #expect(deliveries.map(\.isWithNext) == [true, false, false])
+        #expect(deliveries.map(\.isAlongLadder) == [true, true, false])
+        #expect(script.contract.clause == "S-09")
+        #expect(script.quietPoints.isEmpty, "nobody can say what shows in between")
+        // Nobody waits for who never comes, or comes behind something else.
+        for other in [Disturbance.crash(Crash(signal: .kill, moment: .sent)), .register] {
+            var alone = life
+            alone.mishaps.append(Life.Mishap(act: 1, event: 0, other))
+            let script = try LifeScript(alone, Self.all)
+            #expect(script.life.mishaps.map(\.disturbance) == [other])
+            #expect(script.quietPoints.count == 1)
+        }
+        life.mishaps = [Life.Mishap(act: 2, event: 0, .overlap)]
+        #expect(try LifeScript(life, Self.all).life.mishaps.isEmpty)
+    }
+
+    @Test func `a registration may be under way at the same moment as an event`() throws {
+        var life = Self.life([(.purchase, "premium_monthly"), (.cancel, "premium_monthly")])
+        life.mishaps = [Life.Mishap(act: 1, event: 0, .meanwhile)]
+        let script = try LifeScript(life, Self.all)
+        let plan = CasePlan(script.contract).subject
+        #expect(plan.deliveries.map(\.isWithNext) == [false, true])
+        #expect(plan.moments == [.init(deliveries: ["cancellation"], calls: ["register"])])
+        #expect(plan.calls.map(\.route) == [.register])
+        #expect(script.contract.clause == "S-22")
+    }
+
     @Test func `what fell due goes on being disturbed when the act behind it is left out`() throws {
         let text = """
             life 1

@@ -47,6 +47,92 @@ struct HeldCopiesTests {
         }
     }
 
+    // MARK: With others
+
+    private static func event(
+        _ type: String,
+        _ change: (inout Delivery) -> Void = { _ in }
+    ) -> Delivery {
+        let name = type.lowercased()
+        var delivery = Delivery(
+            name: name,
+            subject: .event(EventSpec(type: type, user: "ada"))
+        )
+        change(&delivery)
+        return delivery
+    }
+
+    @Test func `an event goes out with the next ones`() throws {
+        let steps = [
+            Self.event("INITIAL_PURCHASE") { $0.isWithNext = true },
+            Self.event("RENEWAL") {
+                $0.isWithNext = true
+                $0.times = 2
+            },
+            Self.event("CANCELLATION"), Self.event("EXPIRATION"),
+        ]
+        let bench = Bench()
+        let record = try Self.run(steps, bench)
+        let attempts = record.exchanges.filter { $0.from == .revenueCat }
+        let firstEnd = try #require(attempts.compactMap(\.completed).min())
+        let early = attempts.filter { $0.invoked < firstEnd }.map(\.purpose)
+        #expect(
+            early == [
+                .delivery(name: "initial_purchase", attempt: 1),
+                .delivery(name: "renewal", attempt: 1), .delivery(name: "renewal", attempt: 2),
+                .delivery(name: "cancellation", attempt: 1),
+            ]
+        )
+        #expect(attempts.count == 5)
+        #expect(attempts.allSatisfy { $0.response?.status == 200 })
+        #expect(OverlapRule.overlap(in: record) == 4)
+        #expect(bench.backend.warmed == [4])
+    }
+
+    @Test func `what is not taken beside another comes again along its ladder, alone`() throws {
+        let bench = Bench()
+        bench.backend.answer = { backend, arrival in
+            guard backend.webhooks.count == 2, arrival.request.path.hasSuffix("revenuecat"),
+                String(decoding: arrival.request.body, as: UTF8.self).contains("\"RENEWAL\"")
+            else { return nil }
+            return .answered(HTTPMessage.Response(503))
+        }
+        let steps = [
+            Self.event("INITIAL_PURCHASE") {
+                $0.isWithNext = true
+                $0.isAlongLadder = true
+            },
+            Self.event("RENEWAL") { $0.isAlongLadder = true },
+        ]
+        let record = try Self.run(steps, bench)
+        let attempts = record.exchanges.filter { $0.from == .revenueCat }
+        #expect(attempts.map { $0.response?.status } == [200, 503, 200])
+        #expect(attempts.last?.purpose == .delivery(name: "renewal", attempt: 2))
+        let pause = try #require(attempts.last).at - attempts[1].at
+        #expect(pause >= .seconds(300), "the ladder's first rung, in the contract's time")
+    }
+
+    @Test func `what waits for a step that is gone goes out before the next one`() throws {
+        let bench = Bench()
+        let purchase = Self.event("INITIAL_PURCHASE") { $0.isWithNext = true }
+        for steps in [[Step.deliver(purchase), .look(user: "ada")], [.deliver(purchase)]] {
+            let record = try bench.run { bench in
+                await bench.executor.run(
+                    Bench.plan(steps),
+                    in: "n-\(steps.count)",
+                    sight: Bench.sight,
+                    within: Bench.within
+                ) { _ in .settled }
+            }
+            let first = record.exchanges.first { $0.from == .revenueCat }
+            #expect(first?.response?.status == 200)
+            let look = record.exchanges.first {
+                $0.purpose == .probe(name: "subscription", user: "ada")
+            }
+            #expect((look?.invoked ?? .max) > (first?.completed ?? .max))
+        }
+    }
+
     @Test func `copies after a delivery of the same name count on`() throws {
         var single = Self.copies(1)
         single.isTogether = false
@@ -102,7 +188,10 @@ struct HeldCopiesTests {
         let record = try bench.run { bench in
             var play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
             bench.backend.isGone = true
-            await play.deliverTogether(Self.copies(3), Array("{}".utf8))
+            await play.release(
+                [Play.Held(delivery: Self.copies(3), body: Array("{}".utf8))],
+                beside: []
+            )
             return bench.journal("n-1")
         }
         #expect(record.count == 3)

@@ -12,9 +12,9 @@ package struct OverlapRule: Rule {
                 )
             ]
         }
-        guard let overlapMin = evidence.expectation.overlapMin else { return [] }
-        let overlap = overlap(in: evidence.subject) ?? 0
-        guard overlap < overlapMin else { return [] }
+        guard let overlapMin = evidence.expectation.overlapMin,
+            let overlap = overlap(in: evidence.subject), overlap < overlapMin
+        else { return [] }
         return [
             Finding(
                 .noOverlap,

@@ -33,7 +33,8 @@ extension Defect {
         Defect(
             "update-lost",
             "what a person has is read before, and written after, another event changed it",
-            breaks: "S-09", "S-12"
+            breaks: "S-09",
+            "S-12"
         ) {
             let others = Rendezvous()
             $0.delivery.perform = { steps in

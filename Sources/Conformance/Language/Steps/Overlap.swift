@@ -1,11 +1,10 @@
 /// Deliveries that are under way at the same moment as what the next step delivers or calls.
 ///
-/// Source: identity rule X-04: events of one user come in parallel; RevenueCat fact sheet 1.5, no order
-/// is promised and attempts overlap.
+/// Source: identity rules, defect X-04: events of one user come in parallel, and no order is promised.
 extension Field where Owner == Delivery {
     static var withNext: Field {
         .wish(
-            "with",
+            "beside",
             \.isWithNext,
             "next",
             "partner",
@@ -23,51 +22,58 @@ extension Contract {
             for (index, step) in list.enumerated() {
                 guard case .deliver(let delivery) = step, delivery.isWithNext else { continue }
                 let next = list.dropFirst(index + 1).first
-                guard let problem = delivery.problem(with: next, reader) else { continue }
+                guard let problem = delivery.problem(beside: next, reader) else { continue }
                 reader.fail(problem, at: places[offset + index] ?? location)
             }
         }
-        if case .orders = search, deliveries.contains(where: \.isWithNext) {
+        let plan = RunPlan(steps: given + steps, users: [], observes: false)
+        if expectation.overlapMin != nil, plan.moments.isEmpty {
+            reader.fail(
+                .conflict(
+                    "nothing in it is released together, so that nothing can overlap",
+                    remedy: "Write 'together: true' or 'beside: next' in a delivery, or leave out "
+                        + "'overlap'."
+                ),
+                at: location
+            )
+        }
+        if case .orders = search, plan.deliveries.contains(where: \.isWithNext) {
             reader.fail(
                 .conflict(
                     "what is under way at one moment has no order",
-                    remedy: "Leave out 'with: next', or 'orders'."
+                    remedy: "Leave out 'beside: next', or 'orders'."
                 ),
                 at: location
             )
         }
     }
-
-    private var deliveries: [Delivery] {
-        RunPlan(steps: given + steps, users: [], observes: false).deliveries
-    }
 }
 
 extension Delivery {
-    fileprivate func problem(with next: Step?, _ reader: NodeReader) -> ContractError.Problem? {
+    fileprivate func problem(beside next: Step?, _ reader: NodeReader) -> ContractError.Problem? {
         if isDisturbed(reader) {
             return .conflict(
                 "'\(name)' is disturbed and cannot go out with the next step",
-                remedy: "Leave out 'with: next', or what disturbs it."
+                remedy: "Leave out 'beside: next', or what disturbs it."
             )
         }
         switch next {
         case .deliver(let other) where other.isDisturbed(reader):
             return .conflict(
                 "'\(other.name)' is disturbed and cannot go out with '\(name)'",
-                remedy: "Leave out 'with: next', or what disturbs it."
+                remedy: "Leave out 'beside: next', or what disturbs it."
             )
         case .call(let calls) where calls.contains { $0.storeFails == true }:
             return .conflict(
                 "a call whose store fails cannot go out with '\(name)'",
-                remedy: "Leave out 'with: next', or 'store-fails'."
+                remedy: "Leave out 'beside: next', or 'store-fails'."
             )
         case .deliver, .call: return nil
         case .register, .name, .createAccount, .provider, .request, .rotateKeys, .account, .phone,
             .killAtCall, .look, .pass, .restart, nil:
             return .conflict(
                 "nothing follows that '\(name)' could go out with",
-                remedy: "Let a step with 'deliver' or 'call' follow it, or leave out 'with: next'."
+                remedy: "Let a step with 'deliver' or 'call' follow it, or leave out 'beside: next'."
             )
         }
     }
@@ -82,6 +88,10 @@ extension RunPlan {
     package struct Moment: Hashable, Sendable {
         package var deliveries: [String] = []
         package var calls: [String] = []
+
+        package init(deliveries: [String] = [], calls: [String] = []) {
+            (self.deliveries, self.calls) = (deliveries, calls)
+        }
     }
 
     /// The moments at which more than one request is released, a delivery among them.
