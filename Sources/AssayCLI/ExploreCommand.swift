@@ -67,6 +67,9 @@ struct ExploreCommand: AsyncParsableCommand {
     @Option(name: .long, help: Setting.shard.help)
     var shard: String?
 
+    @Option(name: .long, help: Setting.save.help)
+    var save: String?
+
     @Flag(name: .long, help: "End at the first life that fails, once it is small.")
     var failFast = false
 
@@ -106,6 +109,7 @@ struct ExploreCommand: AsyncParsableCommand {
         let setup = Setup(
             profile: profile,
             files: try reports.files(),
+            saveFile: try Setting.save.text(save, environment).map { try ReportFiles.checked($0) },
             shard: shard,
             seed: seedText,
             options: options,
@@ -119,6 +123,7 @@ struct ExploreCommand: AsyncParsableCommand {
     struct Setup {
         let profile: Profile
         let files: ReportFiles
+        let saveFile: String?
         let shard: Shard?
         let seed: String
         var options: Campaign.Options
@@ -240,8 +245,7 @@ struct ExploreCommand: AsyncParsableCommand {
         report.shard = setup.shard?.description
         report.isInterrupted = isInterrupted
         report.cases = report.cases.map(setup.known.applied)
-        return try conclusion(setup.profile, setup.files, foundFolder, playWords, replay)
-            .conclude(report)
+        return try conclusion(setup, foundFolder, playWords, replay).conclude(report)
     }
 
     /// Parts of a campaign draw different lives.
@@ -254,21 +258,20 @@ struct ExploreCommand: AsyncParsableCommand {
     }
 
     private func conclusion(
-        _ profile: Profile,
-        _ files: ReportFiles,
+        _ setup: Setup,
         _ foundFolder: String,
         _ playWords: [String],
         _ replay: [String]
     ) -> Conclusion {
         Conclusion(
-            profile: profile,
+            profile: setup.profile,
             profilePath: TargetOptions.path(target.profile),
             playWords: playWords,
-            files: files,
+            files: setup.files,
             replay: ReplayCommand([Terminal.program] + replay, selects: false),
             isVerbose: reports.verbose,
             isStrict: false,
-            saveFile: nil,
+            saveFile: setup.saveFile,
             baselineFile: nil,
             earlier: KnownFailures(),
             updates: false,
@@ -313,7 +316,7 @@ extension ExploreRun.Result {
     func report(seed: String, jobs: Int, _ profile: Profile) -> RunReport {
         var report = RunReport(
             version: assayVersion,
-            suite: "lives",
+            suite: Campaign.suite,
             seed: seed,
             target: target,
             began: began,

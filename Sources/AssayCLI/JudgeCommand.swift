@@ -9,7 +9,7 @@ struct JudgeCommand: ParsableCommand {
         commandName: "judge",
         abstract: "Judges a saved run again, without the backend.",
         discussion: """
-            The file comes from 'assay verify --save'. Judging is a pure function of what was \
+            The file comes from --save of 'assay verify', 'app' or 'explore'. Judging is a pure function of what was \
             seen, so the verdicts are those of the run, unless the rules have changed since.
 
             Example:  assay verify --start 'node server.js' --save out/run.ndjson

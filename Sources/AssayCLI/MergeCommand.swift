@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Conformance
 internal import Exploration
 internal import Foundation
+internal import Replay
 internal import Reports
 
 struct MergeCommand: ParsableCommand {
@@ -9,8 +10,9 @@ struct MergeCommand: ParsableCommand {
         commandName: "merge",
         abstract: "Joins the saved runs of all shards into the report of one run.",
         discussion: """
-            Each shard is a run with --shard I/N and --save. All parts must be there, once, and of \
-            one suite; the joined report equals that of the run that was not cut, but for times.
+            Each shard is a run of 'verify' or 'explore' with --shard I/N and --save. All parts must \
+            be there, once, and of one suite; the joined report of a suite equals that of the run \
+            that was not cut, but for times.
 
             Example:  assay verify --shard 1/2 --save out/1.ndjson --target http://127.0.0.1:8080
                       assay verify --shard 2/2 --save out/2.ndjson --target http://127.0.0.1:8080
@@ -40,9 +42,11 @@ struct MergeCommand: ParsableCommand {
         let runs = try files.map { try SavedRun.read($0) }
         try check(runs, files)
         let known = try reports.knownFailures(or: runs.first?.head.profile.knownFailingPath)
-        guard let joined = RunReport.joined(runs.map { $0.judged(knownFailures: known) }) else {
+        let parts = runs.map { $0.judged(knownFailures: known) }
+        guard var joined = RunReport.joined(parts) else {
             throw Failure(.usage, "there is nothing to join")
         }
+        if joined.suite == Campaign.suite { joined.cases = Campaign.joined(parts.map(\.cases)) }
         try written.show(
             joined,
             replay: ReplayCommand([Terminal.program, "merge"] + paths, selects: false)

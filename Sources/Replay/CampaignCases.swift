@@ -41,7 +41,7 @@ extension Campaign.Outcome {
         let count = clauses[clause, default: 0]
         let undecided = undecidedClauses[clause, default: 0]
         let isDecided = Double(undecided) <= Double(count) * Self.undecidedShareMax
-        let contract = Self.stand("lives/\(clause)", clause, count)
+        let contract = Self.stand(Self.standIn(of: clause), clause, count)
         guard !isDecided else {
             var result = CaseResult(contract: contract, verdict: .passed)
             result.runCount = count
@@ -54,12 +54,23 @@ extension Campaign.Outcome {
             expected: "lives that ask for \(clause) can be judged",
             actual: "\(undecided) of \(count) could not, most of all for \(reason)"
         )
-        return CaseResult(
+        var result = CaseResult(
             contract: contract,
             verdict: .inconclusive,
             findings: [finding],
             note: finding.actual
         )
+        result.runCount = count
+        return result
+    }
+
+    /// The case that stands for all lives that asked for a clause.
+    static func standIn(of clause: String) -> String { "lives/\(clause)" }
+
+    static let unsteadyPrefix = "lives/unsteady-"
+
+    static func title(_ count: Int, _ clause: String) -> String {
+        "\(count) lives that ask for \(clause)"
     }
 
     /// A contract that stands for many lives.
@@ -67,7 +78,7 @@ extension Campaign.Outcome {
         Contract(
             id: id,
             variant: "",
-            title: "\(count) lives that ask for \(clause)",
+            title: title(count, clause),
             clause: clause,
             level: .must,
             source: "lives that 'assay explore' played",
@@ -82,7 +93,7 @@ extension Campaign.Outcome {
     /// What failed once and could not be made to fail again proves a race, and no cause.
     private static func unsteady(_ unsteady: Campaign.Unsteady, _ number: Int) -> CaseResult {
         var result = unsteady.result
-        result.contract.id = "lives/unsteady-\(number)"
+        result.contract.id = unsteadyPrefix + "\(number)"
         result.verdict = .failed
         let others = unsteady.count == 1 ? "" : "; so did \(unsteady.count - 1) more lives"
         result.note =

@@ -100,7 +100,8 @@ extension LifePlayer: StoryReplaying {
 
     func replay(_ contract: Contract) async -> CaseResult? {
         let isAlone = CasePlan(contract).subject.needsSolitude
-        return await played(contract, isAlone: isAlone)?.withoutEvidence
+        // Of what is told, all is kept that its verdict rests on.
+        return await played(contract, isAlone: isAlone)
     }
 
     func contract(of story: Story, for cause: LifeCause, id: String) -> Contract? {

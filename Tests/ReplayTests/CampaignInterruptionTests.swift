@@ -1,0 +1,61 @@
+import Conformance
+import Exploration
+import Testing
+
+@testable import Replay
+
+/// A campaign whose person has enough of it while lives are under way.
+@Suite("Interrupted campaigns")
+struct CampaignInterruptionTests {
+    /// The webhooks of both plain purchases that a campaign begins with are answered.
+    private static let answeredCount = 2
+
+    private static func campaign(_ bench: Bench, endsAtFirst: Bool = false) -> Campaign {
+        var generator = LifeGenerator.Options(
+            means: Means(features: [], showsState: true, choosesIDs: false)
+        )
+        generator.kinds = [.purchase]
+        generator.disturbances = [.copies]
+        var options = Campaign.Options(seed: 1, jobs: 4, nonce: "t")
+        options.livesMax = 1000
+        options.endsAtFirst = endsAtFirst
+        options.shrinkTime = .milliseconds(200)
+        return Campaign(executor: bench.executor, source: .init(generator), options: options) {
+            _ in
+        }
+    }
+
+    @Test func `a life that is broken off counts for nothing`() throws {
+        let bench = Bench()
+        bench.backend.answer = { backend, arrival in
+            guard arrival.event != nil, backend.webhooks.count > Self.answeredCount else {
+                return nil
+            }
+            await backend.clock.pause(.seconds(3600))
+            return nil
+        }
+        let outcome = try bench.run { bench in
+            let run = bench.clock.task { await Self.campaign(bench).run() }
+            await bench.clock.pause(.seconds(30))
+            run.cancel()
+            return await run.value
+        }
+        #expect(bench.backend.webhooks.count > Self.answeredCount, "lives were under way")
+        #expect(outcome.obstacles.isEmpty)
+        #expect(outcome.found.isEmpty && outcome.unsteady.isEmpty)
+        #expect(outcome.inconclusive.isEmpty && outcome.clauses.isEmpty)
+        #expect(outcome.cases.allSatisfy { $0.verdict != .failed })
+    }
+
+    @Test func `the same backend is wrong to whoever waits for it`() throws {
+        let bench = Bench()
+        bench.backend.answer = { backend, arrival in
+            guard arrival.event != nil, backend.webhooks.count > Self.answeredCount else {
+                return nil
+            }
+            return .failed(.closed, "the connection was closed")
+        }
+        let outcome = try bench.run { await Self.campaign($0, endsAtFirst: true).run() }
+        #expect(outcome.found.first?.cause.code == .noAnswer)
+    }
+}
