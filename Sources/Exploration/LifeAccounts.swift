@@ -9,7 +9,7 @@ struct LifeAccounts: Sendable {
     private(set) var joined: [String: String] = [:]
 
     /// The account that somebody signed up with, as contracts name it.
-    static func name(of owner: String) -> String { "account-\(owner)" }
+    static func name(of owner: String) -> String { "accountOf\(owner)" }
 
     var hasJoined: Bool { !joined.isEmpty }
 

@@ -372,7 +372,14 @@ package struct LifeGenerator: Sendable {
             let isRare = options.means.has(.everyStore) && chance(3, &random)
             let stores = isRare ? Self.rareStores : Self.usualStores
             act.store = stores.randomElement(using: &random)
-            if maySandbox { act.environment = "SANDBOX" }
+            if maySandbox {
+                act.environment = "SANDBOX"
+                // What is bought in both worlds is the rare neighbour.
+                let bought = model.purchases(of: act.user).filter { !$0.isSandbox }
+                if let other = bought.randomElement(using: &random), chance(2, &random) {
+                    (act.product, act.store) = (other.productID, other.store)
+                }
+            }
         }
         let isFirst = model.purchases(of: act.user).isEmpty
         guard !isKept, isFirst, chance(2, &random) else { return }

@@ -371,7 +371,7 @@ package struct LifeScript: Sendable {
                 expectation.relation = isReordered ? .inOrder : .once
                 expectation.compared = isReordered ? [.fields] : [.state, .effects]
             }
-            return Contract(
+            var contract = Contract(
                 id: id,
                 variant: "",
                 title: life.title,
@@ -385,6 +385,9 @@ package struct LifeScript: Sendable {
                 expectation: expectation,
                 location: place
             )
+            let strangers = life.people.filter { $0.arrival == .unknown }.map(\.name)
+            contract.strangers = strangers.isEmpty ? nil : strangers
+            return contract
         }
 
         private var registersStrangers: Bool {

@@ -42,7 +42,7 @@ struct History: Sendable {
     }
 
     /// In the order in which they happened.
-    private func events(_ db: Database, _ line: Line) throws -> [WebhookEvent] {
+    func events(_ db: Database, _ line: Line) throws -> [WebhookEvent] {
         try Data.fetchAll(
             db,
             sql: "SELECT event FROM history WHERE \(Self.place) ORDER BY timestamp, id",

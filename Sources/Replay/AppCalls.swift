@@ -130,11 +130,7 @@ extension Play {
         _ user: String
     ) -> String? {
         let answer = try? JSONValue(parsing: response.body)
-        if let proof = endpoint.answerProof.flatMap({ answer?[$0]?.string }),
-            proofs[user] == nil
-        {
-            proofs[user] = proof
-        }
+        if let proof = endpoint.answerProof.flatMap({ answer?[$0]?.string }) { proofs[user] = proof }
         // The guide's register answers the id that it was given; others choose one.
         guard case .request = profile.creation, let pointer = endpoint.answerID else { return nil }
         switch answer?[pointer] {
@@ -281,10 +277,11 @@ extension Play {
             $0.exchanges(in: namespace.name, from: firstSequence)
         }.last { if case .appCall(call.name) = $0.purpose { true } else { false } }
         let answer = (exchange?.response?.body).flatMap { try? JSONValue(parsing: $0) }
-        values.proofs[call.name] = answer?[pointer]?.string
-        if call.route == .register, let user = call.user, proofs[user] == nil {
-            proofs[user] = answer?[pointer]?.string
-        }
+        let proof = answer?[pointer]?.string
+        values.proofs[call.name] = proof
+        guard call.route == .register, let user = call.user, let proof else { return }
+        // A device keeps what it was handed last; what another one is handed is not its own.
+        if call.values["device"] == nil || proofs[user] == nil { proofs[user] = proof }
     }
 
     mutating func values(of call: Call) -> [String: String?] {

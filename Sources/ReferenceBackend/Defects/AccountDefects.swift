@@ -105,6 +105,13 @@ extension Defect {
             $0.registration.token = { _, user in user.deviceToken }
         },
         Defect(
+            "register-forgets-proof",
+            "another registration replaces the proof and hands none out",
+            breaks: "S-22"
+        ) {
+            $0.changeUpdate { user, _ in user.deviceToken = nil }
+        },
+        Defect(
             "register-check-then-insert",
             "a registration looks first and inserts later",
             breaks: "S-22"

@@ -159,6 +159,28 @@ extension Defect {
             $0.delivery.settleLate = { _, _, _ in }
         },
         Defect(
+            "late-event-beside-the-sandbox",
+            "an older event is weighed against the sandbox's past as well",
+            breaks: "S-19"
+        ) {
+            let correct = $0.delivery.settleLate
+            let entitlement = $0.entitlement
+            $0.delivery.settleLate = { history, db, line in
+                try correct(history, db, line)
+                let other = History.Line(
+                    userID: line.userID,
+                    productID: line.productID,
+                    isSandbox: !line.isSandbox
+                )
+                let isSandbox = line.isSandbox
+                guard
+                    var told = try history.store.fetch(db, line.userID, line.productID, isSandbox)
+                else { return }
+                for event in try history.events(db, other) { entitlement.apply(event, to: &told) }
+                try told.save(db, onConflict: .replace)
+            }
+        },
+        Defect(
             "marked-before-work",
             "an event is marked as seen before its work is done",
             breaks: "S-07",
