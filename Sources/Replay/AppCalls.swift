@@ -130,7 +130,9 @@ extension Play {
         _ user: String
     ) -> String? {
         let answer = try? JSONValue(parsing: response.body)
-        if let proof = endpoint.answerProof.flatMap({ answer?[$0]?.string }) { proofs[user] = proof }
+        if let proof = endpoint.answerProof.flatMap({ answer?[$0]?.string }) {
+            proofs[user] = proof
+        }
         // The guide's register answers the id that it was given; others choose one.
         guard case .request = profile.creation, let pointer = endpoint.answerID else { return nil }
         switch answer?[pointer] {

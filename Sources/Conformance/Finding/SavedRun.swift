@@ -115,7 +115,10 @@ package struct SavedRun: Sendable {
             Line(number: index + 1, text: text)
         }.filter { !$0.text.isEmpty }
         guard let first = lines.first, first.text.contains("\"kind\":\"run\"") else {
-            throw ReadError(line: 1, problem: "this was not written by 'assay verify --save' or 'explore --save'")
+            throw ReadError(
+                line: 1,
+                problem: "this was not written by --save of 'assay verify', 'app' or 'explore'"
+            )
         }
         head = try first.decoded(as: Head.self)
         guard head.assay == 1 else {

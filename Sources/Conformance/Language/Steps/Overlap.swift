@@ -73,7 +73,7 @@ extension Delivery {
             .killAtCall, .look, .pass, .restart, nil:
             return .conflict(
                 "nothing follows that '\(name)' could go out with",
-                remedy: "Let a step with 'deliver' or 'call' follow it, or leave out 'beside: next'."
+                remedy: "Let a 'deliver' or a 'call' follow it, or leave out 'beside: next'."
             )
         }
     }
