@@ -43,12 +43,16 @@ extension RunExecutor {
     /// Effects that named nobody of this run, when the backend serves nobody else.
     ///
     /// Before a backend that was running already they may be somebody else's, and are only noted.
-    func strayEffects() -> [CaseResult] {
+    ///
+    /// - Parameter isForgotten: Whether an id may be of people who were there and are forgotten by now.
+    func strayEffects(
+        where isForgotten: (String) -> Bool = { _ in false }
+    ) -> [CaseResult] {
         guard backend.process != nil else { return [] }
-        let stray = world.journal.read { journal in
-            journal.exchanges.filter {
-                $0.from == .backend && $0.namespace.isEmpty && !$0.effects.isEmpty
-            }
+        let nobodys = world.journal.read { $0.exchanges(in: "", by: .backend) }
+        let stray = nobodys.filter { exchange in
+            let recipients = exchange.effects.flatMap(\.recipients)
+            return !exchange.effects.isEmpty && !recipients.contains(where: isForgotten)
         }
         guard !stray.isEmpty else { return [] }
         let people = Set(stray.flatMap(\.effects).flatMap(\.recipients)).sorted()

@@ -4,8 +4,9 @@ import Testing
 
 @testable import Replay
 
-/// A campaign whose person has enough of it while lives are under way.
-@Suite("Interrupted campaigns")
+/// What a campaign says beside its lives: nothing of those that are broken off, and whom else the backend
+/// has called.
+@Suite("Campaigns beside their lives")
 struct CampaignInterruptionTests {
     /// The webhooks of both plain purchases that a campaign begins with are answered.
     private static let answeredCount = 2
@@ -45,6 +46,19 @@ struct CampaignInterruptionTests {
         #expect(outcome.found.isEmpty && outcome.unsteady.isEmpty)
         #expect(outcome.inconclusive.isEmpty && outcome.clauses.isEmpty)
         #expect(outcome.cases.allSatisfy { $0.verdict != .failed })
+    }
+
+    @Test("a push to nobody is told, and one that comes late is not", arguments: [false, true])
+    func strayPush(isLate: Bool) throws {
+        let bench = Bench()
+        let stranger = isLate ? "assay-t-1-ada" : "somebody else"
+        bench.backend.push(to: stranger, after: .seconds(1))
+        let outcome = try bench.run { bench in
+            await bench.clock.pause(.seconds(2))
+            return await Self.campaign(bench, endsAtFirst: true).run()
+        }
+        let stray = outcome.asides.filter { $0.contract.id == "run/reaches-known-people" }
+        #expect(stray.map(\.verdict) == (isLate ? [] : [.failed]))
     }
 
     @Test func `the same backend is wrong to whoever waits for it`() throws {

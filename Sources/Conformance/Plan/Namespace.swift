@@ -14,6 +14,21 @@ package struct Namespace: Hashable, Codable, Sendable {
         assigned[user] = id
     }
 
+    private static let anonymousPrefix = "$RCAnonymousID:"
+
+    /// Whether an id may be one of a run's people, whoever they were.
+    ///
+    /// - Parameters:
+    ///   - id: What somebody named.
+    ///   - nonce: What all runs' names begin with.
+    ///   - form: What the ids look like; where they are drawn, each may be.
+    package static func mayBeMade(_ id: String, of nonce: String, _ form: Profile.IDForm) -> Bool {
+        switch form {
+        case .string: id.contains("-\(nonce)-") || id.hasPrefix(anonymousPrefix)
+        case .uuid, .integer, .firebase: true
+        }
+    }
+
     /// The id under which the app registers this user.
     package func id(of user: String) -> String {
         if let id = assigned[user] { return id }
@@ -33,7 +48,7 @@ package struct Namespace: Hashable, Codable, Sendable {
     /// The anonymous id that the SDK made before this user logged in: prefix and 32 hex digits
     /// (RevenueCat fact sheet, section 5.1).
     package func anonymousID(of user: String) -> String {
-        "$RCAnonymousID:" + hex("anonymous", user, count: 32)
+        Self.anonymousPrefix + hex("anonymous", user, count: 32)
     }
 
     /// What an account of the case is called, where people sign in.
