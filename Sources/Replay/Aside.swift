@@ -45,6 +45,7 @@ extension RunExecutor {
     /// Before a backend that was running already they may be somebody else's, and are only noted.
     ///
     /// - Parameter isForgotten: Whether an id may be of people who were there and are forgotten by now.
+    /// - Returns: One case that failed, or none.
     func strayEffects(
         where isForgotten: (String) -> Bool = { _ in false }
     ) -> [CaseResult] {

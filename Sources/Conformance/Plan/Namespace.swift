@@ -22,6 +22,7 @@ package struct Namespace: Hashable, Codable, Sendable {
     ///   - id: What somebody named.
     ///   - nonce: What all runs' names begin with.
     ///   - form: What the ids look like; where they are drawn, each may be.
+    /// - Returns: False of an id that none of these runs has made.
     package static func mayBeMade(_ id: String, of nonce: String, _ form: Profile.IDForm) -> Bool {
         switch form {
         case .string: id.contains("-\(nonce)-") || id.hasPrefix(anonymousPrefix)
