@@ -245,7 +245,12 @@ struct ExploreCommand: AsyncParsableCommand {
         report.shard = setup.shard?.description
         report.isInterrupted = isInterrupted
         report.cases = report.cases.map(setup.known.applied)
-        return try conclusion(setup, foundFolder, playWords, replay).conclude(report)
+        // What was found stands in files of its own; lives as a whole are played again.
+        let command = ReplayCommand(
+            [Terminal.program] + replay,
+            selects: !result.outcome.found.isEmpty
+        )
+        return try conclusion(setup, foundFolder, playWords, command).conclude(report)
     }
 
     /// Parts of a campaign draw different lives.
@@ -261,14 +266,14 @@ struct ExploreCommand: AsyncParsableCommand {
         _ setup: Setup,
         _ foundFolder: String,
         _ playWords: [String],
-        _ replay: [String]
+        _ replay: ReplayCommand
     ) -> Conclusion {
         Conclusion(
             profile: setup.profile,
             profilePath: TargetOptions.path(target.profile),
             playWords: playWords,
             files: setup.files,
-            replay: ReplayCommand([Terminal.program] + replay, selects: false),
+            replay: replay,
             isVerbose: reports.verbose,
             isStrict: false,
             saveFile: setup.saveFile,

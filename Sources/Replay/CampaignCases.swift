@@ -15,8 +15,17 @@ extension Campaign.Outcome {
         }
         let failed = Set(found.map(\.result.contract.clause))
         let clauses = clauses.keys.sorted().filter { !failed.contains($0) }
-        return found.map(\.caseResult) + clauses.map(caseResult)
-            + unsteady.enumerated().map { Self.unsteady($1, $0 + 1) } + asides + rest
+        let others =
+            clauses.map(caseResult) + unsteady.enumerated().map { Self.unsteady($1, $0 + 1) }
+            + asides + rest
+        return found.map(\.caseResult) + others.map(Self.withoutFile)
+    }
+
+    /// What stands in no file is not selected by its name.
+    private static func withoutFile(_ result: CaseResult) -> CaseResult {
+        var result = result
+        result.replays = []
+        return result
     }
 
     /// Lives that would have been played: what ended a campaign early is no success.

@@ -143,6 +143,10 @@ struct StoryShrinker<Player: StoryReplaying> {
                 isWritten = false
             }
         }
+        // What was not played from a file stands nowhere in it.
+        if isWritten != true {
+            for index in result.findings.indices { result.findings[index].location = nil }
+        }
         return Campaign.Found(
             story: best.story,
             original: original,

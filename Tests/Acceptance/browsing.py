@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -30,7 +31,8 @@ class Browser:
         self.process = subprocess.Popen(
             [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0",
              f"--window-size={width},{height}", f"--user-data-dir={self.folder}", "about:blank"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            start_new_session=True)
         # The browser says where it is to be reached.
         for line in self.process.stderr:
             found = re.search(r"ws://127\.0\.0\.1:(\d+)/", line)
@@ -128,6 +130,7 @@ class Browser:
         self.run(self.socket.close())
         self.run(self.session.close())
         self.loop.close()
-        self.process.terminate()
+        # What is called by that name may be a script around the browser.
+        os.killpg(self.process.pid, signal.SIGTERM)
         self.process.wait(timeout=60)
         shutil.rmtree(self.folder, ignore_errors=True)

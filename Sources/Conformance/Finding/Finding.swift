@@ -6,7 +6,7 @@ package struct Finding: Hashable, Codable, Sendable {
     /// What to do about it; by default what the code says.
     package let remedy: String
     /// The expectation that was not met.
-    package let location: SourceLocation?
+    package var location: SourceLocation?
     /// Journal numbers of the exchanges that show it.
     package let evidence: [Int]
     /// No waiting can mend it: something is there that cannot go away.
