@@ -171,8 +171,20 @@ extension LifeModel {
             throw Illegal(reason: "whose it is is open after a login")
         }
         // Whoever keeps purchases by product (X-10 allows it) cannot tell two of one apart.
-        guard isMovable, !notes.haveTwoOfOne(from, act.user) else {
+        guard isMovable, !haveTwoOfOne(from, act.user) else {
             throw Illegal(reason: "both have the same, or it is nothing that a store sold")
         }
+    }
+
+    /// Whether two people together have had one product twice, or will have when a change takes effect:
+    /// whether a renewal is that change then, or goes on with the other one, only a transaction could
+    /// tell (S-14).
+    func haveTwoOfOne(_ one: String, _ other: String) -> Bool {
+        func changes(_ person: String, toOneOf had: String) -> Bool {
+            purchases(of: person).compactMap(\.nextProductID)
+                .contains { notes.everHad[had]?.contains($0) ?? false }
+        }
+        return notes.haveTwoOfOne(one, other) || changes(one, toOneOf: other)
+            || changes(other, toOneOf: one)
     }
 }

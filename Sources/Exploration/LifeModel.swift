@@ -101,7 +101,7 @@ package struct LifeModel: Sendable {
 
     /// As they happened, where the store tells of one purchase after the other.
     private mutating func ordered(_ told: [Told]) throws(Illegal) -> [Told] {
-        for (person, owner) in accounts.joined where notes.haveTwoOfOne(person, owner) {
+        for (person, owner) in accounts.joined where haveTwoOfOne(person, owner) {
             // Whoever keeps purchases by product (X-10 allows it) cannot tell two of one apart.
             throw Illegal(reason: "both have the same at one account")
         }
