@@ -14,6 +14,9 @@ extension Contract {
             case .body, .raw(.text): break
             }
         }
+        for case .deliver(let delivery) in given + steps where delivery.isWithNext {
+            texts[delivery.name] = (texts[delivery.name] ?? delivery.what) + ", beside the next"
+        }
         return texts
     }
 }

@@ -1,0 +1,38 @@
+import Conformance
+import Testing
+
+@testable import Reports
+
+/// What a report says of a delivery beside its name.
+struct EventTextTests {
+    @Test func `what goes out with the next step says so, and what repeats it does not`() {
+        var purchase = Delivery(
+            name: "purchase",
+            subject: .event(EventSpec(type: "INITIAL_PURCHASE", user: "ada"))
+        )
+        purchase.isWithNext = true
+        var text = Delivery(name: "text", subject: .raw(.text("{}")))
+        text.isWithNext = true
+        let contract = Contract(
+            id: "a/b",
+            variant: "",
+            title: "",
+            clause: "S-09",
+            level: .must,
+            source: "a test",
+            needs: [],
+            given: [],
+            steps: [
+                .deliver(purchase), .deliver(text),
+                .deliver(Delivery(name: "again", subject: .repeats("purchase"))),
+            ],
+            expectation: Expectation(answers: .statuses([200])),
+            location: SourceLocation(path: "a/b.yaml", line: 1, column: 1)
+        )
+        let texts = contract.eventTexts
+        #expect(texts["purchase"]?.hasPrefix("INITIAL_PURCHASE") == true)
+        #expect(texts["purchase"]?.hasSuffix(", beside the next") == true)
+        #expect(texts["again"].map { $0 + ", beside the next" } == texts["purchase"])
+        #expect(texts["text"] == "{}, beside the next")
+    }
+}
