@@ -1,8 +1,8 @@
 internal import Conformance
 
 extension Life {
-    /// Lives with less in them, the smallest first: ends cut off, then people, disturbances and acts
-    /// one by one.
+    /// Lives with less in them, the smallest first: ends cut off, then people, products, disturbances
+    /// and acts one by one.
     ///
     /// They need not be legal.
     package var shorter: [Life] {
@@ -28,6 +28,12 @@ extension Life {
                 found.append(life)
             }
         }
+        // What happens to one product belongs together: a refund makes no sense without its purchase.
+        let products = Set(steps.compactMap(\.act.product)).sorted()
+        for product in products where products.count > 1 {
+            let acts = steps.filter { $0.act.product == product }
+            if acts.count > 1 { found += without(Set(acts.map(\.id))).map(\.withoutIdlePeople) }
+        }
         for index in mishaps.indices {
             var life = self
             life.mishaps.remove(at: index)
@@ -36,7 +42,19 @@ extension Life {
         for index in steps.indices where steps.count > 1 {
             found += without([steps[index].id]).map(\.withoutIdlePeople)
         }
-        return found
+        return found + withoutPairs
+    }
+
+    /// Of so few acts pairs are left out as well: a grant and its end, neither of which goes alone.
+    private static let pairActsMax = 8
+
+    private var withoutPairs: [Life] {
+        guard (3...Self.pairActsMax).contains(steps.count) else { return [] }
+        return steps.indices.flatMap { first in
+            steps.indices.dropFirst(first + 1).flatMap { second in
+                without([steps[first].id, steps[second].id]).map(\.withoutIdlePeople)
+            }
+        }
     }
 
     /// Lives of as much that are easier to read: the usual store and product, round times.

@@ -193,6 +193,19 @@ struct LifeTextTests {
         #expect(script.contract.clause == "S-22")
     }
 
+    @Test func `all that happened to a product is left out at once`() {
+        let (monthly, yearly) = ("premium_monthly", "premium_yearly")
+        let life = Self.life([
+            (.purchase, monthly), (.refund, monthly), (.purchase, yearly), (.cancel, yearly),
+        ])
+        // Neither of the first two can be left out alone.
+        let wanted = [life.steps[2], life.steps[3]]
+        #expect(life.shorter.contains { $0.steps == wanted })
+        // So are two that are about no product, such as a grant and its end.
+        let others = [life.steps[0], life.steps[2]]
+        #expect(life.shorter.contains { $0.steps == others })
+    }
+
     @Test func `what fell due goes on being disturbed when the act behind it is left out`() throws {
         let text = """
             life 1
