@@ -1,4 +1,5 @@
 import Conformance
+import TestSupport
 import Testing
 
 @testable import Reports
@@ -13,22 +14,10 @@ struct EventTextTests {
         purchase.isWithNext = true
         var text = Delivery(name: "text", subject: .raw(.text("{}")))
         text.isWithNext = true
-        let contract = Contract(
-            id: "a/b",
-            variant: "",
-            title: "",
-            clause: "S-09",
-            level: .must,
-            source: "a test",
-            needs: [],
-            given: [],
-            steps: [
-                .deliver(purchase), .deliver(text),
-                .deliver(Delivery(name: "again", subject: .repeats("purchase"))),
-            ],
-            expectation: Expectation(answers: .statuses([200])),
-            location: SourceLocation(path: "a/b.yaml", line: 1, column: 1)
-        )
+        let contract = SmallContracts.contract([
+            .deliver(purchase), .deliver(text),
+            .deliver(Delivery(name: "again", subject: .repeats("purchase"))),
+        ])
         let texts = contract.eventTexts
         #expect(texts["purchase"]?.hasPrefix("INITIAL_PURCHASE") == true)
         #expect(texts["purchase"]?.hasSuffix(", beside the next") == true)

@@ -36,24 +36,7 @@ extension Delivery {
                 at: place
             )
         }
-        if delivery.isTogether, delivery.times < 2 {
-            reader.fail(
-                .conflict(
-                    "one copy cannot be released together with others",
-                    remedy: "Add 'times: 8', or leave out 'together'."
-                ),
-                at: place
-            )
-        }
-        if delivery.isTogether, delivery.disturbedCount > 0 {
-            reader.fail(
-                .conflict(
-                    "copies that are released together are not disturbed one by one",
-                    remedy: "Leave out 'together', or what disturbs them."
-                ),
-                at: place
-            )
-        }
+        delivery.checkTogether(at: place, &reader)
     }
 
     // MARK: What is delivered

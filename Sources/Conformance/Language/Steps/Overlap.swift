@@ -50,6 +50,28 @@ extension Contract {
 }
 
 extension Delivery {
+    /// Copies that are released together are several, and none is disturbed alone.
+    func checkTogether(at place: SourceLocation, _ reader: inout NodeReader) {
+        if isTogether, times < 2 {
+            reader.fail(
+                .conflict(
+                    "one copy cannot be released together with others",
+                    remedy: "Add 'times: 8', or leave out 'together'."
+                ),
+                at: place
+            )
+        }
+        if isTogether, disturbedCount > 0 {
+            reader.fail(
+                .conflict(
+                    "copies that are released together are not disturbed one by one",
+                    remedy: "Leave out 'together', or what disturbs them."
+                ),
+                at: place
+            )
+        }
+    }
+
     fileprivate func problem(beside next: Step?, _ reader: NodeReader) -> ContractError.Problem? {
         if isDisturbed(reader) {
             return .conflict(
