@@ -7,6 +7,7 @@ enum Identity {
         var isValid = Identity.isValid
         var welcome = Identity.welcome
         var unite = Identity.unite
+        var holdings = Identity.holdings
         var leave = Identity.leave
         var holder = Identity.holder
         var welcomeLoser = Identity.welcomeLoser
@@ -121,6 +122,19 @@ enum Identity {
     ) throws -> Bool {
         let known = try store.fetch(db, moved.userID, moved.productID, moved.isSandbox)
         return known.map { $0.asOf >= moved.asOf } ?? false
+    }
+
+    /// What somebody had at that moment, which a transfer of that moment moves (S-17).
+    static func holdings(
+        _ db: Database,
+        of userID: Int64,
+        until moment: Int64
+    ) throws -> [Subscription] {
+        try Subscription.fetchAll(
+            db,
+            sql: "SELECT * FROM subscriptions WHERE userID = ? AND asOf <= ?",
+            arguments: [userID, moment]
+        )
     }
 
     /// What moved is not where it came from any more; what came after that moment stays.

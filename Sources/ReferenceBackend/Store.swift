@@ -175,11 +175,7 @@ extension Store {
         to target: Int64,
         until moment: Int64 = .max
     ) throws {
-        for var subscription in try Subscription.fetchAll(
-            db,
-            sql: "SELECT * FROM subscriptions WHERE userID = ? AND asOf <= ?",
-            arguments: [source, moment]
-        ) {
+        for var subscription in try policies.identity.holdings(db, source, moment) {
             subscription.userID = target
             if try policies.identity.isOvertaken(self, db, subscription) { continue }
             try subscription.save(db, onConflict: .replace)

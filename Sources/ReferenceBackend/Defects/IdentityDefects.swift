@@ -100,6 +100,15 @@ extension Defect {
         ) {
             $0.onReading { event, _ in if event.type == "TRANSFER" { event.timestamp = .max } }
         },
+        Defect(
+            "transfer-copies-newer",
+            "a TRANSFER that comes late gives its winner what was bought after it as well",
+            breaks: "S-17"
+        ) {
+            $0.identity.holdings = { db, source, _ in
+                try Identity.holdings(db, of: source, until: .max)
+            }
+        },
         Defect("transfer-first-only", "TRANSFER moves from the first id only", breaks: "S-17") {
             $0.onReading { event, _ in
                 event.transferredFrom = Array(event.transferredFrom.prefix(1))
