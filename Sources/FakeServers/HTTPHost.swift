@@ -102,7 +102,7 @@ final class HTTPHost: Sendable {
     // MARK: Connections
 
     /// Says when nothing was heard for so long; it stands before everything else.
-    static func idleGuard(_ idleMax: Duration = HTTPHost.idleMax) -> IdleStateHandler {
+    static func idleGuard(_ idleMax: Duration) -> IdleStateHandler {
         IdleStateHandler(readTimeout: .milliseconds(Int64(idleMax.milliseconds)))
     }
 

@@ -38,7 +38,9 @@ struct InterceptingProxyTests {
             before: [server],
             world: world,
             authority: authority,
-            refusals: Refusals()
+            refusals: Refusals(),
+            // Between two steps of a test another thousand may have their turn.
+            idleMax: Patience.hang
         )
         try await body(
             Stage(world: world, server: server, proxy: proxy, authority: authority)

@@ -23,6 +23,7 @@ package final class InterceptingProxy: Sendable {
     ///   - refusals: Where what is refused is told.
     ///   - host: An address of this machine.
     ///   - port: Port 0 picks a free one.
+    ///   - idleMax: How long a connection may do nothing.
     /// - Throws: When the port cannot be had.
     package init(
         before servers: [FakeServer],
@@ -30,7 +31,8 @@ package final class InterceptingProxy: Sendable {
         authority: Authority,
         refusals: Refusals,
         host: String = "127.0.0.1",
-        port: Int = 0
+        port: Int = 0,
+        idleMax: Duration = .seconds(60)
     ) async throws(StartError) {
         self.host = host
         self.refusals = refusals
@@ -48,7 +50,7 @@ package final class InterceptingProxy: Sendable {
                     channel.closeFuture.whenComplete { _ in open.withLock { $0[id] = nil } }
                     return channel.eventLoop.makeCompletedFuture {
                         let pipeline = channel.pipeline.syncOperations
-                        try pipeline.addHandler(HTTPHost.idleGuard())
+                        try pipeline.addHandler(HTTPHost.idleGuard(idleMax))
                         try pipeline.addHandler(InterceptingDoor(switchboard, .street))
                     }
                 }
