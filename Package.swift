@@ -140,7 +140,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ExplorationTests",
-            dependencies: ["Conformance", "Exploration", "Providers"],
+            dependencies: ["Conformance", "ContractFiles", "Exploration", "Providers"],
             swiftSettings: strict
         ),
         .testTarget(

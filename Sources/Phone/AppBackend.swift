@@ -21,12 +21,7 @@ package struct AppBackend: Hashable, Sendable {
         self.profile = profile
     }
 
-    /// Plans add up: a route that a later one does not name stays as planned.
-    package mutating func take(_ plan: AppBackendPlan) {
-        self.plan.answers.merge(plan.answers) { $1 }
-        self.plan.isPermanent = plan.isPermanent
-        self.plan.learnsPurchases = plan.learnsPurchases
-    }
+    package mutating func take(_ plan: AppBackendPlan) { self.plan.add(plan) }
 
     /// Whether the next call of a route is answered by plan.
     package func hasPlan(for route: String) -> Bool {

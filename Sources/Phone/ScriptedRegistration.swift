@@ -41,6 +41,15 @@ extension ScriptedApp {
         if !flows.contains(where: { $0.acts.contains(.retry) }) { policy.tryAgain(&self, now) }
     }
 
+    /// Whether a start or a change of identity is registering that id: of one id one call is under way
+    /// (C-13).
+    private func isTelling(of id: String) -> Bool {
+        flows.contains { flow in
+            guard case .answer? = flow.wait else { return false }
+            return flow.acts.first == .register && flow.id == id
+        }
+    }
+
     /// A registration is done when a 2xx names the id, and not before (C-12).
     static func isConfirmed(_ status: Int?, named: String?, id: String) -> Bool {
         (200..<300).contains(status ?? 0) && named == id
@@ -70,6 +79,10 @@ extension ScriptedApp {
                 return true
             }
             flow.id = current
+            guard !isTelling(of: current) else {
+                flow.acts = [.retry, .pause, .retry]
+                return true
+            }
             flow.wait = call("register", policy.registration(self, current, "retry"), at: now)
             return false
         }

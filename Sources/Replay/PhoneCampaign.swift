@@ -232,6 +232,9 @@ extension PhoneCampaign.Player: StoryReplaying {
 extension Contract {
     /// The one thing that it says of an app.
     fileprivate var promise: String {
-        expectation.app?.promises.first?.name.rawValue ?? "id"
+        guard let app = expectation.app else { return "" }
+        let shown = app.screens.map { "shows \($0.element.rawValue)" }
+        let sent = app.commands.map { "sends \($0.name)" }
+        return app.promises.first?.name.rawValue ?? shown.first ?? sent.first ?? "id"
     }
 }

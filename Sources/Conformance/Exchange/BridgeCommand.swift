@@ -118,9 +118,12 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
         return parts + [String(decoding: bytes[start...], as: UTF8.self)]
     }
 
+    /// The scheme of what is sold: paywalls, purchases, the customer's page (section 3).
+    package static let sellingScheme = "revenuecat"
+
     /// The catalogue of section 3.
     package static let schemes: Set<String> = [
-        "readvault", "setvault", "writevalue", "readvalue", "getpurchasehistory", "revenuecat",
+        "readvault", "setvault", "writevalue", "readvalue", "getpurchasehistory", sellingScheme,
         "restoreinapppurchases", "cancelinapppurchase", "setonesignalplayerid",
         "getonesignalplayerid", "registerpush", "checkNativePushPermissions", "sendlocalpushmsg",
         "settingsapp", "get-uuid", "getappversion", "getstorelocation", "user-disable-tracking",

@@ -63,8 +63,13 @@ package struct PhoneGenerator: Sendable {
             model = after
             steps.append(step)
         }
-        if !chance(5, &random) { add(.phone(contents(&random))) }
+        if chance(20, &random) {
+            for step in leaving(&random) { add(step) }
+        } else if !chance(5, &random) {
+            add(.phone(contents(&random)))
+        }
         if chance(6, &random) { add(.bridge(manners(&random))) }
+        if chance(10, &random) { add(.app(AppAction(.launchTwice))) }
         let count = min(
             Int.random(in: 1...Self.stepsMax, using: &random),
             Int.random(in: 1...Self.stepsMax, using: &random)
@@ -72,7 +77,10 @@ package struct PhoneGenerator: Sendable {
         for _ in 0..<count {
             if chance(8, &random) { add(.bridge(faults(&random))) }
             if chance(8, &random) { add(.backend(troubles(&random))) }
-            if model.hasSheet {
+            if model.isSheetOpen {
+                let ends = [AppAction(.kill), AppAction(.reload), AppAction(.launch), pause(&random)]
+                if let action = ends.randomElement(using: &random) { add(.app(action)) }
+            } else if model.hasSheet {
                 let ends: [PhoneChange.Act] = [.complete, .cancel, .fail]
                 var change = PhoneChange()
                 change.act = ends.randomElement(using: &random)
@@ -80,16 +88,52 @@ package struct PhoneGenerator: Sendable {
             } else if model.isOpen {
                 for step in gesture(&random) { add(step) }
             } else {
-                if steps.contains(where: \.isLaunch), chance(6, &random) {
+                let isFirst = !steps.contains(where: \.isLaunch)
+                if !isFirst, chance(6, &random) {
                     var change = PhoneChange()
                     change.act = chance(2, &random) ? .reinstall : .loseID
                     add(.phone(change))
                 }
                 add(.app(AppAction(.launch)))
+                // Who fails from the start has time to try again.
+                if isFirst, model.isShut { add(.app(pause(&random))) }
             }
         }
         if !model.isOpen { add(.app(AppAction(.launch))) }
-        return PhoneLife(steps)
+        if chance(6, &random) { add(.app(AppAction(.status))) }
+        return PhoneLife(steps, ids: chance(4, &random) ? ids(&random) : [:])
+    }
+
+    /// An account is left on a phone whose history names nobody, and the id is lost: so many steps in a
+    /// row hardly ever come by themselves (C-31).
+    private func leaving(_ random: inout SeededGenerator) -> [PhoneStep] {
+        var change = PhoneChange()
+        var entry = HistoryEntry()
+        entry.isActive = chance(2, &random)
+        change.history = chance(2, &random) ? [] : [entry]
+        var plan = AppBackendPlan()
+        plan.answers["login"] = [chance(2, &random) ? .claimed : .recovered(user: "ben")]
+        var login = AppAction(.login)
+        login.account = "acc"
+        var loss = PhoneChange()
+        loss.act = .loseID
+        return [
+            .phone(change), .app(AppAction(.launch)), .backend(plan), .app(login),
+            .app(AppAction(.logout)), .app(AppAction(.kill)), .phone(loss),
+            .app(AppAction(.launch)),
+        ]
+    }
+
+    /// Ids of those whom a login or the store's history names; the vault holds its own as written.
+    private func ids(_ random: inout SeededGenerator) -> [String: String] {
+        // One with a percent sign in it is read in two ways, as the native side decodes or not
+        // (C-22), which nobody can tell.
+        let hard = ["a&locked=true", "x#y", "s p", "plus+sign", "über", "colon:one"]
+        let (first, second) = (
+            Int.random(in: 0..<hard.count, using: &random),
+            Int.random(in: 1..<hard.count, using: &random)
+        )
+        return ["ben": hard[first], "cleo": hard[(first + second) % hard.count]]
     }
 
     private func chance(_ one: Int, _ random: inout SeededGenerator) -> Bool {
@@ -100,7 +144,7 @@ package struct PhoneGenerator: Sendable {
     private func contents(_ random: inout SeededGenerator) -> PhoneChange {
         var change = PhoneChange()
         if chance(4, &random) {
-            let kinds: [PhoneChange.Kind] = [.ipad, .android, .ipadDesktop, .unknown]
+            let kinds: [PhoneChange.Kind] = [.ipad, .android, .ipadDesktop, .unknown, .browser]
             change.kind = kinds.randomElement(using: &random)
         }
         if !chance(3, &random) {
@@ -114,12 +158,14 @@ package struct PhoneGenerator: Sendable {
                     chance(3, &random) ? nil : ["ada", "ben"].randomElement(using: &random)
                 entry.isAnonymous = entry.user == nil && chance(2, &random)
                 entry.isActive = !chance(3, &random)
+                entry.purchased = .seconds(-86_400 * Int.random(in: 1...20, using: &random))
+                if chance(3, &random) { entry.product = "premium_yearly" }
                 if chance(6, &random) { entry.environment = "sandbox" }
                 return entry
             }
         }
         if chance(10, &random) {
-            change.installID = .late(.milliseconds(1200))
+            change.installID = chance(3, &random) ? .missing : .late(.milliseconds(1200))
         }
         return change
     }
@@ -177,6 +223,11 @@ package struct PhoneGenerator: Sendable {
         let count = Int.random(in: 1...2, using: &random)
         plan.answers["register"] =
             (0..<count).compactMap { _ in bad.randomElement(using: &random) } + [.ok]
+        if chance(4, &random) {
+            let ends: [AppBackendPlan.Answer] = [.status(500), .reset, .never]
+            plan.answers["register"] = ends.randomElement(using: &random).map { [$0] }
+            plan.isPermanent = true
+        }
         return plan
     }
 
@@ -194,23 +245,52 @@ package struct PhoneGenerator: Sendable {
             var plan = AppBackendPlan()
             let answers: [AppBackendPlan.Answer] = [
                 .claimed, .claimed, .recovered(user: "ben"), .recovered(user: "ben"),
-                .recovered(user: "cleo"), .status(401), .status(500), .reset,
+                .recovered(user: "cleo"), .status(401), .status(500), .reset, .noID, .nullID,
+                .undefinedID,
             ]
             plan.answers["login"] = [answers.randomElement(using: &random) ?? .claimed]
+            if chance(8, &random) { return steps + slowly(action, plan) }
             steps.append(.backend(plan))
-            if chance(8, &random) { action.killedAt = .loggedIn }
+            if chance(8, &random) {
+                action.killedAt = chance(2, &random) ? .loggedIn : .idWritten
+            }
         case .logout:
+            if chance(8, &random) { return slowly(action, AppBackendPlan()) }
             if chance(10, &random) { action.killedAt = .idWritten }
+        case .restore:
+            if chance(8, &random) { return slowly(action, AppBackendPlan()) }
+        case .upgrade, .purchase:
+            if chance(8, &random) {
+                var plan = AppBackendPlan()
+                plan.learnsPurchases = false
+                steps.append(.backend(plan))
+            }
         case .callback:
-            let arguments: [JSONValue?] = [nil, .object(JSONObject()), .string("premium_monthly")]
+            let arguments: [JSONValue?] = [
+                nil, .object(JSONObject()), .string("premium_monthly"),
+                ["ok": true, "cancelled": false, "restored": false, "source": "paywall"],
+            ]
             action.argument = arguments.randomElement(using: &random) ?? nil
-        case .wait:
-            action.time = .seconds([1, 6, 40].randomElement(using: &random) ?? 6)
-        case .launch, .launchTwice, .reload, .kill, .upgrade, .upgradeTwice, .purchase, .restore,
-            .status, .signUp, .signIn, .google, .forgotPassword, .deleteAccount, .refresh:
+        case .wait: action = pause(&random)
+        case .launch, .launchTwice, .reload, .kill, .upgradeTwice, .status, .signUp, .signIn,
+            .google, .forgotPassword, .deleteAccount, .refresh:
             break
         }
         return steps + [.app(action)]
+    }
+
+    private func pause(_ random: inout SeededGenerator) -> AppAction {
+        var action = AppAction(.wait)
+        action.time = .seconds([1, 6, 40].randomElement(using: &random) ?? 6)
+        return action
+    }
+
+    /// A change of identity that takes its time, and a tap to buy while it goes on (C-18).
+    private func slowly(_ action: AppAction, _ plan: AppBackendPlan) -> [PhoneStep] {
+        var (action, plan) = (action, plan)
+        action.isAtOnce = true
+        plan.answers["register"] = [.slow(.seconds(2))]
+        return [.backend(plan), .app(action), .app(AppAction(.upgrade))]
     }
 }
 

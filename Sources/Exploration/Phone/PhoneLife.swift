@@ -6,15 +6,18 @@ package import Conformance
 /// `PhoneModel`.
 package struct PhoneLife: Hashable, Sendable {
     package var steps: [PhoneStep]
+    /// Ids of users that commands must carry to the letter (C-21), by the user.
+    package var ids: [String: String] = [:]
 
-    package init(_ steps: [PhoneStep]) {
+    package init(_ steps: [PhoneStep], ids: [String: String] = [:]) {
         self.steps = steps
+        self.ids = ids
     }
 
     /// What happens, for people: `The app is launched, logs out and is launched`.
     package var title: String {
-        let text = "The app: " + steps.map(\.words).joined(separator: ", ")
-        return String(text)
+        let names = ids.sorted { $0.key < $1.key }.map { "\($0.key) is '\($0.value)'" }
+        return "The app: " + (names + steps.map(\.words)).joined(separator: ", ")
     }
 
     package var slug: String {
@@ -31,6 +34,7 @@ package struct PhoneLife: Hashable, Sendable {
     package func storyID(_ cause: LifeCause) -> String {
         var lines: [String] = [cause.words]
         for step in steps { lines.append(step.essence) }
+        if !ids.isEmpty { lines.append("ids") }
         let text = lines.joined(separator: "\n")
         return "\(slug)-\(Story.digits(of: text))"
     }
@@ -52,11 +56,16 @@ package struct PhoneLife: Hashable, Sendable {
         var found: [PhoneLife] = []
         let ends = [steps.count / 4, steps.count / 2, steps.count * 3 / 4, steps.count - 1]
         for end in ends where end > 0 && end < steps.count {
-            found.append(PhoneLife(Array(steps.prefix(end))))
+            found.append(PhoneLife(Array(steps.prefix(end)), ids: ids))
         }
         for index in steps.indices where steps.count > 1 {
             var life = self
             life.steps.remove(at: index)
+            found.append(life)
+        }
+        for user in ids.keys.sorted() {
+            var life = self
+            life.ids[user] = nil
             found.append(life)
         }
         for index in steps.indices {
@@ -76,7 +85,7 @@ extension PhoneStep {
         switch self {
         case .app(let action):
             let kill = action.killedAt.map { ", killed once it has \($0.words)" } ?? ""
-            return action.name.words + kill
+            return action.name.words + (action.isAtOnce ? " and at once" : "") + kill
         case .phone(let change):
             return change.act?.words ?? "on a phone that holds " + change.contents
         case .bridge(let plan): return plan.words
@@ -88,12 +97,16 @@ extension PhoneStep {
     /// What it is, without its particulars.
     fileprivate var essence: String {
         switch self {
-        case .app(let action): action.name.rawValue + (action.killedAt?.rawValue ?? "")
+        case .app(let action):
+            action.name.rawValue + (action.isAtOnce ? " at once" : "")
+                + (action.killedAt?.rawValue ?? "")
         case .phone(let change): change.act?.rawValue ?? "phone"
         case .bridge(let plan):
             "bridge " + plan.faults.map(\.kind.rawValue).joined()
                 + plan.switches.keys.sorted().joined()
-        case .backend(let plan): "backend " + plan.answers.keys.sorted().joined()
+        case .backend(let plan):
+            "backend " + plan.answers.keys.sorted().joined() + (plan.isPermanent ? " for ever" : "")
+                + (plan.learnsPurchases ? "" : " deaf")
         case .store: "store"
         }
     }
@@ -102,8 +115,8 @@ extension PhoneStep {
     fileprivate var plainer: [PhoneStep] {
         switch self {
         case .app(var action):
-            guard action.killedAt != nil else { return [] }
-            action.killedAt = nil
+            guard action.killedAt != nil || action.isAtOnce else { return [] }
+            (action.killedAt, action.isAtOnce) = (nil, false)
             return [.app(action)]
         case .phone(let change):
             var found: [PhoneStep] = []
@@ -115,7 +128,10 @@ extension PhoneStep {
             guard change.act == nil else { return [] }
             add { $0.kind = nil }
             add { $0.history = nil }
-            for index in (change.history ?? []).indices { add { $0.history?.remove(at: index) } }
+            for index in (change.history ?? []).indices {
+                add { $0.history?.remove(at: index) }
+                add { $0.history?[index].product = HistoryEntry().product }
+            }
             add { $0.installID = nil }
             add { $0.vault[.lock] = nil }
             add { $0.vault[.id] = nil }
@@ -141,12 +157,19 @@ extension PhoneStep {
             }
             return found
         case .backend(let plan):
-            return plan.answers.sorted { $0.key < $1.key }.compactMap { route, answers in
-                guard answers.count > 2 else { return nil }
+            var found: [PhoneStep] = []
+            for (route, answers) in plan.answers.sorted(by: { $0.key < $1.key })
+            where answers.count > 2 {
                 var copy = plan
                 copy.answers[route] = Array(answers.suffix(2))
-                return .backend(copy)
+                found.append(.backend(copy))
             }
+            if !plan.learnsPurchases {
+                var copy = plan
+                copy.learnsPurchases = true
+                found.append(.backend(copy))
+            }
+            return found
         case .store: return []
         }
     }
@@ -206,7 +229,11 @@ extension PhoneChange {
     fileprivate var contents: String {
         var parts: [String] = vault.keys.map(\.rawValue).sorted().map { "the \($0)" }
         if let history { parts.append(history.isEmpty ? "an empty history" : "a history") }
-        if installID != nil { parts.append("a late install id") }
+        switch installID {
+        case .late: parts.append("a late install id")
+        case .missing: parts.append("no install id")
+        case nil: break
+        }
         if let kind { parts.append("the agent of \(kind.rawValue)") }
         return parts.isEmpty ? "nothing" : parts.joined(separator: " and ")
     }
@@ -225,7 +252,11 @@ extension AppBackendPlan {
         let routes = answers.keys.sorted().map { route in
             "\(route) " + (answers[route] ?? []).map(\.word).joined(separator: " ")
         }
-        return "backend " + routes.joined(separator: ", ")
+        let rest = [
+            isPermanent ? "for ever" : nil,
+            learnsPurchases ? nil : "that hears of no purchase",
+        ].compactMap(\.self)
+        return "backend " + (routes + rest).joined(separator: ", ")
     }
 }
 

@@ -15,7 +15,7 @@ package struct PhoneScript: Sendable {
     ///
     /// Nil when it cannot happen: what is tapped is not there, or nothing is launched.
     package init?(_ life: PhoneLife, id: String = "life") {
-        var model = PhoneModel()
+        var model = PhoneModel(ids: life.ids)
         var features: [LifeCoverage.Feature] = []
         var last = "nothing"
         for step in life.steps {
@@ -40,64 +40,30 @@ package struct PhoneScript: Sendable {
                 level: .must,
                 source: "a life that 'assay explore' played; identity rules, part B",
                 needs: [],
-                given: [],
+                given: life.ids.sorted { $0.key < $1.key }.map { .name(user: $0.key, id: $0.value) },
                 steps: life.steps.map { .phone($0) },
                 expectation: expectation,
                 location: place
             )
         }
-        let promises = model.promises.map { AppExpectation.Promise(name: $0, location: place) }
-        var parts = promises.map { promise in
-            contract(promise.name.clause) { $0.promises = [promise] }
-        }
-        if let wanted = model.identity {
-            let identity = AppExpectation.Identity(
-                phone: Names.usualPhone,
-                wanted: wanted,
-                location: place
-            )
-            let clause = wanted == .changed ? "C-30" : model.hasLoggedIn ? "C-28" : "C-05"
-            parts.append(contract(clause) { $0.identities = [identity] })
-        }
+        let questions = model.questions(at: place)
         self.life = life
-        self.contract = contract("C-11") { $0.promises = promises }
-        self.parts = parts
+        self.contract = contract("C-11") { app in
+            for question in questions { question.ask(&app) }
+        }
+        parts = questions.map { question in contract(question.clause, question.ask) }
         self.features = features
     }
 
     /// The clauses that lives can be asked for.
-    package static var clauses: [String] {
-        Set(promises.map(\.clause) + ["C-05", "C-07", "C-28", "C-30", "C-34"]).sorted()
-    }
-
-    /// What every life of a correct app keeps, whatever happens in it.
-    fileprivate static let promises: [ClientPromise] = [
-        .usableIDs, .writtenFirst, .aliased, .oneIdentity, .registersHonestly,
-        .registersOnce, .wholeRegistrations, .steadyDevice, .registeredBeforePaywall,
-        .onePurchaser, .gated, .singlePaywall, .encoded, .loginNamesCurrent, .readsInTurn,
-        .privateVault, .unbroken, .resolvesOnce,
-    ]
-}
-
-extension PhoneModel {
-    /// What is kept by what happened here alone.
-    fileprivate var promises: [ClientPromise] {
-        var promises = PhoneScript.promises
-        // It is the install id's, and that is another one by now.
-        if isNewInstall { promises.removeAll { $0 == .steadyDevice } }
-        // A tap that comes before the start is over may be ignored.
-        if hasLoggedOut, !isDisturbed { promises += [.unguessable, .unlocksFirst] }
-        if hasAdopted { promises.append(.lockedFirst) }
-        // Whatever comes late after the first launch must change nothing.
-        if gestureCount == 1 { promises.append(.steadyID) }
-        return promises
-    }
+    package static var clauses: [String] { PhoneModel.clauses }
 }
 
 extension PhoneModel {
     /// How the phone stands, as coverage counts it.
     fileprivate var word: String {
         let page = hasSheet ? "paying" : isOpen ? "open" : "closed"
+        if isBrowser { return "in a browser " + page }
         let who = hasLoggedIn ? " logged in" : hasLoggedOut ? " logged out" : ""
         return page + who
     }
@@ -108,7 +74,8 @@ extension PhoneStep {
     fileprivate var word: String {
         switch self {
         case .app(let action):
-            action.name.rawValue + (action.killedAt.map { " killed \($0.rawValue)" } ?? "")
+            action.name.rawValue + (action.isAtOnce ? " at once" : "")
+                + (action.killedAt.map { " killed \($0.rawValue)" } ?? "")
         case .phone(let change):
             change.act?.rawValue
                 ?? "phone "
@@ -123,7 +90,8 @@ extension PhoneStep {
             "backend "
                 + plan.answers.keys.sorted().map { route in
                     route + " " + (plan.answers[route]?.first?.kindWord ?? "")
-                }.joined(separator: " ")
+                }.joined(separator: " ") + (plan.isPermanent ? " for ever" : "")
+                + (plan.learnsPurchases ? "" : " deaf")
         case .store: "store"
         }
     }

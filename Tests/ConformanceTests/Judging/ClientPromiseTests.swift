@@ -417,6 +417,26 @@ extension ClientPromiseTests {
             $0.register(third, at: 4200, until: 4250, status: nil)
             $0.register(third, at: 4300, until: 4350)
         },
+        .keeps(.registersHonestly, "one that was under way is acknowledged after the failure") {
+            $0.drop(4050)
+            $0.register(third, at: 4050, until: 4500)
+            $0.register(third, at: 4200, until: 4250, status: 503)
+        },
+        .breaks(.registersHonestly, .registrationLost, "what is under way was for another id") {
+            $0.drop(4050)
+            $0.register(first, at: 4050, until: 4500)
+            $0.register(third, at: 4200, until: 4250, status: 503)
+        },
+        .breaks(.registersHonestly, .registrationLost, "what is under way fails as well") {
+            $0.drop(4050)
+            $0.register(third, at: 4050, until: 4500, status: 503)
+            $0.register(third, at: 4200, until: 4250, status: 503)
+        },
+        .breaks(.registersHonestly, .registrationLost, "it was acknowledged before the failure") {
+            $0.drop(4050)
+            $0.register(third, at: 4050, until: 4100)
+            $0.register(third, at: 4200, until: 4250, status: 503)
+        },
         .keeps(.registersHonestly, "two phones, and each tried again") {
             $0.gesture("launch", at: 5000, on: "second")
             $0.register(third, at: 5100, until: 5150, status: 500, on: "second")

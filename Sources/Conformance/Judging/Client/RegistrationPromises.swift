@@ -15,7 +15,10 @@ extension ClientView {
             ]
         }
         let lost = failed.first { call in
-            !calls.contains { $0.phone == call.phone && $0.sequence > call.sequence }
+            !calls.contains { other in
+                other.phone == call.phone
+                    && (other.sequence > call.sequence || Self.makesGood(other, call))
+            }
         }
         guard let lost else { return [] }
         return [
@@ -28,6 +31,17 @@ extension ClientView {
                 evidence: [lost.sequence]
             )
         ]
+    }
+
+    /// Whether an attempt that was under way when another one failed is acknowledged after that.
+    private static func makesGood(
+        _ call: ClientTimeline.Registration,
+        _ failed: ClientTimeline.Registration
+    ) -> Bool {
+        guard call.isAcknowledged, call.id == failed.id, let answered = call.answered else {
+            return false
+        }
+        return failed.answered.map { $0 < answered } ?? false
     }
 
     func registersOnce(_ at: SourceLocation) -> [Finding] {

@@ -30,6 +30,13 @@ package struct AppBackendPlan: Hashable, Codable, Sendable {
 
     package init() {}
 
+    /// Plans add up: a route that a later one does not name stays as planned.
+    package mutating func add(_ later: AppBackendPlan) {
+        answers.merge(later.answers) { $1 }
+        isPermanent = later.isPermanent
+        learnsPurchases = later.learnsPurchases
+    }
+
     /// What is planned for the next call of a route; nil: nothing.
     package mutating func takeNext(_ route: String) -> Answer? {
         guard var answers = answers[route], let first = answers.first else { return nil }
