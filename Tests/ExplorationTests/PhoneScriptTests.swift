@@ -66,7 +66,8 @@ struct PhoneScriptTests {
         ),
         Story(
             testDescription: "the vault knows, and nobody else is asked",
-            steps: "- phone: {vault: {id: \"{{user.ada}}\"}}\n- app: launch\n- app: kill\n- app: launch",
+            steps:
+                "- phone: {vault: {id: \"{{user.ada}}\"}}\n- app: launch\n- app: kill\n- app: launch",
             asked: ["C-02 getpurchasehistory 0", "C-05 id ada", "C-08 same-id"]
         ),
         Story(
@@ -151,13 +152,15 @@ struct PhoneScriptTests {
         ),
         Story(
             testDescription: "attempts that fail for ever come at growing distances",
-            steps: "- backend: {register: 500, forever: true}\n- app: launch\n- app: wait\n  for: 6s",
+            steps:
+                "- backend: {register: 500, forever: true}\n- app: launch\n- app: wait\n  for: 6s",
             asked: ["C-13 backs-off", "C-20 loading false"],
             open: ["C-11 one-identity", "C-12 registers-honestly"]
         ),
         Story(
             testDescription: "nobody waits long enough to see distances grow",
-            steps: "- backend: {register: 500, forever: true}\n- app: launch\n- app: wait\n  for: 1s",
+            steps:
+                "- backend: {register: 500, forever: true}\n- app: launch\n- app: wait\n  for: 1s",
             open: ["C-13 backs-off"]
         ),
         Story(
@@ -184,7 +187,8 @@ struct PhoneScriptTests {
     @Test("what happened says what is asked", arguments: stories)
     func asks(story: Story) throws {
         let ids = story.steps.contains("raw") ? "given:\n- name: {ben: \"s p\"}\n" : ""
-        let text = "contract: l\ntitle: t\nclause: C-11\nsource: s\n\(ids)steps:\n\(story.steps)\n"
+        let text =
+            "contract: l\ntitle: t\nclause: C-11\nsource: s\n\(ids)steps:\n\(story.steps)\n"
             + "expect:\n  app:\n    promises: [unbroken]\n"
         let contract = try #require(
             try ContractParser.parse(text, path: "l.yaml", id: "l").get().first
@@ -213,7 +217,8 @@ struct PhoneScriptTests {
         ]
     )
     func isNoLife(steps: String) throws {
-        let text = "contract: l\ntitle: t\nclause: C-11\nsource: s\nsteps:\n\(steps)\n"
+        let text =
+            "contract: l\ntitle: t\nclause: C-11\nsource: s\nsteps:\n\(steps)\n"
             + "expect:\n  app:\n    promises: [unbroken]\n"
         let contract = try #require(
             try ContractParser.parse(text, path: "l.yaml", id: "l").get().first

@@ -78,7 +78,9 @@ package struct PhoneGenerator: Sendable {
             if chance(8, &random) { add(.bridge(faults(&random))) }
             if chance(8, &random) { add(.backend(troubles(&random))) }
             if model.isSheetOpen {
-                let ends = [AppAction(.kill), AppAction(.reload), AppAction(.launch), pause(&random)]
+                let ends = [
+                    AppAction(.kill), AppAction(.reload), AppAction(.launch), pause(&random),
+                ]
                 if let action = ends.randomElement(using: &random) { add(.app(action)) }
             } else if model.hasSheet {
                 let ends: [PhoneChange.Act] = [.complete, .cancel, .fail]

@@ -130,7 +130,8 @@ extension PhoneModel {
 
     /// What is kept where vault and alias hold ids in another form than the backend.
     private static let rawPromises: [ClientPromise] = [
-        .usableIDs, .registersHonestly, .wholeRegistrations, .steadyDevice, .registeredBeforePaywall,
+        .usableIDs, .registersHonestly, .wholeRegistrations, .steadyDevice,
+        .registeredBeforePaywall,
         .gated, .singlePaywall, .encoded, .privateVault, .unbroken,
         .readsInTurn, .resolvesOnce,
     ]

@@ -40,7 +40,9 @@ package struct PhoneScript: Sendable {
                 level: .must,
                 source: "a life that 'assay explore' played; identity rules, part B",
                 needs: [],
-                given: life.ids.sorted { $0.key < $1.key }.map { .name(user: $0.key, id: $0.value) },
+                given: life.ids.sorted { $0.key < $1.key }.map {
+                    .name(user: $0.key, id: $0.value)
+                },
                 steps: life.steps.map { .phone($0) },
                 expectation: expectation,
                 location: place
