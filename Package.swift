@@ -185,7 +185,7 @@ let package = Package(
             name: "ReplayTests",
             dependencies: [
                 "AssayCLI", "Conformance", "ContractFiles", "Exploration", "FakeServers",
-                "Providers", "Replay", "TestSupport",
+                "Phone", "Providers", "Replay", "TestSupport",
             ],
             swiftSettings: strict
         ),

@@ -98,11 +98,16 @@ package struct DeviceStage: SuiteStage, OpenStage {
     ) async -> PartResults {
         let start = clock.now
         let profile = profile
-        let judging = Judging { Judge.judge(.ofApp($0, plan, profile)) }
+        // What never happens in it asks nothing, and is not waited for.
+        let judging = Judging { record -> (verdict: Verdict, findings: [Finding]) in
+            let missing = parts.map { Judge.judge(.ofApp(record.told(by: $0), $0, profile)) }
+                .filter { $0.verdict == .failed }
+                .flatMap { $0.findings }
+            return (missing.isEmpty ? .passed : .failed, missing)
+        }
         let record = await perform(plan, "\(options.nonce)-\(number)", judging)
         let results = parts.map { part in
-            var own = record
-            own.plan = part.subject
+            let own = record.told(by: part)
             let (verdict, findings) = Judge.judge(.ofApp(own, part, profile))
             return CaseResult(part, verdict, findings, own, seconds: seconds(since: start))
         }
@@ -113,10 +118,11 @@ package struct DeviceStage: SuiteStage, OpenStage {
         let isCertain = { (result: CaseResult) in
             result.verdict == .failed && result.findings.contains(where: \.isFinal)
         }
-        let open = results.first { $0.verdict == .inconclusive }?.findings.first
+        // Trouble is each part's first finding; without any the machine had no time.
+        let trouble = record.trouble.flatMap { _ in results.first?.findings.first?.code }
         return PartResults(
             results: results.filter(isCertain),
-            doubt: open?.code ?? .machineBusy
+            doubt: trouble ?? .machineBusy
         )
     }
 
@@ -133,6 +139,15 @@ package struct DeviceStage: SuiteStage, OpenStage {
 
     /// A scenario is over when its record is there.
     package func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {}
+}
+
+extension RunRecord {
+    /// What happened, as the run of another contract of the same steps.
+    fileprivate func told(by part: CasePlan) -> RunRecord {
+        var record = self
+        record.plan = part.subject
+        return record
+    }
 }
 
 extension CaseEvidence {

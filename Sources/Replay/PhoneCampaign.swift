@@ -43,15 +43,22 @@ package struct PhoneCampaign: Sendable {
 
         func plays(_ contract: Contract) -> Bool { cast.refusals(of: contract).isEmpty }
 
-        /// A page that was stuck once, or a machine that was busy, need not be again.
+        /// A page that was stuck once need not be again.
         func play(_ script: PhoneScript, number: Int) async -> DeviceStage.PartResults {
+            let first = await playOnce(script, number: number)
+            guard first.doubt != nil, first.doubt != .machineBusy, first.results.isEmpty,
+                !Task.isCancelled
+            else { return first }
+            return await playOnce(script, number: nextReplay())
+        }
+
+        private func playOnce(
+            _ script: PhoneScript,
+            number: Int
+        ) async -> DeviceStage.PartResults {
             let parts = script.parts.map { CasePlan($0) }
             let plan = CasePlan(script.contract)
-            let first = await stage.results(of: plan, judgedBy: parts, number: number)
-            guard first.doubt != nil, first.results.isEmpty, !Task.isCancelled else {
-                return first
-            }
-            return await stage.results(of: plan, judgedBy: parts, number: nextReplay())
+            return await stage.results(of: plan, judgedBy: parts, number: number)
         }
 
         /// Names a run in which something is played again.
@@ -98,6 +105,21 @@ private struct PhoneCourse {
     var ledger: CampaignLedger
     private var generator: PhoneGenerator
     private var runCount = 0
+    private var crowd: Crowd
+    /// Lives for which the machine had no time; they have their turn before new ones.
+    private var starved: [Turn] = []
+
+    /// Somebody plays who has the machine alone.
+    private var hasMachine = false
+
+    /// A life that waits to be played.
+    private struct Turn: Sendable {
+        let script: PhoneScript
+        var tries = 0
+
+        /// It has the machine for itself then.
+        var isLast: Bool { tries >= 2 }
+    }
 
     private var options: Campaign.Options { ledger.options }
 
@@ -105,29 +127,50 @@ private struct PhoneCourse {
         self.player = player
         self.ledger = ledger
         generator = PhoneGenerator(seed: ledger.options.seed)
+        crowd = Crowd(countMax: ledger.options.jobs)
     }
 
     mutating func run() async {
-        await withTaskGroup(of: (PhoneScript, DeviceStage.PartResults?).self) { group in
+        await withTaskGroup(of: (Turn, DeviceStage.PartResults?).self) { group in
             var playing = 0
             while true {
-                while playing < options.jobs, !ledger.isOver(), let script = draw() {
+                while let turn = next(beside: playing) {
                     playing += 1
                     runCount += 1
                     group.addTask { [player, runCount] in
-                        let results = await player.play(script, number: runCount)
+                        let results = await player.play(turn.script, number: runCount)
                         // What was broken off looks as if nobody had answered.
-                        return (script, Task.isCancelled ? nil : results)
+                        return (turn, Task.isCancelled ? nil : results)
                     }
                 }
-                guard playing > 0, let (script, results) = await group.next() else { break }
+                guard playing > 0, let (turn, results) = await group.next() else { break }
                 playing -= 1
-                if let results { await take(script, results) }
+                hasMachine = false
+                if let results { await take(turn, results) }
                 ledger.tell()
             }
         }
+        // The time is over, and the machine never had any for them.
+        let nothing = DeviceStage.PartResults(results: [], doubt: .machineBusy)
+        for turn in starved where !Task.isCancelled {
+            ledger.outcome.progress.lives += 1
+            note(.machineBusy, turn.script, nothing)
+        }
         ledger.tell(isLast: true)
         ledger.outcome.coverage = generator.coverage
+    }
+
+    /// What is played next beside so many; nil: nothing yet, or nothing more.
+    private mutating func next(beside playing: Int) -> Turn? {
+        guard playing < crowd.count, !hasMachine, !Task.isCancelled else { return nil }
+        if let end = ledger.end, ledger.clock.now >= end { return nil }
+        if let turn = starved.first {
+            guard !turn.isLast || playing == 0 else { return nil }
+            hasMachine = turn.isLast
+            return starved.removeFirst()
+        }
+        guard !ledger.isOver(), let script = draw() else { return nil }
+        return Turn(script: script)
     }
 
     private mutating func draw() -> PhoneScript? {
@@ -141,7 +184,16 @@ private struct PhoneCourse {
 
     // MARK: What came of it
 
-    private mutating func take(_ script: PhoneScript, _ played: DeviceStage.PartResults) async {
+    private mutating func take(_ turn: Turn, _ played: DeviceStage.PartResults) async {
+        let script = turn.script
+        if played.doubt == .machineBusy {
+            crowd.shrink()
+            if !turn.isLast, played.results.isEmpty {
+                return starved.append(Turn(script: script, tries: turn.tries + 1))
+            }
+        } else {
+            crowd.grow()
+        }
         ledger.outcome.progress.lives += 1
         if let doubt = played.doubt { note(doubt, script, played) } else { ledger.decided() }
         for result in played.results {
@@ -186,6 +238,22 @@ private struct PhoneCourse {
         case .found(let found): ledger.add(found)
         }
     }
+}
+
+/// How many may be played at once: fewer while the machine has no time for so many.
+struct Crowd: Sendable {
+    private let countMax: Int
+    private(set) var count: Int
+
+    /// Begins with few: what all need in the beginning none would get.
+    init(countMax: Int) {
+        self.countMax = countMax
+        count = min(countMax, 4)
+    }
+
+    mutating func shrink() { count = max(1, count / 2) }
+
+    mutating func grow() { count = min(countMax, count + 1) }
 }
 
 extension PhoneCampaign.Player: StoryReplaying {

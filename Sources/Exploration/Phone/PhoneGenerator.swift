@@ -283,7 +283,7 @@ package struct PhoneGenerator: Sendable {
 
     private func pause(_ random: inout SeededGenerator) -> AppAction {
         var action = AppAction(.wait)
-        action.time = .seconds([1, 6, 40].randomElement(using: &random) ?? 6)
+        action.time = .seconds([1, 6, 12].randomElement(using: &random) ?? 6)
         return action
     }
 
