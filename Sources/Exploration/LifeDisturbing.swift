@@ -32,14 +32,27 @@ extension LifeGenerator {
             if index > 0, case .restart = disturbance, isWanted(.again(after: 1)),
                 chance(2, &random)
             {
-                let before = events[index - 1]
-                life.mishaps.append(
-                    Life.Mishap(act: before.step, event: before.index, .again(after: 1))
-                )
+                let place = Self.lastWord(before: index, events)
+                let copy = Disturbance.again(after: index - place)
+                let before = events[place]
+                life.mishaps.append(Life.Mishap(act: before.step, event: before.index, copy))
             }
         }
         let isTold = chance(mayStop ? 2 : 4, &random)
         life.hasTwin = !means.showsState || !life.mishaps.isEmpty && isTold
+    }
+
+    /// Where the event lies after which nothing was told of its people, until this one and with it.
+    ///
+    /// Carried out twice it is seen: nothing newer hides it. Otherwise the one before.
+    private static func lastWord(before index: Int, _ events: [LifeModel.Told]) -> Int {
+        var since = Set(events[index].message.users)
+        for place in (0..<index).reversed() {
+            let users = events[place].message.users
+            if since.isDisjoint(with: users) { return place }
+            since.formUnion(users)
+        }
+        return index - 1
     }
 
     private func isWanted(_ disturbance: Disturbance) -> Bool {

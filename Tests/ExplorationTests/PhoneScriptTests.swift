@@ -83,6 +83,11 @@ struct PhoneScriptTests {
             asked: ["C-06 id ben"]
         ),
         Story(
+            testDescription: "a purchase of the sandbox names nobody",
+            steps: "- phone: {history: [{user: ben, environment: sandbox}]}\n- app: launch",
+            asked: ["C-06 id not ben"]
+        ),
+        Story(
             testDescription: "two of one moment name either",
             steps: "- phone: {history: [{user: ben, purchased: -1d}, "
                 + "{user: ada, purchased: -1d}]}\n- app: launch",
@@ -243,7 +248,8 @@ struct PhoneScriptTests {
             switch identity.wanted {
             case .user(let user): words.append("id \(user)")
             case .changed: words.append("id changed")
-            case .notUser, .sameAs, .otherThan: words.append("id ?")
+            case .notUser(let user): words.append("id not \(user)")
+            case .sameAs, .otherThan: words.append("id ?")
             }
         }
         return words.joined(separator: " ")

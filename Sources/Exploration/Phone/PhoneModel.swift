@@ -9,8 +9,18 @@ struct PhoneModel: Sendable {
         case user(String)
         /// One that a logout made up.
         case other
+        /// Whoever else: a purchase in the history is of somebody who must not be taken for the user.
+        case not(String)
         /// The rules leave it to what the app finds.
         case open
+
+        /// Whether one id is meant.
+        var isKnown: Bool {
+            switch self {
+            case .user, .other: true
+            case .not, .open: false
+            }
+        }
     }
 
     /// Whether the page shows what is paid for.
@@ -218,7 +228,9 @@ struct PhoneModel: Sendable {
             (hasAdopted, isLocked) = (true, true)
         // Which one it takes, if any, it locks.
         case .open: isLockOpen = true
-        case .nobody: break
+        case .nobody:
+            let strangers = (history ?? []).filter { !$0.isAnonymous }.compactMap(\.user)
+            if let stranger = strangers.first { holder = .not(stranger) }
         }
     }
 
@@ -284,7 +296,7 @@ struct PhoneModel: Sendable {
         // Whether it locks what it has already is the app's.
         case .user(let user) where holder == .user(user): isLockOpen = true
         case .user(let user):
-            if holder != .open { hasRestored = true }
+            if holder.isKnown { hasRestored = true }
             (holder, isLocked) = (.user(user), true)
         }
         if hasBought { access = .open }
@@ -296,7 +308,7 @@ struct PhoneModel: Sendable {
         var plan = plan
         return switch plan.takeNext("login") {
         case .claimed: !asAnother
-        case .recovered(let user): !asAnother || (holder != .open && holder != .user(user))
+        case .recovered(let user): !asAnother || (holder.isKnown && holder != .user(user))
         case .ok, .status, .reset, .never, .slow, .otherID, .noID, .nullID, .undefinedID, nil:
             false
         }
@@ -307,7 +319,7 @@ struct PhoneModel: Sendable {
         case .claimed, .ok: (hasLoggedIn, isLockOpen) = (true, true)
         case .recovered(let user):
             // What is locked is not replaced without a decision (C-29).
-            if isLocked, !isLockOpen, holder != .open, holder != .user(user) { break }
+            if isLocked, !isLockOpen, holder.isKnown, holder != .user(user) { break }
             if isLockOpen || isLocked {
                 if holder != .user(user) { holder = .open }
             } else {
@@ -374,6 +386,7 @@ struct PhoneModel: Sendable {
         return switch holder {
         case .user(let user): .user(user)
         case .other: .changed
+        case .not(let user): .notUser(user)
         case .open: nil
         }
     }

@@ -102,6 +102,7 @@ extension PhoneModel {
 
     private func identityClause(_ wanted: AppExpectation.Identity.Wanted) -> String {
         if wanted == .changed { return hasLostLeft ? "C-31" : "C-30" }
+        if case .notUser = wanted { return "C-06" }
         if hasRestored || hasAdopted { return "C-06" }
         return hasLoggedIn ? "C-28" : "C-05"
     }
