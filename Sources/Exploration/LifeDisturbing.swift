@@ -17,6 +17,7 @@ extension LifeGenerator {
         }
         let mayStop = means.has(.restart) && chance(24, &random)
         let mayFail = chance(8, &random)
+        var isForgotten = false
         for (index, told) in events.enumerated() where chance(5, &random) {
             let disturbance = disturbance(
                 mayStop: mayStop,
@@ -29,30 +30,32 @@ extension LifeGenerator {
             else { continue }
             life.mishaps.append(Life.Mishap(act: told.step, event: told.index, disturbance))
             // What was forgotten by a restart shows when what came before it comes again.
-            if index > 0, case .restart = disturbance, isWanted(.again(after: 1)),
-                chance(2, &random)
-            {
+            if case .restart = disturbance, isWanted(.again(after: 1)),
                 let place = Self.lastWord(before: index, events)
+            {
+                isForgotten = true
                 let copy = Disturbance.again(after: index - place)
                 let before = events[place]
                 life.mishaps.append(Life.Mishap(act: before.step, event: before.index, copy))
             }
         }
-        let isTold = chance(mayStop ? 2 : 4, &random)
+        let isTold = chance(mayStop ? 2 : 4, &random) || isForgotten
         life.hasTwin = !means.showsState || !life.mishaps.isEmpty && isTold
     }
 
-    /// Where the event lies after which nothing was told of its people, until this one and with it.
+    /// Where the event lies after which nothing was told of its people, until this one and with it; best
+    /// of all one that people hear of.
     ///
-    /// Carried out twice it is seen: nothing newer hides it. Otherwise the one before.
-    private static func lastWord(before index: Int, _ events: [LifeModel.Told]) -> Int {
+    /// Carried out twice it is seen: nothing newer hides it. Otherwise the one before; nil: there is none.
+    private static func lastWord(before index: Int, _ events: [LifeModel.Told]) -> Int? {
         var since = Set(events[index].message.users)
+        var last: [Int] = []
         for place in (0..<index).reversed() {
             let users = events[place].message.users
-            if since.isDisjoint(with: users) { return place }
+            if since.isDisjoint(with: users) { last.append(place) }
             since.formUnion(users)
         }
-        return index - 1
+        return last.first { events[$0].isPaid } ?? last.first ?? (index > 0 ? index - 1 : nil)
     }
 
     private func isWanted(_ disturbance: Disturbance) -> Bool {
