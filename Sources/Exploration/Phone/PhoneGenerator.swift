@@ -63,10 +63,15 @@ package struct PhoneGenerator: Sendable {
             model = after
             steps.append(step)
         }
-        if chance(20, &random) {
-            for step in leaving(&random) { add(step) }
-        } else if !chance(5, &random) {
-            add(.phone(contents(&random)))
+        var ids = chance(4, &random) ? ids(&random) : [:]
+        switch Int.random(in: 0..<40, using: &random) {
+        case 0...1: for step in leaving(&random) { add(step) }
+        case 2: for step in restoring(&random) { add(step) }
+        case 3:
+            ids = self.ids(&random)
+            for step in undecoded() { add(step) }
+        default:
+            if !chance(5, &random) { add(.phone(contents(&random))) }
         }
         if chance(6, &random) { add(.bridge(manners(&random))) }
         if chance(10, &random) { add(.app(AppAction(.launchTwice))) }
@@ -103,27 +108,56 @@ package struct PhoneGenerator: Sendable {
         }
         if !model.isOpen { add(.app(AppAction(.launch))) }
         if chance(6, &random) { add(.app(AppAction(.status))) }
-        return PhoneLife(steps, ids: chance(4, &random) ? ids(&random) : [:])
+        return PhoneLife(steps, ids: ids)
     }
 
-    /// An account is left on a phone whose history names nobody, and the id is lost: so many steps in a
-    /// row hardly ever come by themselves (C-31).
+    // So many steps in a row hardly ever come by themselves.
+
+    /// Who is signed in asks for a restore, and the store account's purchases are somebody else's (C-26).
+    private func restoring(_ random: inout SeededGenerator) -> [PhoneStep] {
+        var change = PhoneChange()
+        if chance(2, &random) { change.vault[.id] = "{{user.ada}}" }
+        var entry = HistoryEntry()
+        entry.user = "cleo"
+        change.history = [entry]
+        return [.phone(change), .app(AppAction(.launch))] + signIn(&random)
+            + [.app(AppAction(.restore))]
+    }
+
+    /// Starts again and again where the native side decodes nothing (C-22).
+    private func undecoded() -> [PhoneStep] {
+        var plan = BridgePlan()
+        plan.switches["vaultDecode"] = "raw"
+        var change = PhoneChange()
+        var entry = HistoryEntry()
+        entry.user = "ben"
+        change.history = [entry]
+        return [
+            .bridge(plan), .phone(change), .app(AppAction(.launch)), .app(AppAction(.launch)),
+        ]
+    }
+
+    private func signIn(_ random: inout SeededGenerator) -> [PhoneStep] {
+        var plan = AppBackendPlan()
+        plan.answers["login"] = [chance(2, &random) ? .claimed : .recovered(user: "ben")]
+        var login = AppAction(.login)
+        login.account = "acc"
+        return [.backend(plan), .app(login)]
+    }
+
+    /// An account is left on a phone whose history names nobody, and the id is lost (C-31).
     private func leaving(_ random: inout SeededGenerator) -> [PhoneStep] {
         var change = PhoneChange()
         var entry = HistoryEntry()
         entry.isActive = chance(2, &random)
         change.history = chance(2, &random) ? [] : [entry]
-        var plan = AppBackendPlan()
-        plan.answers["login"] = [chance(2, &random) ? .claimed : .recovered(user: "ben")]
-        var login = AppAction(.login)
-        login.account = "acc"
         var loss = PhoneChange()
         loss.act = .loseID
-        return [
-            .phone(change), .app(AppAction(.launch)), .backend(plan), .app(login),
-            .app(AppAction(.logout)), .app(AppAction(.kill)), .phone(loss),
-            .app(AppAction(.launch)),
-        ]
+        return [.phone(change), .app(AppAction(.launch))] + signIn(&random)
+            + [
+                .app(AppAction(.logout)), .app(AppAction(.kill)), .phone(loss),
+                .app(AppAction(.launch)),
+            ]
     }
 
     /// Ids of those whom a login or the store's history names; the vault holds its own as written.
