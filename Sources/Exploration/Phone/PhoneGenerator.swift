@@ -82,7 +82,7 @@ package struct PhoneGenerator: Sendable {
         for _ in 0..<count {
             if chance(8, &random) { add(.bridge(faults(&random))) }
             if chance(8, &random) { add(.backend(troubles(&random))) }
-            if model.isSheetOpen {
+            if model.isSheetDoubtful {
                 let ends = [
                     AppAction(.kill), AppAction(.reload), AppAction(.launch), pause(&random),
                 ]

@@ -46,7 +46,7 @@ struct PhoneModel: Sendable {
     /// Whether a sheet of the store waits for its end.
     private(set) var hasSheet = false
     /// It was asked for while something went on, and may not have come.
-    private(set) var isSheetOpen = false
+    private(set) var isSheetDoubtful = false
     /// The page is told how a sheet ends.
     private var hasResults = true
     /// The page may believe that the sheet which was closed is still there.
@@ -239,8 +239,8 @@ struct PhoneModel: Sendable {
     private mutating func openSheet() {
         guard !isBrowser else { return }
         hasSheet = true
-        isSheetOpen = isDisturbed || hasTrouble || isSheetBelieved
-        paywallCount = isSheetOpen ? nil : paywallCount.map { $0 + 1 }
+        isSheetDoubtful = isDisturbed || hasTrouble || isSheetBelieved
+        paywallCount = isSheetDoubtful ? nil : paywallCount.map { $0 + 1 }
     }
 
     /// A new page knows neither sheets nor what was unlocked.
@@ -250,13 +250,13 @@ struct PhoneModel: Sendable {
         if access == .yes { access = .open }
     }
 
-    private mutating func closeSheet() { (hasSheet, isSheetOpen) = (false, false) }
+    private mutating func closeSheet() { (hasSheet, isSheetDoubtful) = (false, false) }
 
     private mutating func buy() {
         hasCompleted = true
         if plan.learnsPurchases {
             hasBought = true
-            access = isSheetOpen ? .open : .yes
+            access = isSheetDoubtful ? .open : .yes
         }
         closeSheet()
     }
@@ -371,7 +371,7 @@ struct PhoneModel: Sendable {
             if hasBought { access = .open }
             if act == .reinstall { isNewInstall = true }
         case .complete, .cancel, .fail:
-            guard hasSheet, !isSheetOpen else { return false }
+            guard hasSheet, !isSheetDoubtful else { return false }
             isOnlyOpened = false
             if act == .complete { buy() } else { closeSheet() }
             if act != .complete, !hasResults { isSheetBelieved = true }
