@@ -137,6 +137,13 @@ struct ExploreCommand: AsyncParsableCommand {
                 ?? "until nothing new was played for a minute"
         }
 
+        /// The lives of a corpus that are this part's.
+        func share<Kept>(of lives: [Kept]) -> [Kept] {
+            guard let shard else { return lives }
+            return lives.enumerated().filter { $0.offset % shard.count == shard.index - 1 }
+                .map(\.element)
+        }
+
         /// What is found stands there as it will be read again.
         mutating func write(to folder: String) {
             options.written = { contract in
@@ -166,25 +173,12 @@ struct ExploreCommand: AsyncParsableCommand {
         let means = Means(of: profile)
         let selection = try LifeSelection(only)
         try selection.check(means, profile)
-        let corpus = Setting.corpus.text(corpus, environment).map(LifeCorpus.init)
-        try corpus?.prepare()
-        let contents = try corpus?.contents() ?? LifeCorpus.Contents()
+        let stock = try stock(environment)
         let source = Campaign.Source(
             selection.applied(to: LifeGenerator.Options(means: means)),
-            corpus: contents.lives.enumerated()
-                .filter { index, _ in
-                    setup.shard.map { index % $0.count == $0.index - 1 } ?? true
-                }
-                .map(\.element)
+            corpus: setup.share(of: stock.contents.lives)
         )
-        if let first = contents.strange.first {
-            Terminal.error(
-                "assay: \(contents.strange.count) lives of another version stay as they are and are "
-                    + "not played, such as '\(first)'\n"
-            )
-        }
-        let foundFolder =
-            Setting.found.text(found, environment) ?? corpus?.foundFolder ?? "assay-found"
+        let foundFolder = stock.foundFolder
         setup.write(to: foundFolder)
         let run = ExploreRun(
             profile: profile,
@@ -192,7 +186,7 @@ struct ExploreCommand: AsyncParsableCommand {
             source: source,
             options: setup.options
         )
-        let teller = ExploreProgress(corpus, known: contents.coverage)
+        let teller = ExploreProgress(stock.corpus, known: stock.contents.coverage)
         let isQuiet = setup.files.usesStandardOutput
         let heading = "assay \(assayVersion) · seed \(setup.seed) · \(setup.isOver)\n"
         let interruption = Interruption()
@@ -207,9 +201,7 @@ struct ExploreCommand: AsyncParsableCommand {
             )
         }
         teller.clear()
-        // What was earned is kept before a report can fail.
-        let failure = corpus.flatMap { teller.keep(result.outcome, in: $0) }
-        if let failure { Terminal.error("assay: \(failure)\n") }
+        let isKept = teller.keep(result.outcome)
         let outcome = try conclude(
             result,
             setup,
@@ -222,8 +214,39 @@ struct ExploreCommand: AsyncParsableCommand {
             let text = CoverageText(result.outcome, means, unmapped: profile)
             Terminal.output(coverage ? text.whole : text.summary)
         }
+        throw Self.exitCode(outcome, isKept: isKept)
+    }
+
+    /// What is green was not all that was asked for when it could not be kept.
+    static func exitCode(_ outcome: RunReport, isKept: Bool) -> ExitCode {
         let isGreen = outcome.exitCode == 0
-        throw ExitCode(failure == nil || !isGreen ? outcome.exitCode : ExitStatus.usage.rawValue)
+        return ExitCode(isKept || !isGreen ? outcome.exitCode : ExitStatus.usage.rawValue)
+    }
+
+    /// What a campaign begins with, and where it leaves what it earns.
+    struct Stock {
+        let corpus: LifeCorpus?
+        let contents: LifeCorpus.Contents
+        let foundFolder: String
+    }
+
+    /// Reads the corpus, and tells what of it is not played.
+    func stock(_ environment: [String: String]) throws -> Stock {
+        let corpus = Setting.corpus.text(corpus, environment).map(LifeCorpus.init)
+        try corpus?.prepare()
+        let contents = try corpus?.contents() ?? LifeCorpus.Contents()
+        if let first = contents.strange.first {
+            Terminal.error(
+                "assay: \(contents.strange.count) lives of another version stay as they are and are "
+                    + "not played, such as '\(first)'\n"
+            )
+        }
+        return Stock(
+            corpus: corpus,
+            contents: contents,
+            foundFolder: Setting.found.text(found, environment) ?? corpus?.foundFolder
+                ?? "assay-found"
+        )
     }
 
     func conclude(
@@ -354,7 +377,7 @@ extension ExploreRun.Result {
         }
         if outcome.illegalCount > 0 {
             notes.append(
-                "\(outcome.illegalCount) lives of the corpus happen in no store and were not played"
+                "\(outcome.illegalCount) lives of the corpus cannot happen here and were not played"
             )
         }
         if outcome.unexaminedCount > 0 {

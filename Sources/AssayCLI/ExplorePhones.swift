@@ -9,21 +9,23 @@ internal import Reports
 extension ExploreCommand {
     /// Plays lives of an app on a phone.
     func explorePhones(_ setup: Setup) async throws {
-        guard only.isEmpty, corpus == nil, target.target == nil, target.start == nil else {
+        guard only.isEmpty, target.target == nil, target.start == nil else {
             throw Failure(
                 .usage,
-                "--only, --corpus, --target and --start are about lives before a backend: leave them, "
-                    + "or --app, out"
+                "--only, --target and --start are about lives before a backend: leave them, or --app, "
+                    + "out"
             )
         }
         var setup = setup
         let (profile, environment) = (setup.profile, setup.environment)
         let hosts = TargetOptions.hosts(target.allowHost, environment)
         let performer = try appOptions.performer(profile, hosts, "explore --app", environment)
-        let foundFolder = Setting.found.text(found, environment) ?? "assay-found"
+        let stock = try stock(environment)
+        let foundFolder = stock.foundFolder
         setup.write(to: foundFolder)
         let options = setup.options
-        let teller = ExploreProgress(nil, known: LifeCoverage())
+        let lives = setup.share(of: stock.contents.phones)
+        let teller = ExploreProgress(stock.corpus, known: stock.contents.coverage)
         if !setup.files.usesStandardOutput {
             Terminal.error(
                 "assay \(assayVersion) · seed \(setup.seed) · \(setup.isOver)\n"
@@ -50,6 +52,7 @@ extension ExploreCommand {
                     )
                     return await PhoneCampaign(
                         player: player,
+                        corpus: lives,
                         options: options,
                         clock: clock,
                         report: { teller.report($0) }
@@ -66,6 +69,7 @@ extension ExploreCommand {
             notes: played.notes
         )
         let words = replayWords(setup)
+        let isKept = teller.keep(result.outcome)
         let outcome = try conclude(
             result,
             setup,
@@ -78,7 +82,7 @@ extension ExploreCommand {
             let text = PhoneCoverageText(result.outcome)
             Terminal.output(coverage ? text.whole : text.summary)
         }
-        throw ExitCode(outcome.exitCode)
+        throw Self.exitCode(outcome, isKept: isKept)
     }
 
     private func replayWords(_ setup: Setup) -> [String] {

@@ -35,7 +35,7 @@ final class ExploreProgress: Sendable {
             say("fails    \(cause.words)  after \(story.size) acts; made smaller …")
         case .found(let found):
             say("found    \(found.cause.words)  \(found.story.title)")
-            keep([found.original, found.story].compactMap(\.life))
+            keep([found.original, found.story])
         case .backendRestarted(let text):
             say("assay: the backend ended by itself (\(text)) and was started again")
         }
@@ -80,10 +80,10 @@ final class ExploreProgress: Sendable {
     // MARK: Keeping
 
     /// What was found is on the disk before anything else can happen.
-    private func keep(_ lives: [Life]) {
+    private func keep(_ stories: [Story]) {
         guard let corpus else { return }
         do {
-            try corpus.add(lives, known)
+            try corpus.add(stories, known)
         } catch {
             let isFirst = state.withLock { state in
                 defer { state.hasFailedToKeep = true }
@@ -93,15 +93,21 @@ final class ExploreProgress: Sendable {
         }
     }
 
-    /// - Returns: Why it could not be kept; nil when it was.
-    func keep(_ outcome: Campaign.Outcome, in corpus: LifeCorpus) -> String? {
+    /// Keeps what a campaign has earned, before a report can fail, or tells why it cannot.
+    ///
+    /// - Returns: Whether it is kept, where somebody wants it.
+    func keep(_ outcome: Campaign.Outcome) -> Bool {
+        guard let corpus else { return true }
         var coverage = known
         coverage.merge(outcome.coverage)
         do {
             try corpus.add(outcome.kept, coverage)
-            return nil
+            return true
         } catch {
-            return "cannot write the corpus '\(corpus.folder)': \(error.plainReason)"
+            Terminal.error(
+                "assay: cannot write the corpus '\(corpus.folder)': \(error.plainReason)\n"
+            )
+            return false
         }
     }
 }

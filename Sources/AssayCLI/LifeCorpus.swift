@@ -1,23 +1,26 @@
 internal import Conformance
+internal import ContractFiles
 internal import Exploration
 internal import Foundation
 
 /// The folder in which campaigns leave what is worth beginning with, for later ones and for others.
 ///
-/// `lives` holds one life a file, `coverage.json` how often everything was played, `found` the
-/// contracts of what failed.
+/// `lives` holds one life a file, `phones` those of an app as the contracts that they are,
+/// `coverage.json` how often everything was played, `found` the contracts of what failed.
 struct LifeCorpus: Sendable {
     let folder: String
 
     /// What lay in it.
     struct Contents: Sendable {
         var lives: [Life] = []
+        var phones: [PhoneLife] = []
         var coverage = LifeCoverage()
         /// Files that another version wrote: they are left as they are.
         var strange: [String] = []
     }
 
     private var livesFolder: String { folder + "/lives" }
+    private var phonesFolder: String { folder + "/phones" }
     private var coveragePath: String { folder + "/coverage.json" }
     /// Beside one that another version wrote, which is left as it is.
     private var ownCoveragePath: String { folder + "/coverage-\(LifeText.version).json" }
@@ -49,6 +52,7 @@ struct LifeCorpus: Sendable {
                 contents.strange.append(path)
             }
         }
+        contents.phones = try phones()
         for path in [coveragePath, ownCoveragePath] {
             guard let data = FileManager.default.contents(atPath: path) else { continue }
             if let coverage = try coverage(data, path) {
@@ -58,6 +62,21 @@ struct LifeCorpus: Sendable {
             }
         }
         return contents
+    }
+
+    private func phones() throws -> [PhoneLife] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: phonesFolder)) ?? []
+        return try names.sorted().filter { $0.hasSuffix(".yaml") }.flatMap { name in
+            let path = phonesFolder + "/" + name
+            guard let data = FileManager.default.contents(atPath: path) else {
+                throw Failure(.usage, "cannot read '\(path)'")
+            }
+            let text = String(decoding: data, as: UTF8.self)
+            switch ContractParser.parse(text, path: path, id: "phones/" + name.dropLast(5)) {
+            case .success(let contracts): return contracts.map(PhoneScript.life)
+            case .failure(let error): throw Failure(.unparsable, "\(error)")
+            }
+        }
     }
 
     /// Nil when another version wrote it.
@@ -106,11 +125,12 @@ struct LifeCorpus: Sendable {
     }
 
     /// Adds lives that are not there yet, and replaces the counts.
-    func add(_ lives: [Life], _ coverage: LifeCoverage) throws {
-        for life in lives {
-            let text = LifeText.text(life)
-            let path = "\(livesFolder)/\(Self.name(text)).\(LifeText.fileEnding)"
-            if !FileManager.default.fileExists(atPath: path) { try write(text, to: path) }
+    func add(_ stories: [Story], _ coverage: LifeCoverage) throws {
+        for story in stories {
+            switch story {
+            case .people(let life): try add(life)
+            case .phone(let life): try add(life)
+            }
         }
         let counts = coverage.counts.sorted { $0.key < $1.key }.map {
             JSONObject.Member(key: $0.key, value: .integer(Int64($0.value)))
@@ -120,6 +140,28 @@ struct LifeCorpus: Sendable {
             "counts": .object(JSONObject(members: counts)),
         ]
         try write(value.prettyText + "\n", to: coverageTarget)
+    }
+
+    private func add(_ life: Life) throws {
+        let text = LifeText.text(life)
+        let path = "\(livesFolder)/\(Self.name(text)).\(LifeText.fileEnding)"
+        if !FileManager.default.fileExists(atPath: path) { try write(text, to: path) }
+    }
+
+    private func add(_ life: PhoneLife) throws {
+        func text(_ id: String) -> String? {
+            PhoneScript(life, id: id).map { ContractWriter.text($0.contract, id: id) }
+        }
+        // A life that was drawn can happen.
+        guard let name = text("phones/life").map(Self.name), let text = text("phones/\(name)")
+        else { return }
+        let path = "\(phonesFolder)/\(name).yaml"
+        guard !FileManager.default.fileExists(atPath: path) else { return }
+        try FileManager.default.createDirectory(
+            atPath: phonesFolder,
+            withIntermediateDirectories: true
+        )
+        try write(text, to: path)
     }
 
     /// Takes over the contracts of what others have found; a story has the same name wherever it was

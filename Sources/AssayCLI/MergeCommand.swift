@@ -70,10 +70,12 @@ struct MergeCommand: ParsableCommand {
         try target.prepare()
         var coverage = before.coverage
         for source in contents { coverage.merge(source.coverage) }
-        let lives = contents.flatMap(\.lives)
+        let stories =
+            contents.flatMap(\.lives).map(Story.people)
+            + contents.flatMap(\.phones).map(Story.phone)
         let foundCount: Int
         do {
-            try target.add(lives, coverage)
+            try target.add(stories, coverage)
             foundCount = try target.takeFound(from: sources)
         } catch {
             throw Failure(
@@ -88,7 +90,8 @@ struct MergeCommand: ParsableCommand {
                     + "'\(first)'\n"
             )
         }
-        let count = try target.contents().lives.count
+        let joined = try target.contents()
+        let count = joined.lives.count + joined.phones.count
         Terminal.output(
             "\(target.folder): \(count) lives, \(coverage.counts.count) different things played, "
                 + "\(foundCount) contracts of what was found\n"

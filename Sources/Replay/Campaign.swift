@@ -110,14 +110,14 @@ package final class Campaign: Sendable {
         /// How many lives each clause was asked by.
         package var clauses: [String: Int] = [:]
         /// Lives worth beginning with next time.
-        package var kept: [Life] = []
+        package var kept: [Story] = []
         /// How much was covered when.
         package var growth: [Progress] = []
         /// Why nothing was played.
         package var obstacles: [String] = []
         /// Why it ended before its time; nil: it did not.
         package var end: String?
-        /// Lives of the corpus that no store lets happen, as far as is known by now.
+        /// Lives of the corpus that cannot happen, as far as is known by now.
         package var illegalCount = 0
         /// Lives that failed when there were causes enough.
         package var unexaminedCount = 0

@@ -147,7 +147,7 @@ struct CampaignCourse {
             let drawn = generator.next()
             (script, newCount) = (drawn.script, drawn.newCount)
         }
-        if newCount > 0 { ledger.outcome.kept.append(script.life) }
+        if newCount > 0 { ledger.outcome.kept.append(.people(script.life)) }
         ledger.drew(newCount: newCount)
         return script
     }

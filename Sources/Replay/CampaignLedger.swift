@@ -141,7 +141,7 @@ struct CampaignLedger {
             outcome.found.append(found)
             outcome.progress.found += 1
         }
-        if let life = found.story.life { outcome.kept.append(life) }
+        outcome.kept.append(found.story)
         report(.found(found))
     }
 }

@@ -1,5 +1,5 @@
 package import Conformance
-internal import Exploration
+package import Exploration
 internal import FakeServers
 
 /// Plays lives of an app on a phone, judges every promise of each by itself, and makes small what
@@ -71,17 +71,26 @@ package struct PhoneCampaign: Sendable {
     }
 
     private let player: Player
+    private let corpus: [PhoneLife]
     private let options: Campaign.Options
     private let clock: any RunClock
     private let report: @Sendable (Campaign.Event) -> Void
 
+    /// - Parameters:
+    ///   - player: Who plays.
+    ///   - corpus: Lives to begin with.
+    ///   - options: When it is over, and the like.
+    ///   - clock: By which it is told how long everything took.
+    ///   - report: Is told how it goes on.
     package init(
         player: Player,
+        corpus: [PhoneLife] = [],
         options: Campaign.Options,
         clock: any RunClock,
         report: @escaping @Sendable (Campaign.Event) -> Void
     ) {
         self.player = player
+        self.corpus = corpus
         self.options = options
         self.clock = clock
         self.report = report
@@ -90,7 +99,7 @@ package struct PhoneCampaign: Sendable {
     /// Goes on until one of its ends is reached; after a cancellation what was earned is returned.
     package func run() async -> Campaign.Outcome {
         let ledger = CampaignLedger(options, clock, report: report)
-        var course = PhoneCourse(player: player, ledger: ledger)
+        var course = PhoneCourse(player: player, corpus: corpus, ledger: ledger)
         await course.run()
         return course.ledger.outcome
     }
@@ -104,6 +113,7 @@ private struct PhoneCourse {
     let player: PhoneCampaign.Player
     var ledger: CampaignLedger
     private var generator: PhoneGenerator
+    private var corpus: ArraySlice<PhoneLife>
     private var runCount = 0
     private var crowd: Crowd
     /// Lives for which the machine had no time; they have their turn before new ones.
@@ -123,8 +133,9 @@ private struct PhoneCourse {
 
     private var options: Campaign.Options { ledger.options }
 
-    init(player: PhoneCampaign.Player, ledger: CampaignLedger) {
+    init(player: PhoneCampaign.Player, corpus: [PhoneLife], ledger: CampaignLedger) {
         self.player = player
+        self.corpus = corpus[...]
         self.ledger = ledger
         generator = PhoneGenerator(seed: ledger.options.seed)
         crowd = Crowd(countMax: ledger.options.jobs)
@@ -174,12 +185,27 @@ private struct PhoneCourse {
     }
 
     private mutating func draw() -> PhoneScript? {
-        guard let drawn = generator.next(where: player.plays) else {
+        let (script, newCount): (PhoneScript, Int)
+        if let kept = nextOfCorpus() {
+            (script, newCount) = (kept, generator.note(kept))
+        } else if let drawn = generator.next(where: player.plays) {
+            (script, newCount) = (drawn.script, drawn.newCount)
+        } else {
             ledger.outcome.end = "no life is drawn that the app could play"
             return nil
         }
-        ledger.drew(newCount: drawn.newCount)
-        return drawn.script
+        if newCount > 0 { ledger.outcome.kept.append(.phone(script.life)) }
+        ledger.drew(newCount: newCount)
+        return script
+    }
+
+    /// Possible still: the rules may have been read more closely since, and this cast may not play all.
+    private mutating func nextOfCorpus() -> PhoneScript? {
+        while let life = corpus.popFirst() {
+            if let script = PhoneScript(life), player.plays(script.contract) { return script }
+            ledger.outcome.illegalCount += 1
+        }
+        return nil
     }
 
     // MARK: What came of it

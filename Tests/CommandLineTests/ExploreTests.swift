@@ -157,6 +157,34 @@ struct ExploreTests {
         #expect(covered.count == 1)
     }
 
+    @Test func `lives of an app are kept as contracts, and begin the next one`() async throws {
+        let folder = try TemporaryFolder()
+        let words = ["explore", "--app", "--scripted", "--corpus", "lives"]
+        let first = try await Program.run(words + ["--lives", "60", "--seed", "1"], folder: folder.path)
+        #expect(first.status == 0, "\(first.output)\(first.errors)")
+        let kept = Self.names(folder.path + "/lives/phones")
+        #expect(kept.count > 20)
+        // What is kept covers all that was played: played anew it is nothing new.
+        let lives = ["--lives", "\(kept.count)", "--seed", "2"]
+        let again = try await Program.run(words + lives, folder: folder.path)
+        #expect(again.status == 0, "\(again.output)\(again.errors)")
+        #expect(Self.names(folder.path + "/lives/phones") == kept)
+        let defect = ["--lives", "\(kept.count)", "--defect", "never-unlocks", "--fail-fast"]
+        let found = try await Program.run(words + defect, folder: folder.path)
+        #expect(found.status == 1, "\(found.output)\(found.errors)")
+        #expect(!Self.names(folder.path + "/lives/found").isEmpty)
+        let joined = try await Program.run(
+            ["merge", "--corpus", "all", "lives"],
+            folder: folder.path
+        )
+        #expect(joined.output.hasPrefix("all: "), "\(joined.output)\(joined.errors)")
+        #expect(Self.names(folder.path + "/all/phones").count > kept.count)
+        try folder.write("contract: [\n", to: "lives/phones/a.yaml")
+        let broken = try await Program.run(words + ["--lives", "1"], folder: folder.path)
+        #expect(broken.status == 3)
+        #expect(broken.errors.contains("lives/phones/a.yaml:"))
+    }
+
     @Test func `an app that breaks a promise is found, and its file shows it again`()
         async throws
     {

@@ -198,8 +198,7 @@ struct PhoneScriptTests {
         let contract = try #require(
             try ContractParser.parse(text, path: "l.yaml", id: "l").get().first
         )
-        var life = PhoneLife(contract.phoneSteps)
-        for case .name(let user, let id) in contract.given { life.ids[user] = id }
+        let life = PhoneScript.life(of: contract)
         let asked = Set(try #require(PhoneScript(life)).parts.map(Self.words))
         for word in story.asked { #expect(asked.contains(word), "\(asked.sorted())") }
         for word in story.open { #expect(!asked.contains(word), "\(word)") }

@@ -52,6 +52,11 @@ package struct PhoneGenerator: Sendable {
         return nil
     }
 
+    /// Counts a life that came from elsewhere.
+    ///
+    /// - Returns: How much of it was never played before.
+    package mutating func note(_ script: PhoneScript) -> Int { coverage.add(script.features) }
+
     // MARK: One life
 
     private func draw(_ random: inout SeededGenerator) -> PhoneLife {

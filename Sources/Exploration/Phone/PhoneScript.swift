@@ -57,6 +57,13 @@ package struct PhoneScript: Sendable {
         self.features = features
     }
 
+    /// The life that a contract tells of: what happens, without what is asked.
+    package static func life(of contract: Contract) -> PhoneLife {
+        var life = PhoneLife(contract.phoneSteps)
+        for case .name(let user, let id) in contract.given { life.ids[user] = id }
+        return life
+    }
+
     /// The clauses that lives can be asked for.
     package static var clauses: [String] { PhoneModel.clauses }
 }
