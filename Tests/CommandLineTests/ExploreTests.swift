@@ -157,10 +157,11 @@ struct ExploreTests {
         #expect(covered.count == 1)
     }
 
-    @Test func `lives of an app are kept as contracts, and begin the next one`() async throws {
+    @Test func `lives of an app are kept as contracts and begin the next`() async throws {
         let folder = try TemporaryFolder()
         let words = ["explore", "--app", "--scripted", "--corpus", "lives"]
-        let first = try await Program.run(words + ["--lives", "60", "--seed", "1"], folder: folder.path)
+        let start = ["--lives", "60", "--seed", "1"]
+        let first = try await Program.run(words + start, folder: folder.path)
         #expect(first.status == 0, "\(first.output)\(first.errors)")
         let kept = Self.names(folder.path + "/lives/phones")
         #expect(kept.count > 20)
