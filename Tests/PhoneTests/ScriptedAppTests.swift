@@ -48,6 +48,31 @@ struct ScriptedAppTests {
         }
     }
 
+    /// Found by lives: each registration was acknowledged, the second for no reason (C-13).
+    @Test func `a retry leaves an id to the login that is registering it`() async throws {
+        let text = """
+            contract: l
+            title: t
+            clause: C-13
+            source: s
+            steps:
+              - phone: {history: [{user: ben, active: false, purchased: -2d}], install-id: 1200ms}
+              - app: launch
+              - bridge: {drop: {command: readvault, key: id, times: 2}}
+              - backend: {register: [reset, 500, ok]}
+              - app: reload
+              - app: login
+                account: acc
+            expect:
+              app:
+                promises: [registers-once]
+            """
+        let contracts = try ContractParser.parse(text, path: "l.yaml", id: "l").get()
+        for result in await Self.run(contracts) {
+            #expect(result.verdict == .passed, "\(result.findings.map(\.actual))")
+        }
+    }
+
     @Test(
         "each defect is caught by the clause it was made for, and spares the smoke case",
         arguments: ClientDefect.allCases
