@@ -180,6 +180,16 @@ package struct LifeScript: Sendable {
                     // What is still on its way has happened: nobody can say what must show.
                     let isUnderWay = ordered.last?.arrival?.overlaps ?? false
                     if case .quietPoint = item, !waiting.isEmpty || isUnderWay { continue }
+                    // Whose it is what a login has joined is open (S-28): what happened before it comes
+                    // before it.
+                    if case .logIn(let act) = item {
+                        let joined = Set([act.user, act.from].compactMap(\.self))
+                        let isOfThem = { (waiting: (count: Int, item: Item)) in
+                            !joined.isDisjoint(with: waiting.item.arrival?.told.message.users ?? [])
+                        }
+                        ordered += waiting.filter(isOfThem).map(\.item)
+                        waiting.removeAll(where: isOfThem)
+                    }
                     ordered.append(item)
                     continue
                 }

@@ -185,4 +185,30 @@ struct LifeNamesTests {
         #expect(joinedCount > 0)
         #expect(alsoCount > 0)
     }
+
+    @Test("what is told late comes before a login of its people", arguments: ["bob", "carol"])
+    func latenessEndsAtALogin(buyer: String) throws {
+        let acts = """
+            act 0 -20d ada sign-up
+            act 1 -15d \(buyer) purchase product=premium_monthly store=APP_STORE
+            act 2 -14d \(buyer) cancel product=premium_monthly
+            act 3 -13d bob log-in from=ada
+            act 4 -12d dora purchase product=premium_monthly store=APP_STORE
+            mishap 2.0 late 1
+            """
+        let people = ["ada", "bob", "carol", "dora"].map { "person \($0) registered" }
+        let text = (["life 1"] + people + [acts]).joined(separator: "\n") + "\n"
+        let script = try LifeScript(LifeText.life(text), Self.everything)
+        let order = script.contract.steps.compactMap { step -> String? in
+            switch step {
+            case .deliver(let delivery): delivery.name
+            case .call: "login"
+            default: nil
+            }
+        }
+        let late = try #require(order.firstIndex(of: "cancellation"), "\(order)")
+        let login = try #require(order.lastIndex(of: "login"), "\(order)")
+        // S-28 leaves open whose purchase it is then; other people's are told as late as they are.
+        #expect((late < login) == (buyer == "bob"), "\(order)")
+    }
 }
