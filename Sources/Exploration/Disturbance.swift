@@ -9,7 +9,7 @@ package enum Disturbance: Hashable, Sendable {
     case copies(Int)
     /// So many copies more, all at the same moment.
     case together(Int)
-    /// The same bytes once more, so many deliveries later.
+    /// The same bytes once more, so many deliveries later; beside `shuffled` the same event in others.
     case again(after: Int)
     /// It comes so many deliveries later than it happened.
     case late(by: Int)

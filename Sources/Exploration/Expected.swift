@@ -62,7 +62,9 @@ extension LifeModel {
         let all = purchases(of: user)
         let granting = all.filter { !$0.isSandbox && !$0.entitlements.isEmpty }
         let active = granting.filter { $0.isActive(at: now) && !$0.hasEnded }
-        let isLeft = (notes.left[user] ?? []).contains { $0 > Self.look }
+        let isLeft =
+            (notes.left[user] ?? []).contains { $0 > Self.look }
+            || notes.mayBeGranted(user, at: Self.look)
         func isOpen(_ purchase: Purchase) -> Bool { self.isOpen(purchase, of: user) }
         let own = Self.access(granting, active, isLeft: isLeft, isOpen)
         expected.access = Self.either(own, plans.access(of: user, at: Self.look))
@@ -124,8 +126,10 @@ extension LifeModel {
     }
 
     /// Flags speak of one purchase; of whoever has had several no field says of which.
+    ///
+    /// What spends no money is apart from it (S-19).
     private func hasFlags(_ purchase: Purchase, _ user: String) -> Bool {
-        notes.everHad[user]?.count == 1 && !purchase.isOneTime && !purchase.isTemporary
+        notes.hadOne(user) && !purchase.isOneTime && !purchase.isTemporary
             && purchase.store != "PROMOTIONAL" && purchase.period != "PREPAID"
             && purchase.resume == nil && !purchase.isFamilyShared
     }

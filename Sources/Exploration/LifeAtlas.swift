@@ -71,7 +71,7 @@ package struct LifeAtlas: Sendable {
         }
         let ends = place.model.ends(of: "ada", after: place.time)
         for end in ends {
-            for (kind, offset) in [(Act.Kind.renew, -3600), (.wait, 60), (.billingIssue, -60)] {
+            for (kind, offset) in [(Act.Kind.renew, -60), (.wait, 60), (.billingIssue, -60)] {
                 var act = Act(kind, "ada", at: max(place.time, end + .seconds(offset)))
                 act.product = kind == .wait ? nil : products.first
                 acts += variants(of: act, store)

@@ -7,7 +7,7 @@ package struct LifeCoverage: Hashable, Sendable {
         /// At a store, how a purchase stood, and what was told of it.
         case transition(store: String, LineState, String)
         /// How something else of the same person stood meanwhile.
-        case beside(LineState, LineState, String)
+        case beside(Neighbour, LineState, String)
         /// Two events of one person, one behind the other.
         case pair(String, String)
         /// How the backend knew the person of it.
@@ -23,7 +23,7 @@ package struct LifeCoverage: Hashable, Sendable {
             switch self {
             case .transition(let store, let state, let type): "\(store) \(state.rawValue) \(type)"
             case .beside(let other, let state, let type):
-                "beside \(other.rawValue) \(state.rawValue) \(type)"
+                "beside \(other.text) \(state.rawValue) \(type)"
             case .pair(let first, let second): "pair \(first) \(second)"
             case .known(let arrival, let type): "known \(arrival) \(type)"
             case .disturbed(let kind, let type): "disturbed \(kind.rawValue) \(type)"
@@ -31,6 +31,16 @@ package struct LifeCoverage: Hashable, Sendable {
             case .phone(let state, let what): "phone \(state)|\(what)"
             }
         }
+    }
+
+    /// Something else that the same person has: what spends no money is another neighbour.
+    package struct Neighbour: Hashable, Comparable, Sendable {
+        let state: LineState
+        let isSandbox: Bool
+
+        var text: String { state.rawValue + (isSandbox ? "/sandbox" : "") }
+
+        package static func < (a: Self, b: Self) -> Bool { a.text < b.text }
     }
 
     package private(set) var counts: [String: Int] = [:]
@@ -109,35 +119,45 @@ package struct LifeCoverage: Hashable, Sendable {
         static let idle = "idle"
         private var people: [String: Life.Arrival] = [:]
         private var last: [String: String] = [:]
-        /// How everything of each person stands, as the events have told it.
-        private var lines: [String: [String: LineState]] = [:]
 
         init(_ people: [Life.Person]) {
             for person in people { self.people[person.name] = person.arrival }
         }
 
-        mutating func features(of step: Life.Step, _ told: [LifeModel.Told]) -> [Feature] {
-            told.flatMap { features(of: $0, step) } + ofTheApp(step.act)
+        /// - Parameters:
+        ///   - step: What happens.
+        ///   - told: What that tells.
+        ///   - model: How everything stands then.
+        /// - Returns: What is played in it.
+        mutating func features(
+            of step: Life.Step,
+            _ told: [LifeModel.Told],
+            _ model: LifeModel
+        ) -> [Feature] {
+            told.flatMap { features(of: $0, model) } + ofTheApp(step.act, model)
         }
 
-        private func ofTheApp(_ act: Act) -> [Feature] {
+        private func ofTheApp(_ act: Act, _ model: LifeModel) -> [Feature] {
             guard [.register, .signUp, .logIn].contains(act.kind) else { return [] }
-            let states = Set((lines[act.user] ?? [:]).values)
+            let states = Set(model.lines(of: act.user, at: act.time).map(\.state))
             return (states.isEmpty ? [.none] : states.sorted { $0.rawValue < $1.rawValue })
                 .map { .did(act.kind, $0) }
         }
 
-        private mutating func features(of told: LifeModel.Told, _ step: Life.Step) -> [Feature] {
+        private mutating func features(
+            of told: LifeModel.Told,
+            _ model: LifeModel
+        ) -> [Feature] {
             let message = told.message
             let what = message.what
             var features: [Feature] = [
                 .transition(store: message.store, told.before, what)
             ]
+            if what != Self.idle {
+                features += model.neighbours(of: message).sorted()
+                    .map { .beside($0, told.before, what) }
+            }
             for user in message.users where what != Self.idle {
-                let others = (lines[user] ?? [:]).filter { $0.key != message.product }
-                for state in Set(others.values).sorted(by: { $0.rawValue < $1.rawValue }) {
-                    features.append(.beside(state, told.before, what))
-                }
                 if let before = last[user] { features.append(.pair(before, what)) }
                 last[user] = what
                 let arrival = people[user]?.rawValue ?? ""
@@ -145,7 +165,6 @@ package struct LifeCoverage: Hashable, Sendable {
                 features.append(.known(knownBy == .appUserID ? arrival : knownBy.rawValue, what))
             }
             if what == Self.idle { features.append(.known("", message.type)) }
-            if let user = message.user { lines[user, default: [:]][message.product] = told.before }
             return features
         }
     }

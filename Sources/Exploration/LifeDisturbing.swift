@@ -15,31 +15,36 @@ extension LifeGenerator {
             life.hasTwin = !means.showsState
             return
         }
-        let mayStop = means.has(.restart) && chance(24, &random)
-        let mayFail = chance(8, &random)
-        var isForgotten = false
+        let isStopWanted = options.disturbances.contains { $0 == .restart || $0 == .crash }
+        let isFailureWanted = options.disturbances.contains { $0 == .pushFails || $0 == .readFails }
+        let mayStop = means.has(.restart) && chance(isStopWanted ? 2 : 24, &random)
+        let mayFail = isFailureWanted || chance(8, &random)
+        var isTwice = false
         for (index, told) in events.enumerated() where chance(5, &random) {
-            let disturbance = disturbance(
-                mayStop: mayStop,
-                mayFail: mayFail && told.isPaid,
-                &random
-            )
-            // Effects alone say nothing of what comes late.
-            guard means.allows(disturbance), isWanted(disturbance),
+            let mayFail = mayFail && told.isPaid
+            guard let disturbance = disturbance(mayStop: mayStop, mayFail: mayFail, &random),
+                means.allows(disturbance),
+                // Effects alone say nothing of what comes late.
                 means.showsState || !disturbance.changesOrder
             else { continue }
             life.mishaps.append(Life.Mishap(act: told.step, event: told.index, disturbance))
+            // The same event in other bytes.
+            if disturbance == .shuffled, isWanted(.again(after: 1)) {
+                isTwice = true
+                let copy = Disturbance.again(after: 1)
+                life.mishaps.append(Life.Mishap(act: told.step, event: told.index, copy))
+            }
             // What was forgotten by a restart shows when what came before it comes again.
             if case .restart = disturbance, isWanted(.again(after: 1)),
                 let place = Self.lastWord(before: index, events)
             {
-                isForgotten = true
+                isTwice = true
                 let copy = Disturbance.again(after: index - place)
                 let before = events[place]
                 life.mishaps.append(Life.Mishap(act: before.step, event: before.index, copy))
             }
         }
-        let isTold = chance(mayStop ? 2 : 4, &random) || isForgotten
+        let isTold = chance(mayStop ? 2 : 4, &random) || isTwice
         life.hasTwin = !means.showsState || !life.mishaps.isEmpty && isTold
     }
 
@@ -62,7 +67,23 @@ extension LifeGenerator {
         options.disturbances.isEmpty || options.disturbances.contains(disturbance.kind)
     }
 
+    /// How often one is drawn until it is one that somebody asked for.
+    private static let wishCount = 24
+
+    /// One of those that were asked for; nil: luck drew none.
     private func disturbance(
+        mayStop: Bool,
+        mayFail: Bool,
+        _ random: inout SeededGenerator
+    ) -> Disturbance? {
+        for _ in 0..<Self.wishCount {
+            let disturbance = any(mayStop: mayStop, mayFail: mayFail, &random)
+            if isWanted(disturbance) { return disturbance }
+        }
+        return nil
+    }
+
+    private func any(
         mayStop: Bool,
         mayFail: Bool,
         _ random: inout SeededGenerator

@@ -125,16 +125,18 @@ package struct LifeGenerator: Sendable {
                 continue
             }
             model = after
-            _ = tracker.features(of: step, told)
+            _ = tracker.features(of: step, told, model)
             time = step.act.time
             events += told
             steps.append(step)
         }
-        guard !events.isEmpty else { return nil }
+        let last = chance(12, &random) ? afterword(people, model, time, &random) : nil
+        if let last { steps.append(last) }
+        guard !events.isEmpty || last != nil else { return nil }
         let busy = Set(steps.flatMap(\.act.people))
         let present = people.filter { $0.name != Self.alias || busy.contains($0.name) }
         var life = Life(people: present, steps: steps)
-        disturb(&life, events, &random)
+        if last == nil { disturb(&life, events, &random) } else { life.hasTwin = true }
         return placed(life, &random)
     }
 
@@ -191,7 +193,7 @@ package struct LifeGenerator: Sendable {
             }
             foundCount += 1
             var copy = tracker
-            let features = copy.features(of: step, told)
+            let features = copy.features(of: step, told, after)
             let novelty = features.map { 1 / Double(1 + coverage.count($0)) }.reduce(0, +)
             // Luck keeps what is common from being never played again.
             let luck = Double(UInt16.random(in: .min ... .max, using: &random)) / 65_536
@@ -213,7 +215,7 @@ package struct LifeGenerator: Sendable {
         let line = chance(4, &random) ? nil : lines.randomElement(using: &random)
         let isNewPlan =
             line == nil && options.means.has(.purchasely) && chance(5, &random)
-        let isOfPlans = line?.store == Message.planStore || isNewPlan
+        let isOfPlans = line?.isOfPlans ?? isNewPlan
         var kinds = Self.kinds(at: line?.state ?? .none, canShare: actors.count > 1)
         if options.means.has(.login), !options.means.choosesIDs, person.arrival == .registered {
             kinds += [chance(2, &random) ? .signUp : .logIn]
@@ -231,6 +233,31 @@ package struct LifeGenerator: Sendable {
         let isTold = ![.register, .signUp, .logIn, .wait].contains(kind) && !isOfPlans
         if isTold { act.knownBy = knownBy(person, model, &random) }
         return act
+    }
+
+    /// An event that changes nothing, behind everything else: the life ends as it does without it (S-08,
+    /// S-18, P-05).
+    ///
+    /// - Returns: Nil where nobody asked for that, or nothing would show it.
+    private func afterword(
+        _ people: [Life.Person],
+        _ model: LifeModel,
+        _ time: Duration,
+        _ random: inout SeededGenerator
+    ) -> Life.Step? {
+        guard options.means.showsState, options.kinds.isEmpty || options.kinds.contains(.tell),
+            let person = people.filter({ model.known.contains($0.name) })
+                .randomElement(using: &random)
+        else { return nil }
+        let line = model.lines(of: person.name, at: time).randomElement(using: &random)
+        var act = Act(.tell, person.name, at: .zero)
+        (act.product, act.store) = (line?.product, line?.isOfPlans == true ? line?.store : nil)
+        act.time = moment(of: act, after: time, model, &random)
+        guard complete(&act, people, model, line, &random) else { return nil }
+        let step = Life.Step(id: options.actsMax, act: act, isQuietPoint: false)
+        var after = model
+        guard let told = try? after.perform(step), told.count <= Self.toldMax else { return nil }
+        return step
     }
 
     /// Under which of somebody's ids an act is told; nil: the registered one.
@@ -372,14 +399,7 @@ package struct LifeGenerator: Sendable {
             let isRare = options.means.has(.everyStore) && chance(3, &random)
             let stores = isRare ? Self.rareStores : Self.usualStores
             act.store = stores.randomElement(using: &random)
-            if maySandbox {
-                act.environment = "SANDBOX"
-                // What is bought in both worlds is the rare neighbour.
-                let bought = model.purchases(of: act.user).filter { !$0.isSandbox }
-                if let other = bought.randomElement(using: &random), chance(2, &random) {
-                    (act.product, act.store) = (other.productID, other.store)
-                }
-            }
+            if maySandbox { act.environment = "SANDBOX" }
         }
         let isFirst = model.purchases(of: act.user).isEmpty
         guard !isKept, isFirst, chance(2, &random) else { return }
@@ -402,7 +422,7 @@ package struct LifeGenerator: Sendable {
         if isAboutEnd, let end = ends.randomElement(using: &random) {
             let offsets: [Duration] =
                 isCharge
-                ? [.seconds(-6 * 3600), .seconds(-1)]
+                ? [.seconds(-6 * 3600), .seconds(-1), .seconds(-1)]
                 : [.seconds(-60), .zero, .seconds(60), .seconds(86_400)]
             return max(time, end + (offsets.randomElement(using: &random) ?? .zero))
         }

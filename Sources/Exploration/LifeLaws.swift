@@ -75,7 +75,10 @@ extension LifeModel {
             }
         case .refund:
             try allow([.active, .cancelled, .intro, .grace, .changing, .lifetime, .ended])
-        case .expire: try allow([.active, .cancelled, .trial, .intro, .grace, .retrying])
+            try checkBegun(act)
+        case .expire:
+            try allow([.active, .cancelled, .trial, .intro, .grace, .retrying])
+            try checkBegun(act)
         case .renew:
             try allow([.active, .trial, .intro, .changing])
             try checkCharge(act)
@@ -126,15 +129,28 @@ extension LifeModel {
         }
     }
 
-    /// Stores charge up to a day ahead (fact sheet, section 3, row 2).
+    /// Who charges up to a day ahead (fact sheet, sections 1.5 and 3, row 2); the others when the period
+    /// is over.
+    private static let earlyStores: Set<String> = ["APP_STORE", "MAC_APP_STORE", "STRIPE"]
+
     private func checkCharge(_ act: Act) throws(Illegal) {
-        guard let end = line(of: act)?.expires,
-            end - (Self.zero + act.time) <= .seconds(86_400)
+        let lead: Duration =
+            Self.earlyStores.contains(line(of: act)?.store ?? "")
+            ? .seconds(86_400) : .seconds(60)
+        guard let end = line(of: act)?.expires, end - (Self.zero + act.time) <= lead
         else { throw Illegal(reason: "nobody is charged so long ahead") }
     }
 
+    /// What was charged ahead of its time has not begun, so that nothing of it can be over.
+    private func checkBegun(_ act: Act) throws(Illegal) {
+        guard line(of: act).map({ $0.purchased <= Self.zero + act.time }) ?? true else {
+            throw Illegal(reason: "its period has not begun")
+        }
+    }
+
     /// One product is bought by one person in one store and one environment, and once if it is kept:
-    /// the store's transactions tell no more apart in a contract.
+    /// the store's transactions tell no more apart in a contract, and RevenueCat's REST API has one place
+    /// for each product, whatever its environment.
     private func checkPurchase(_ act: Act, _ state: LineState) throws(Illegal) {
         guard state != .lifetime, state != .consumed else {
             throw Illegal(reason: "it was bought already")

@@ -173,6 +173,7 @@ package struct LifeModel: Sendable {
         "PRICE_INCREASE_CONSENT_REQUIRED", "PRICE_INCREASE_CONSENT_APPROVED",
         "PAYWALL_IMPRESSION", "PAYWALL_CLOSE", "PAYWALL_CANCEL", "PAYWALL_EXIT_OFFER",
         "PAYWALL_COMPONENT_INTERACTED", "SUBSCRIBER_ALIAS", "PURCHASE_REDEEMED",
+        Message.unknownType,
     ]
 
     private mutating func tell(
@@ -222,8 +223,9 @@ package struct LifeModel: Sendable {
             notes.note(spec)
             if let user = spec.user {
                 // Whoever spends no money may be kept elsewhere, or not at all (S-19).
-                if spec.environment != "SANDBOX" { known.insert(user) }
-                notes.had(user, spec.product)
+                let isSandbox = spec.environment == "SANDBOX"
+                if !isSandbox { known.insert(user) }
+                notes.had(user, spec.product, isSandbox: isSandbox)
                 // What was due is told by the usual name, whatever the act's own is told by.
                 let isOwn = !isDue && user == step.act.user
                 spec.knownBy = try names.known(spec, user, by: isOwn ? step.act.knownBy : nil)
@@ -340,11 +342,23 @@ package struct LifeModel: Sendable {
             }
     }
 
+    /// How everything else stands that the people of an event have.
+    func neighbours(of message: Message) -> Set<LifeCoverage.Neighbour> {
+        Set(
+            message.users.flatMap { lines(of: $0, at: message.time) }
+                .filter { $0.product != message.product }
+                .map { LifeCoverage.Neighbour(state: $0.state, isSandbox: $0.isSandbox) }
+        )
+    }
+
     struct HeldLine: Hashable, Sendable {
         let product: String
         let store: String
         let environment: String
         let state: LineState
+
+        var isSandbox: Bool { environment == "SANDBOX" }
+        var isOfPlans: Bool { store == Message.planStore }
     }
 
     /// Whether any end lies where the real clock could reach it during a campaign.

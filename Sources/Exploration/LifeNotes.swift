@@ -10,6 +10,8 @@ struct LifeNotes: Sendable {
 
     /// What anybody ever had, by name.
     private(set) var everHad: [String: Set<String>] = [:]
+    /// The part of it that spends no money.
+    private var everTried: Set<Line> = []
     /// Ends of periods that a change of product has left behind: nothing tells of them any more.
     private(set) var left: [String: [Duration]] = [:]
     /// Whose refund was taken back and who has paid nothing since: whether it renews nobody says
@@ -26,13 +28,21 @@ struct LifeNotes: Sendable {
     private var grants: Set<Line> = []
     /// Who paid for anything since something was granted to them so.
     private(set) var paidSinceGrant: Set<String> = []
+    /// When it would have ended.
+    private var grantEnds: [String: [Duration]] = [:]
     /// Who bought first what now belongs to somebody else, by holder and product.
     private var buyers: [Line: String] = [:]
     /// The product that a line's first transaction was for.
     private var firstProducts: [Line: String] = [:]
 
-    mutating func had(_ user: String, _ product: String) {
+    mutating func had(_ user: String, _ product: String, isSandbox: Bool = false) {
         everHad[user, default: []].insert(product)
+        if isSandbox { everTried.insert(Line(user: user, product: product)) }
+    }
+
+    /// Whether somebody has had only one thing that spends money.
+    func hadOne(_ user: String) -> Bool {
+        (everHad[user] ?? []).count { !everTried.contains(Line(user: user, product: $0)) } == 1
     }
 
     /// A change of product leaves a period behind that would have ended then.
@@ -66,22 +76,34 @@ struct LifeNotes: Sendable {
             buyers[new] = buyers[old] ?? from
             firstProducts[new] = firstProducts[old]
             had(to, purchase.productID)
-            if grants.contains(old) {
-                grants.insert(new)
-                if paidSinceGrant.contains(from) { paidSinceGrant.insert(to) }
-            }
+            if grants.contains(old) { grants.insert(new) }
             if reversed.remove(old) != nil { reversed.insert(new) }
             if ended.remove(old) != nil { ended.insert(new) }
             if replaced.remove(old) != nil { replaced.insert(new) }
         }
         left[to, default: []] += left[from] ?? []
         left[from] = nil
+        grantEnds[to, default: []] += grantEnds[from] ?? []
+        if paidSinceGrant.contains(from) {
+            // Which of the two it goes on with nobody says either.
+            paidSinceGrant.insert(to)
+        } else {
+            grantEnds[from] = nil
+        }
+    }
+
+    /// Whether what was granted while a store was away may go on beside what was paid for since: no
+    /// source says that a purchase ends it (row 25, "on until X").
+    func mayBeGranted(_ user: String, at time: Duration) -> Bool {
+        paidSinceGrant.contains(user) && (grantEnds[user] ?? []).contains { $0 > time }
     }
 
     mutating func note(_ spec: EventSpec) {
         guard let user = spec.user else { return }
         let line = Line(user: user, product: spec.product)
         switch spec.type {
+        case "TEMPORARY_ENTITLEMENT_GRANT":
+            if let end = spec.expires { grantEnds[user, default: []].append(end) }
         case "REFUND_REVERSED": reversed.insert(line)
         case "EXPIRATION": ended.insert(line)
         case "INITIAL_PURCHASE", "RENEWAL":

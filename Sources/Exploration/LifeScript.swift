@@ -53,6 +53,8 @@ package struct LifeScript: Sendable {
         let mishaps: [Disturbance]
         let name: String
 
+        var copyName: String { name + "-again" }
+
         /// Whether it waits for the next one.
         var overlaps: Bool { mishaps.contains(.overlap) }
 
@@ -68,7 +70,7 @@ package struct LifeScript: Sendable {
         case signUp(Act)
         case logIn(Act)
         /// A copy of what came before.
-        case copy(of: String, name: String, Exchange.Party)
+        case copy(of: Arrival)
         case register(String)
         case quietPoint(Life.Step)
 
@@ -104,7 +106,7 @@ package struct LifeScript: Sendable {
             var tracker = LifeCoverage.Tracker(life.people)
             for step in life.steps {
                 let told = try model.perform(step)
-                features += tracker.features(of: step, told)
+                features += tracker.features(of: step, told, model)
                 for event in told { add(event) }
                 switch step.act.kind {
                 case .register: items.append(.register(step.act.user))
@@ -212,12 +214,7 @@ package struct LifeScript: Sendable {
                 }
                 release(&waiting, into: &ordered)
                 if let copyDelay {
-                    let copy = Item.copy(
-                        of: arrival.name,
-                        name: arrival.name + "-again",
-                        arrival.told.message.provider
-                    )
-                    waiting.append((copyDelay + (delay ?? 0) + 1, copy))
+                    waiting.append((copyDelay + (delay ?? 0) + 1, .copy(of: arrival)))
                 }
             }
             items = ordered + waiting.map(\.item)
@@ -275,17 +272,22 @@ package struct LifeScript: Sendable {
                 steps.append(.createAccount(LifeAccounts.name(of: act.user)))
                 steps.append(.call([login(act, owner: act.user)]))
             case .logIn(let act): steps.append(.call([login(act, owner: act.from ?? act.user)]))
-            case .copy(let original, let name, let provider):
-                var delivery = Delivery(name: name, subject: .repeats(original))
-                delivery.provider = provider
+            case .copy(let original):
+                var delivery = Delivery(
+                    name: original.copyName,
+                    subject: .repeats(original.name)
+                )
+                delivery.provider = original.told.message.provider
                 delivery.delay = .seconds(300)
+                // The event's id alone tells that it is the same (S-03).
+                delivery.shufflesKeys = original.mishaps.contains(.shuffled)
                 steps.append(.deliver(delivery))
             case .arrival(let arrival): steps += carried(arrival)
             case .quietPoint(let step):
                 let next = rest.lazy.compactMap { item -> String? in
                     switch item {
                     case .arrival(let arrival): arrival.name
-                    case .copy(_, let name, _): name
+                    case .copy(let original): original.copyName
                     case .register, .signUp, .logIn, .quietPoint: nil
                     }
                 }.first
@@ -381,6 +383,14 @@ package struct LifeScript: Sendable {
                 expectation.relation = isReordered ? .inOrder : .once
                 expectation.compared = isReordered ? [.fields] : [.state, .effects]
             }
+            let registrations = life.people.filter { $0.arrival == .registered }
+                .map { Step.register(user: $0.name) }
+            var before = 0
+            if isComparedWithBefore {
+                before = steps.count - 1
+                expectation.relation = .before
+                expectation.compared = [.fields, .effects]
+            }
             var contract = Contract(
                 id: id,
                 variant: "",
@@ -389,15 +399,24 @@ package struct LifeScript: Sendable {
                 level: .must,
                 source: "a life that 'assay explore' played",
                 needs: Conformance.Feature.allCases.filter(needs.contains),
-                given: life.people.filter { $0.arrival == .registered }
-                    .map { .register(user: $0.name) },
-                steps: steps,
+                given: registrations + steps.prefix(before),
+                steps: Array(steps.dropFirst(before)),
                 expectation: expectation,
                 location: place
             )
             let strangers = life.people.filter { $0.arrival == .unknown }.map(\.name)
             contract.strangers = strangers.isEmpty ? nil : strangers
             return contract
+        }
+
+        /// Whether the last event has to leave everything as it was: it changes nothing, is of somebody
+        /// whom the backend knows, and tells nothing new of whose an id is.
+        private var isComparedWithBefore: Bool {
+            guard life.hasTwin, !life.isDisturbed, means.showsState,
+                let last = life.steps.last, last.act.kind == .tell,
+                model.known.contains(last.act.user), !model.isApart(last.act.user)
+            else { return false }
+            return quietPoints.isEmpty
         }
 
         private var registersStrangers: Bool {

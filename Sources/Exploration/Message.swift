@@ -141,12 +141,15 @@ package enum Message: Hashable, Sendable {
         }
     }
 
+    /// A type, or a name, that no provider sends yet.
+    static let unknownType = "FUTURE_STEP"
+
     /// One of the same sender that nobody knows.
     func unknown(_ name: String) -> Delivery {
         switch self {
         case .event(let spec):
             var future = EventSpec(
-                type: "FUTURE_STEP",
+                type: Self.unknownType,
                 user: spec.user ?? spec.to.first,
                 product: spec.product
             )
@@ -155,7 +158,7 @@ package enum Message: Hashable, Sendable {
             return Message.event(future).delivery(name)
         case .purchasely(let spec):
             var future = spec
-            future.name = "FUTURE_STEP"
+            future.name = Self.unknownType
             return Message.purchasely(future).delivery(name)
         }
     }

@@ -38,7 +38,11 @@ struct PlanModel: Sendable {
         "SUBSCRIPTION_REFUNDED_REVOKED", "GRACE_PERIOD_STARTED", "GRACE_PERIOD_TERMINATED",
         "ENTERED_BILLING_RETRY", "SUBSCRIPTION_UPGRADED", "SUBSCRIPTION_DEFERRED",
         "SUBSCRIPTION_WILL_PAUSE", "SUBSCRIPTION_REACTIVATED", "PROMO_CODE_STARTED",
+        Message.unknownType,
     ]
+
+    /// Those that may tell of what was bought once as well.
+    private static let idleNamesOfAll: Set = ["TRANSACTION_PROCESSED", Message.unknownType]
 
     /// What happens to whom Purchasely sells to.
     static let kinds: Set<Act.Kind> = [
@@ -151,6 +155,9 @@ struct PlanModel: Sendable {
         case .tell:
             guard let name = act.type, Self.idleNames.contains(name) else {
                 throw LifeModel.Illegal(reason: "\(act.type ?? "nothing") may change something")
+            }
+            guard !line.isOneTime || Self.idleNamesOfAll.contains(name) else {
+                throw LifeModel.Illegal(reason: "what was bought once does not renew")
             }
             return told(name, line, status: nil, act.time)
         case .purchase, .changeProduct, .transfer, .pause, .resume, .extend, .grant, .revoke,

@@ -64,14 +64,16 @@ struct DiagnosisTests {
     private func evidence(
         _ aliases: [String],
         announced: [String],
+        isCopy: Bool = false,
         _ change: (inout EventSpec) -> Void = { _ in }
     ) -> CaseEvidence {
         var builder = EvidenceBuilder.bought()
         var spec = EventSpec(type: "INITIAL_PURCHASE", user: "ada")
         change(&spec)
-        builder.contract.steps = [
-            .register(user: "ada"), .deliver(Delivery(name: "purchase", subject: .event(spec))),
-        ]
+        let first = Delivery(name: isCopy ? "first" : "purchase", subject: .event(spec))
+        let copy = Delivery(name: "purchase", subject: .repeats("first"))
+        builder.contract.steps =
+            [.register(user: "ada"), .deliver(first)] + (isCopy ? [.deliver(copy)] : [])
         builder.subject =
             announced.map { id in
                 var call = EvidenceBuilder.delivery(body: ["appUserId": .string(id)])
@@ -92,12 +94,14 @@ struct DiagnosisTests {
         // One that nobody has announced is no second person.
         #expect(evidence([id, other], announced: [id]).hints.isEmpty)
         #expect(evidence([id], announced: [id, other]).hints.isEmpty)
-        // Those whom a transfer names are two persons, and have to stay two.
-        let transfer = evidence([id, other], announced: [id, other]) {
-            $0 = EventSpec(type: "TRANSFER", user: nil)
-            $0.from = ["ada"]
-            $0.to = ["bob"]
+        // Those whom a transfer names are two persons, and have to stay two; it comes again as well.
+        for isCopy in [false, true] {
+            let transfer = evidence([id, other], announced: [id, other], isCopy: isCopy) {
+                $0 = EventSpec(type: "TRANSFER", user: nil)
+                $0.from = ["ada"]
+                $0.to = ["bob"]
+            }
+            #expect(transfer.hints.isEmpty)
         }
-        #expect(transfer.hints.isEmpty)
     }
 }

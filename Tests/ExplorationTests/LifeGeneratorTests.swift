@@ -148,4 +148,33 @@ struct LifeGeneratorTests {
             }
         }
     }
+
+    /// Clauses S-08, S-18 and P-05: it has no effect.
+    @Test func `what changes nothing and comes last is left out of the run beside it`() throws {
+        let bought = """
+            life 1
+            person ada registered
+            person bob unknown
+            twin
+            act 0 -40m ada purchase product=premium_monthly store=APP_STORE
+            """
+        func contract(_ rest: String) throws -> Contract {
+            try LifeScript(LifeText.life("\(bought)\n\(rest)\n"), Self.everything).contract
+        }
+        let told = "act 1 -35m ada tell product=premium_monthly type=TEST"
+        let idle = try contract(told)
+        #expect(idle.expectation.relation == .before)
+        #expect(idle.clause == "S-18")
+        #expect((idle.given.count, idle.steps.count) == (2, 1))
+        // Somebody may be made for it; what is disturbed is compared with the calm run; and what comes
+        // behind it changes something.
+        let others = [
+            "act 1 -35m bob tell type=TEST", told + "\nmishap 1.0 copies 1",
+            told + "\nact 2 -30m ada cancel product=premium_monthly",
+        ]
+        for other in others { #expect(try contract(other).expectation.relation != .before) }
+        let drawn = lives(400).map(\.contract).filter { $0.expectation.relation == .before }
+        #expect(drawn.count > 10)
+        #expect(drawn.allSatisfy { $0.steps.count == 1 })
+    }
 }

@@ -35,4 +35,69 @@ struct LifeLawsTests {
             try LifeScript(try Self.life(buying: "premium_yearly"), Self.everything)
         }
     }
+
+    private func script(_ acts: String) throws -> LifeScript {
+        let text = "life 1\nperson ada registered\n\(acts)\n"
+        return try LifeScript(LifeText.life(text), Self.everything)
+    }
+
+    private func access(_ script: LifeScript) -> Bool? {
+        script.contract.expectation.states.first?.fields.first { $0.name == "access" }?.value.bool
+    }
+
+    /// Fact sheet 1.5: the App Store charges up to a day ahead; of the others no source says so.
+    @Test(arguments: [("APP_STORE", true), ("PLAY_STORE", false), ("AMAZON", false)])
+    func `who charges ahead of the period's end`(_ store: String, _ isLegal: Bool) {
+        let script = try? script(
+            """
+            act 0 -31d ada purchase product=premium_monthly store=\(store)
+            act 1 -30h ada renew product=premium_monthly
+            """
+        )
+        #expect((script != nil) == isLegal)
+    }
+
+    @Test func `nothing ends before it has begun`() {
+        let renewed = """
+            act 0 -31d ada purchase product=premium_monthly store=APP_STORE
+            act 1 -30h ada renew product=premium_monthly
+            """
+        let reason = "its period has not begun"
+        for end in ["expire", "refund"] {
+            let error = #expect(throws: LifeModel.Illegal.self) {
+                try script(renewed + "\nact 2 -29h ada \(end) product=premium_monthly")
+            }
+            #expect(error?.reason == reason)
+        }
+        #expect(throws: Never.self) {
+            try script(renewed + "\nact 2 -2h ada expire product=premium_monthly")
+        }
+    }
+
+    /// Row 25, "on until X": no source says that a purchase ends a grant for a day.
+    @Test(arguments: [("-62m", nil), ("-26h", false as Bool?)])
+    func `a grant for a day may outlive what was bought since`(
+        _ time: String,
+        _ expected: Bool?
+    ) throws {
+        let script = try script(
+            """
+            act 0 \(time) ada temporary-grant product=premium_monthly span=24h
+            act 1 -61m ada purchase product=premium_monthly
+            act 2 -60m ada refund product=premium_monthly
+            """
+        )
+        #expect(access(script) == expected)
+    }
+
+    @Test(arguments: [("TRANSACTION_PROCESSED", true), ("RENEWAL_ENABLED", false)])
+    func `what was bought once does not renew`(_ name: String, _ isLegal: Bool) {
+        let script = try? script(
+            """
+            act 0 -3h ada purchase product=PLUS_LIFETIME store=PURCHASELY
+            act 1 -2h ada tell product=PLUS_LIFETIME store=PURCHASELY type=\(name)
+            """
+        )
+        #expect((script != nil) == isLegal)
+    }
 }

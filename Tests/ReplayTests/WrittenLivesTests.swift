@@ -12,9 +12,13 @@ struct WrittenLivesTests {
         choosesIDs: false
     )
 
-    @Test("every life can be written, and means the same when it is read", arguments: 0..<4)
+    @Test("every life can be written, and means the same when it is read", arguments: 0..<5)
     func isWritten(round: UInt64) throws {
-        var generator = LifeGenerator(seed: round, options: .init(means: Self.means))
+        var options = LifeGenerator.Options(means: Self.means)
+        // What is drawn seldom is written as well.
+        let stops = round == 4
+        if stops { options.disturbances = [.restart, .crash] }
+        var generator = LifeGenerator(seed: round, options: options)
         var steps: Set<Demand.BackendStep> = []
         for _ in 0..<150 {
             let drawn = generator.next().script.contract
@@ -30,10 +34,8 @@ struct WrittenLivesTests {
             #expect([read.clause, read.title] == [drawn.clause, drawn.title])
             steps.formUnion(drawn.steps.compactMap(\.traits.kind))
         }
-        // What is drawn seldom is written as well.
-        #expect(
-            steps.isSuperset(of: [.deliver, .register, .look, .call, .createAccount, .restart])
-        )
+        #expect(steps.isSuperset(of: [.deliver, .register, .look, .call, .createAccount]))
+        #expect(!stops || steps.contains(.restart))
     }
 
     @Test("so can every life of a phone, with each of its promises", arguments: 0..<2)

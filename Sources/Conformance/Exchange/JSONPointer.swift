@@ -28,6 +28,11 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
 
     package func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
 
+    /// What holds this place; nil: it is the whole.
+    package var parent: JSONPointer? {
+        tokens.isEmpty ? nil : JSONPointer(tokens: Array(tokens.dropLast()))
+    }
+
     /// Whether this place is `other` or lies inside it.
     package func isInside(_ other: JSONPointer) -> Bool {
         tokens.starts(with: other.tokens) { $0.isExactly($1) }

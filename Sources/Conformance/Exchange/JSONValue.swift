@@ -100,16 +100,27 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
         }
     }
 
-    /// This value with each scalar leaf replaced; keys and shape stay.
-    package func mapLeaves(_ transform: (JSONValue) -> JSONValue) -> JSONValue {
+    /// This value with each scalar leaf replaced; the shape stays.
+    ///
+    /// - Parameters:
+    ///   - rename: What each key is called in place of its own name.
+    ///   - transform: What stands in place of a leaf.
+    /// - Returns: The new value.
+    package func mapLeaves(
+        keys rename: (String) -> String = { $0 },
+        _ transform: (JSONValue) -> JSONValue
+    ) -> JSONValue {
         switch self {
         case .array(let elements):
-            return .array(elements.map { $0.mapLeaves(transform) })
+            return .array(elements.map { $0.mapLeaves(keys: rename, transform) })
         case .object(let object):
             return .object(
                 JSONObject(
                     members: object.members.map {
-                        .init(key: $0.key, value: $0.value.mapLeaves(transform))
+                        .init(
+                            key: rename($0.key),
+                            value: $0.value.mapLeaves(keys: rename, transform)
+                        )
                     }
                 )
             )

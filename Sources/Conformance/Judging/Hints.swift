@@ -18,9 +18,7 @@ extension CaseEvidence {
                 continue
             }
             // A transfer names two persons, who have to stay two.
-            if subject.plan.deliveries.contains(where: { $0.name == name && $0.isTransfer }) {
-                continue
-            }
+            if isTransfer(name) { continue }
             let known = named.intersection(announced).sorted()
             if known.count > 1 {
                 return "'\(name)' names two ids that the app had announced, "
@@ -29,6 +27,15 @@ extension CaseEvidence {
             }
         }
         return nil
+    }
+
+    /// Whether it is one, or the same once more.
+    private func isTransfer(_ name: String) -> Bool {
+        guard let delivery = subject.plan.deliveries.first(where: { $0.name == name }) else {
+            return false
+        }
+        guard case .repeats(let original) = delivery.subject else { return delivery.isTransfer }
+        return isTransfer(original)
     }
 }
 

@@ -41,8 +41,10 @@ package struct Masking: Sendable {
         moments = began > ended ? [] : aheads.map { began + $0...ended + $0 }
     }
 
+    /// - Parameter value: A body, or a part of one.
+    /// - Returns: It with names for ids, as values and as keys, and one token for the run's moments.
     package func apply(_ value: JSONValue) -> JSONValue {
-        value.mapLeaves { leaf in
+        value.mapLeaves(keys: replaceIDs) { leaf in
             if let moment = Self.instant(leaf), moments.contains(where: { $0 ~= moment }) {
                 return Self.wallClock
             }

@@ -5,6 +5,8 @@ package struct StateComparison: Sendable {
     private let twins: [ComparableRun]
     /// Places that differ between two runs of the same twin.
     private let volatilePlaces: [ComparableRun.View: Set<JSONPointer>]
+    /// Objects whose keys do: the backend draws them, and a third run has others.
+    private let drawnKeys: [ComparableRun.View: Set<JSONPointer>]
 
     package init(_ evidence: CaseEvidence) {
         self.init(
@@ -19,15 +21,20 @@ package struct StateComparison: Sendable {
         self.subject = subject
         self.twins = twins
         var volatilePlaces: [ComparableRun.View: Set<JSONPointer>] = [:]
+        var drawnKeys: [ComparableRun.View: Set<JSONPointer>] = [:]
         if let first = twins.first {
             for other in twins.dropFirst() {
                 for (view, left) in first.documents {
                     let differences = left.differences(from: other.documents[view] ?? .null)
                     volatilePlaces[view, default: []].formUnion(differences.map(\.pointer))
+                    let gone = differences.filter { $0.right == nil }.compactMap(\.pointer.parent)
+                    let new = differences.filter { $0.left == nil }.compactMap(\.pointer.parent)
+                    drawnKeys[view, default: []].formUnion(Set(gone).intersection(new))
                 }
             }
         }
         self.volatilePlaces = volatilePlaces
+        self.drawnKeys = drawnKeys
     }
 
     /// Whether something may come beside what stood there.
@@ -47,9 +54,15 @@ package struct StateComparison: Sendable {
         let probes = evidence.profile.probes
         return volatilePlaces.flatMap { view, pointers in
             let ignored = probes.first { $0.name == view.probe }?.ignored ?? []
-            return pointers.filter { pointer in !ignored.contains { pointer.isInside($0) } }
-                .map { "\(view.probe)\($0)" }
+            let names = pointers.filter { pointer in !ignored.contains { pointer.isInside($0) } }
+                .map { "\(view.probe)\(isDrawn($0, view) ? "\($0.parent ?? $0)/*" : "\($0)")" }
+            return Set(names)
         }.sorted()
+    }
+
+    /// Whether it is one of those whose keys the backend draws.
+    private func isDrawn(_ place: JSONPointer, _ view: ComparableRun.View) -> Bool {
+        place.parent.map { drawnKeys[view]?.contains($0) ?? false } ?? false
     }
 
     /// Whether nothing steady is left to compare in any document.
@@ -136,7 +149,9 @@ package struct StateComparison: Sendable {
         let ignored = Array(volatilePlaces[view] ?? []) + probe.ignored
         let texts = isAdditive ? actual.texts : []
         let differences = expected.differences(from: actual).filter { difference in
-            !ignored.contains { difference.pointer.isInside($0) }
+            let isOfOne = difference.left == nil || difference.right == nil
+            return !ignored.contains { difference.pointer.isInside($0) }
+                && !(isOfOne && isDrawn(difference.pointer, view))
                 && !(isAdditive && difference.left?.texts.isSubset(of: texts) ?? true)
         }
         guard !differences.isEmpty else { return nil }

@@ -25,6 +25,9 @@ struct MaskingTests {
         #expect(masking.replaceIDs(in: names.eventID(of: "purchase")) == "‹purchase id›")
         #expect(masking.replaceIDs(in: "key-" + names.id(of: "ada")) == "key-‹ada›")
         #expect(masking.apply(["id": .string(names.id(of: "ada"))]) == ["id": "‹ada›"])
+        let devices = JSONObject(members: [.init(key: names.installID(of: "ada"), value: true)])
+        let named = JSONObject(members: [.init(key: "‹ada install›", value: true)])
+        #expect(masking.apply(["devices": .object(devices)]) == ["devices": .object(named)])
     }
 
     @Test("ids in another case are ids", arguments: [Profile.IDForm.uuid, .string, .firebase])

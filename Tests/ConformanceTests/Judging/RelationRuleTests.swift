@@ -69,6 +69,22 @@ struct RelationRuleTests {
         #expect(StateComparison(builder.evidence).volatile.isEmpty, "who knows need not be told")
     }
 
+    @Test func `keys that the backend draws are masked, a missing one is a finding`() {
+        var builder = builder()
+        func sessions(_ keys: String...) -> JSONValue {
+            let sessions = JSONObject(members: keys.map { .init(key: $0, value: "open") })
+            return ["plan": "a", "sessions": .object(sessions)]
+        }
+        builder.subject = run(builder, 0) { _ in sessions("x") }
+        builder.twins = (1...2).map { run in
+            self.run(builder, run) { _ in sessions("y\(run)") }
+        }
+        #expect(builder.codes(RelationRule.self).isEmpty)
+        #expect(StateComparison(builder.evidence).volatile == ["subscription/sessions/*"])
+        builder.twins = (1...2).map { run(builder, $0) { _ in sessions("x", "y") } }
+        #expect(builder.codes(RelationRule.self) == [.stateDiffers])
+    }
+
     @Test func `a short id stands for a user only where it stands alone`() {
         var builder = builder()
         func run(_ id: String, _ number: Int, until: String) -> [Exchange] {
