@@ -130,7 +130,7 @@ package struct LifeGenerator: Sendable {
             events += told
             steps.append(step)
         }
-        let last = chance(12, &random) ? afterword(people, model, time, &random) : nil
+        let last = chance(20, &random) ? afterword(people, model, time, &random) : nil
         if let last { steps.append(last) }
         guard !events.isEmpty || last != nil else { return nil }
         let busy = Set(steps.flatMap(\.act.people))
@@ -246,14 +246,14 @@ package struct LifeGenerator: Sendable {
         _ random: inout SeededGenerator
     ) -> Life.Step? {
         guard options.means.showsState, options.kinds.isEmpty || options.kinds.contains(.tell),
-            let person = people.filter({ model.known.contains($0.name) })
-                .randomElement(using: &random)
+            let person = people.randomElement(using: &random)
         else { return nil }
         let line = model.lines(of: person.name, at: time).randomElement(using: &random)
         var act = Act(.tell, person.name, at: .zero)
         (act.product, act.store) = (line?.product, line?.isOfPlans == true ? line?.store : nil)
         act.time = moment(of: act, after: time, model, &random)
         guard complete(&act, people, model, line, &random) else { return nil }
+        if !model.known.contains(act.user) { act.type = LifeModel.testType }
         let step = Life.Step(id: options.actsMax, act: act, isQuietPoint: false)
         var after = model
         guard let told = try? after.perform(step), told.count <= Self.toldMax else { return nil }

@@ -44,6 +44,8 @@ package struct LifeModel: Sendable {
     /// Names that events or the app have told the backend.
     private(set) var known: Set<String>
     private var lastTime: Duration?
+    /// Whom anything but a TEST was told of.
+    private var everNamed: Set<String> = []
     /// When anything was told of each person last.
     private var lastTold: [String: Duration] = [:]
 
@@ -116,6 +118,7 @@ package struct LifeModel: Sendable {
                     throw Illegal(reason: "two events at one moment")
                 }
                 lastTold[user] = event.message.time
+                if event.message.type != Self.testType { everNamed.insert(user) }
             }
         }
         return sorted.enumerated().map { index, item in
@@ -167,14 +170,21 @@ package struct LifeModel: Sendable {
         }
     }
 
+    /// What the dashboard's button sends.
+    static let testType = "TEST"
+
     /// Events that change nobody's subscription, and so need no model (S-08, S-18; fact sheet 2.6).
     package static let idleTypes = [
-        "TEST", "INVOICE_ISSUANCE", "VIRTUAL_CURRENCY_TRANSACTION", "EXPERIMENT_ENROLLMENT",
+        testType, "INVOICE_ISSUANCE", "VIRTUAL_CURRENCY_TRANSACTION", "EXPERIMENT_ENROLLMENT",
         "PRICE_INCREASE_CONSENT_REQUIRED", "PRICE_INCREASE_CONSENT_APPROVED",
         "PAYWALL_IMPRESSION", "PAYWALL_CLOSE", "PAYWALL_CANCEL", "PAYWALL_EXIT_OFFER",
         "PAYWALL_COMPONENT_INTERACTED", "SUBSCRIBER_ALIAS", "PURCHASE_REDEEMED",
         Message.unknownType,
     ]
+
+    /// Whether anything but the dashboard's TEST was ever told of somebody, so that a user may have come
+    /// of it.
+    func isNamed(_ user: String) -> Bool { everNamed.contains(user) }
 
     private mutating func tell(
         _ act: Act,

@@ -411,12 +411,14 @@ package struct LifeScript: Sendable {
 
         /// Whether the last event has to leave everything as it was: it changes nothing, is of somebody
         /// whom the backend knows, and tells nothing new of whose an id is.
+        ///
+        /// Of nobody's first event a user may come, but of a TEST (S-18, S-20).
         private var isComparedWithBefore: Bool {
-            guard life.hasTwin, !life.isDisturbed, means.showsState,
-                let last = life.steps.last, last.act.kind == .tell,
-                model.known.contains(last.act.user), !model.isApart(last.act.user)
+            guard life.hasTwin, !life.isDisturbed, means.showsState, quietPoints.isEmpty,
+                let last = life.steps.last, last.act.kind == .tell, !model.isApart(last.act.user)
             else { return false }
-            return quietPoints.isEmpty
+            return model.known.contains(last.act.user)
+                || last.act.type == LifeModel.testType && !model.isNamed(last.act.user)
         }
 
         private var registersStrangers: Bool {

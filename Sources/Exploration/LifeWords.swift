@@ -62,7 +62,7 @@ extension Life {
         case .changeProduct: "S-14"
         case .expire: "S-15"
         case .transfer: "S-17"
-        case .tell: last.act.type == "TEST" ? "S-18" : "S-08"
+        case .tell: last.act.type == LifeModel.testType ? "S-18" : "S-08"
         case .register: "S-21"
         case .signUp: "S-26"
         case .logIn: "S-28"

@@ -177,6 +177,16 @@ package final class FakeWorld: Sendable {
         state.withLock { $0.spaces[namespace]?.plans[plan.provider] = plan }
     }
 
+    /// A run is over: its providers work again, but for what they refuse for good.
+    ///
+    /// Whoever tries that once more, as O-04 allows, is refused once more.
+    package func settle(namespace: String) {
+        state.withLock { state in
+            let plans = state.spaces[namespace]?.plans ?? [:]
+            state.spaces[namespace]?.plans = plans.filter(\.value.refusesForGood)
+        }
+    }
+
     package func heal(namespace: String) {
         state.withLock { $0.spaces[namespace]?.plans = [:] }
     }

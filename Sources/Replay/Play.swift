@@ -144,7 +144,7 @@ struct Play: Sendable {
     private mutating func tidyUp() async {
         if isStoreBroken { _ = await healStore() }
         if plan.clock != nil { await keepClock(at: .zero) }
-        world.heal(namespace: namespace.name)
+        world.settle(namespace: namespace.name)
         if plan.needsSolitude { world.heal(namespace: "") }
         guard let process = backend.process, process.timeZone != nil else { return }
         process.timeZone = nil

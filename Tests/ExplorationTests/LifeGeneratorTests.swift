@@ -168,13 +168,17 @@ struct LifeGeneratorTests {
         #expect((idle.given.count, idle.steps.count) == (2, 1))
         // Somebody may be made for it; what is disturbed is compared with the calm run; and what comes
         // behind it changes something.
+        let nobody = try contract("act 1 -35m bob tell type=TEST")
+        #expect(nobody.expectation.relation == .before)
         let others = [
-            "act 1 -35m bob tell type=TEST", told + "\nmishap 1.0 copies 1",
+            "act 1 -35m bob tell type=EXPERIMENT_ENROLLMENT",
+            "act 1 -36m bob tell type=EXPERIMENT_ENROLLMENT\nact 2 -35m bob tell type=TEST",
+            told + "\nmishap 1.0 copies 1",
             told + "\nact 2 -30m ada cancel product=premium_monthly",
         ]
         for other in others { #expect(try contract(other).expectation.relation != .before) }
         let drawn = lives(400).map(\.contract).filter { $0.expectation.relation == .before }
-        #expect(drawn.count > 10)
+        #expect(drawn.count > 5)
         #expect(drawn.allSatisfy { $0.steps.count == 1 })
     }
 }

@@ -91,6 +91,27 @@ struct FakeServerTests {
         }
     }
 
+    /// Clause O-04: a few more attempts after a refusal are nobody's fault, when their run is over too.
+    @Test(arguments: [(403, 403), (400, 400), (429, 200), (500, 200)])
+    func `what is refused for good is refused when the run is over`(
+        _ planned: Int,
+        _ expected: Int
+    ) async throws {
+        try await with(.oneSignal) { world, client in
+            world.schedule(
+                ProviderPlan(provider: .oneSignal, answers: [.status(planned)], isPermanent: true),
+                namespace: "run"
+            )
+            world.settle(namespace: "run")
+            let outcome = await client.send(Self.push, within: Patience.hang)
+            guard case .answered(let response) = outcome else {
+                Issue.record("\(outcome)")
+                return
+            }
+            #expect(response.status == expected)
+        }
+    }
+
     @Test func `a reset shows no byte and has no effect`() async throws {
         try await with(.oneSignal) { world, client in
             world.schedule(self.plan(.reset), namespace: "run")

@@ -44,8 +44,8 @@ package struct PurchaselySender: Sendable {
             ]
         }
         let fresh = String(now.seconds)
-        let old = String(now.seconds - 3600)
-        let ahead = String(now.seconds + 3600)
+        let old = String(now.seconds - Delivery.Signature.distance)
+        let ahead = String(now.seconds + Delivery.Signature.distance)
         let deprecated = HTTPMessage.Field(
             PurchaselySignature.deprecatedName,
             PurchaselySignature.deprecatedCode(timestamp: fresh, secret: key)

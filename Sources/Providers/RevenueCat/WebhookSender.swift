@@ -72,14 +72,15 @@ package struct WebhookSender: Sendable {
         func sign(_ body: [UInt8], key: String = key, age: Int64 = 0) -> WebhookSignature {
             WebhookSignature(signing: body, key: key, at: now.seconds - age)
         }
+        let far = Delivery.Signature.distance
         switch use {
         case .configured: return sign(body).description
         case .missing, .deprecatedOnly: return nil
         case .wrongKey: return sign(body, key: key + "x").description
         case .otherBody: return sign(body + [0x20]).description
-        case .stale: return sign(body, age: 3600).description
-        case .ahead: return sign(body, age: -3600).description
-        case .refreshed: return "t=\(now.seconds),v1=\(sign(body, age: 3600).code)"
+        case .stale: return sign(body, age: far).description
+        case .ahead: return sign(body, age: -far).description
+        case .refreshed: return "t=\(now.seconds),v1=\(sign(body, age: far).code)"
         case .malformed: return "v1=\(sign(body).code)"
         }
     }

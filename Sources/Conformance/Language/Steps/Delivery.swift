@@ -47,15 +47,19 @@ package struct Delivery: Hashable, Codable, Sendable {
         case wrongKey = "wrong-key"
         /// Made for other bytes than those sent.
         case otherBody = "other-body"
-        /// Right, but an hour old.
+        /// Right, but a day old.
         case stale
-        /// Right, but of an hour ahead.
+        /// Right, but of a day ahead.
         case ahead
         /// A fresh time in front of a signature made for an older one.
         case refreshed
         case malformed
         /// Purchasely's header of old alone, which does not cover the body.
         case deprecatedOnly = "deprecated-only"
+
+        /// How many seconds a signature of another moment is away: more than any receiver tolerates, to
+        /// whom the width is left (RevenueCat fact sheet 1.2, Purchasely fact sheet 2).
+        package static let distance: Int64 = 86_400
     }
 
     /// An edit of the body after the factory made it; nil removes.

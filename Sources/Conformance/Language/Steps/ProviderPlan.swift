@@ -50,6 +50,12 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
         self.includesReads = includesReads
     }
 
+    /// Whether it ends in a refusal that no later call changes: neither a failure nor a wish for less.
+    package var refusesForGood: Bool {
+        guard isPermanent, case .status(let status) = answers.last else { return false }
+        return (400..<500).contains(status) && status != 408 && status != 429
+    }
+
     /// The answer to the next call; the usual one when the plan is used up.
     package mutating func next() -> Answer {
         guard let next = answers.first else { return .asUsual }
