@@ -390,6 +390,7 @@ package struct LifeScript: Sendable {
                 before = steps.count - 1
                 expectation.relation = .before
                 expectation.compared = [.fields, .effects]
+                if changesOnlyAccess { expectation.comparedFields = ["access"] }
             }
             var contract = Contract(
                 id: id,
@@ -419,6 +420,12 @@ package struct LifeScript: Sendable {
             else { return false }
             return model.known.contains(last.act.user)
                 || last.act.type == LifeModel.testType && !model.isNamed(last.act.user)
+        }
+
+        /// Purchasely's other names change no access, and may tell a backend more than that (P-05); one
+        /// that nobody knows tells nothing.
+        private var changesOnlyAccess: Bool {
+            life.steps.last.map { $0.act.isOfPlans && $0.act.type != Message.unknownType } ?? false
         }
 
         private var registersStrangers: Bool {

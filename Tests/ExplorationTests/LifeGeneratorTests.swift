@@ -166,6 +166,16 @@ struct LifeGeneratorTests {
         #expect(idle.expectation.relation == .before)
         #expect(idle.clause == "S-18")
         #expect((idle.given.count, idle.steps.count) == (2, 1))
+        #expect(idle.expectation.comparedFields.isEmpty)
+        // What Purchasely tells besides may be shown, but for access (P-05).
+        let plan = """
+            act 2 -36m ada purchase product=PLUS_MONTHLY store=PURCHASELY
+            act 3 -35m ada tell product=PLUS_MONTHLY store=PURCHASELY type=
+            """
+        #expect(
+            try contract(plan + "ENTERED_BILLING_RETRY").expectation.comparedFields == ["access"]
+        )
+        #expect(try contract(plan + "FUTURE_STEP").expectation.comparedFields.isEmpty)
         // Somebody may be made for it; what is disturbed is compared with the calm run; and what comes
         // behind it changes something.
         let nobody = try contract("act 1 -35m bob tell type=TEST")
