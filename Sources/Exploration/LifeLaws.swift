@@ -163,9 +163,12 @@ extension LifeModel {
         try checkReturn(act)
     }
 
+    /// Where something is bought of which nobody says where.
+    private static let usualStore = "APP_STORE"
+
     private func checkStore(_ act: Act) throws(Illegal) {
         guard let line = line(of: act) else { return }
-        guard line.store == act.store ?? line.store, line.environment == act.place else {
+        guard line.store == act.store ?? Self.usualStore, line.environment == act.place else {
             throw Illegal(reason: "it is kept in another store")
         }
     }

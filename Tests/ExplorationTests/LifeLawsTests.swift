@@ -90,6 +90,21 @@ struct LifeLawsTests {
         #expect(access(script) == expected)
     }
 
+    /// RevenueCat's REST API has one place for a product, whatever store it is of.
+    @Test(arguments: [(" store=PLAY_STORE", true), ("", false), (" store=APP_STORE", false)])
+    func `what is kept in one store is not had in another`(_ store: String, _ isLegal: Bool) {
+        for kind in ["purchase", "temporary-grant span=24h"] {
+            let script = try? script(
+                """
+                act 0 -3d ada purchase product=premium_monthly store=PLAY_STORE
+                act 1 -2d ada expire product=premium_monthly
+                act 2 -3h ada \(kind) product=premium_monthly\(store)
+                """
+            )
+            #expect((script != nil) == isLegal)
+        }
+    }
+
     @Test(arguments: [("TRANSACTION_PROCESSED", true), ("RENEWAL_ENABLED", false)])
     func `what was bought once does not renew`(_ name: String, _ isLegal: Bool) {
         let script = try? script(
