@@ -18,8 +18,12 @@ struct CampaignCourse {
     private var options: Campaign.Options { ledger.options }
     private var clock: any RunClock { ledger.clock }
 
-    /// How long after the campaign's time what is still played may go on.
-    private static let graceTime: Duration = .seconds(20)
+    /// How long after the campaign's time what is still played may go on: at least so long, and twice as
+    /// long as any life took, for a busy machine.
+    private static let graceMin: Duration = .seconds(20)
+    private var graceTime: Duration { max(Self.graceMin, slowest * 2) }
+    /// How long the life took that took longest.
+    private var slowest: Duration = .zero
     /// So many lives that failed wait to be looked into: who fails faster fails for the same reasons.
     private static let failedMax = 64
     /// So many lives that nobody may play beside wait for each other: everybody stops for them.
@@ -34,7 +38,7 @@ struct CampaignCourse {
 
     /// What one of those who play side by side has come to.
     private enum Part: Sendable {
-        case played(LifeScript, LifePlayer.Played?)
+        case played(LifeScript, LifePlayer.Played?, in: Duration)
         case examined(Examination)
         /// The time is over, and what is still played had as much again as anything takes.
         case timeIsOver
@@ -47,12 +51,15 @@ struct CampaignCourse {
             var playing = 0
             var isExamining = false
             var alone: [LifeScript] = []
-            if let end = ledger.end {
+            func waitForEnd() {
+                guard let end = ledger.end else { return }
+                let last = end + graceTime
                 group.addTask { [clock] in
-                    try? await clock.sleep(for: end + Self.graceTime - clock.now)
+                    try? await clock.sleep(for: last - clock.now)
                     return .timeIsOver
                 }
             }
+            waitForEnd()
             while true {
                 if !isExamining, let failed = nextFailed(where: { !$0.needsSolitude }) {
                     isExamining = true
@@ -69,21 +76,25 @@ struct CampaignCourse {
                         continue
                     }
                     playing += 1
-                    group.addTask { [players] in
-                        .played(script, await players.play(script, isAlone: false))
+                    group.addTask { [players, clock] in
+                        let begin = clock.now
+                        let played = await players.play(script, isAlone: false)
+                        return .played(script, played, in: clock.now - begin)
                     }
                 }
                 if playing > 0 || isExamining {
                     switch await group.next() {
-                    case .played(_, let played?):
+                    case .played(_, let played?, let time):
                         playing -= 1
+                        slowest = max(slowest, time)
                         take(played)
-                    case .played(let script, nil):
+                    case .played(let script, nil, _):
                         playing -= 1
                         alone.append(script)
                     case .examined(let examination):
                         isExamining = false
                         conclude(examination)
+                    case .timeIsOver where isEarly && !Task.isCancelled: waitForEnd()
                     case .timeIsOver:
                         isCut = true
                         if playing > 0, !Task.isCancelled {
@@ -109,14 +120,17 @@ struct CampaignCourse {
         ledger.outcome.end =
             ledger.outcome.end
             ?? "\(count) lives still waited for the backend "
-            + "\(Self.graceTime.unsignedText) after their time"
+            + "\(graceTime.unsignedText) after their time"
     }
+
+    /// What is played may take longer than was known when the wait for it began.
+    private var isEarly: Bool { ledger.end.map { clock.now < $0 + graceTime } ?? false }
 
     /// What nobody may play beside, one after the other.
     private mutating func playAlone(_ scripts: [LifeScript]) async {
         let begin = clock.now
         for (index, script) in scripts.enumerated() where !Task.isCancelled {
-            if let end = ledger.end, clock.now >= end + Self.graceTime {
+            if let end = ledger.end, clock.now >= end + graceTime {
                 endLate(scripts.count - index)
                 break
             }

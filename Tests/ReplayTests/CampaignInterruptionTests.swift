@@ -11,15 +11,22 @@ struct CampaignInterruptionTests {
     /// The webhooks of both plain purchases that a campaign begins with are answered.
     private static let answeredCount = 2
 
-    private static func campaign(_ bench: Bench, endsAtFirst: Bool = false) -> Campaign {
+    private static func campaign(
+        _ bench: Bench,
+        endsAtFirst: Bool = false,
+        time: Duration? = nil
+    ) -> Campaign {
         var generator = LifeGenerator.Options(
             means: Means(features: [], showsState: true, choosesIDs: false)
         )
         generator.kinds = [.purchase]
         generator.disturbances = [.copies]
+        // None is much longer than the others.
+        generator.actsMax = 2
         var options = Campaign.Options(seed: 1, jobs: 4, nonce: "t")
         options.livesMax = 1000
         options.endsAtFirst = endsAtFirst
+        options.time = time
         options.shrinkTime = .milliseconds(200)
         return Campaign(executor: bench.executor, source: .init(generator), options: options) {
             _ in
@@ -59,6 +66,26 @@ struct CampaignInterruptionTests {
         }
         let stray = outcome.asides.filter { $0.contract.id == "run/reaches-known-people" }
         #expect(stray.map(\.verdict) == (isLate ? [] : [.failed]))
+    }
+
+    /// On a busy machine lives that take their time are no sign of a backend that answers nobody.
+    @Test(
+        "what takes as long as lives take here may go on",
+        arguments: [(12, false), (3600, true)]
+    )
+    func grace(_ seconds: Int, endsEarly: Bool) throws {
+        let bench = Bench()
+        let slow = 20
+        bench.backend.answer = { backend, arrival in
+            guard arrival.event != nil, backend.webhooks.count > Self.answeredCount else {
+                return nil
+            }
+            let isLate = backend.webhooks.count > slow
+            await backend.clock.pause(.seconds(isLate ? seconds : 12))
+            return nil
+        }
+        let outcome = try bench.run { await Self.campaign($0, time: .seconds(61)).run() }
+        #expect((outcome.end != nil) == endsEarly, "\(outcome.end ?? "")")
     }
 
     @Test func `the same backend is wrong to whoever waits for it`() throws {
