@@ -149,8 +149,8 @@ extension LifeModel {
     }
 
     /// One product is bought by one person in one store and one environment, and once if it is kept:
-    /// the store's transactions tell no more apart in a contract, and RevenueCat's REST API has one place
-    /// for each product, whatever its environment.
+    /// the store's transactions tell no more apart in a contract, and the provider's REST API has one
+    /// place for each product, whatever its environment.
     private func checkPurchase(_ act: Act, _ state: LineState) throws(Illegal) {
         guard state != .lifetime, state != .consumed else {
             throw Illegal(reason: "it was bought already")

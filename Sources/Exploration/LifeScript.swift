@@ -422,8 +422,8 @@ package struct LifeScript: Sendable {
                 || last.act.type == LifeModel.testType && !model.isNamed(last.act.user)
         }
 
-        /// Purchasely's other names change no access, and may tell a backend more than that (P-05); one
-        /// that nobody knows tells nothing.
+        /// Other names of the seller of plans change no access, and may tell a backend more than that
+        /// (P-05); one that nobody knows tells nothing.
         private var changesOnlyAccess: Bool {
             life.steps.last.map { $0.act.isOfPlans && $0.act.type != Message.unknownType } ?? false
         }
