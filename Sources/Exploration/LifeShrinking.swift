@@ -94,6 +94,16 @@ extension Life {
             for product in products.sorted() { add { $0.rename(product, LifeModel.monthly) } }
         }
         for index in steps.indices { add { $0.round(index) } }
+        for index in steps.indices.dropLast() {
+            for days in Self.periods {
+                let periods = (steps[index + 1].act.time - steps[index].act.time) / days
+                // What is left must hold something: two acts have no moment in common.
+                for count in Set([Int(periods.rounded(.up)) - 1, 1]).sorted(by: >)
+                where count > 0 && Double(count) < periods {
+                    add { $0.bring(index, closer: days * count) }
+                }
+            }
+        }
         return found
     }
 
@@ -141,6 +151,16 @@ extension Life {
         }
     }
 
+    /// What renews so often, and tells of it each time.
+    private static let periods: [Duration] = [
+        .seconds(365 * 86_400), .seconds(30 * 86_400), .seconds(7 * 86_400),
+    ]
+
+    /// Lets everything up to that act happen so much later.
+    private mutating func bring(_ index: Int, closer time: Duration) {
+        for earlier in 0...index { steps[earlier].act.time += time }
+    }
+
     /// So long lies between two acts where it does not matter.
     private static let gaps: [Duration] = [.seconds(60), .seconds(3600), .seconds(86_400)]
 
@@ -150,7 +170,7 @@ extension Life {
         let gap = next - steps[index].act.time
         guard !Self.gaps.contains(gap) else { return }
         let wanted = Self.gaps.last { $0 < gap } ?? Self.gaps[0]
-        for earlier in 0...index { steps[earlier].act.time += gap - wanted }
+        bring(index, closer: gap - wanted)
     }
 }
 

@@ -81,7 +81,7 @@ struct WebhookSenderTests {
         for use in Delivery.Signature.allCases where use != .configured {
             #expect(value(use) != right, "\(use)")
         }
-        #expect(value(.stale)?.hasPrefix("t=\(now.seconds - 3600),") == true)
+        #expect(value(.stale)?.hasPrefix("t=\(now.seconds - Delivery.Signature.distance),") == true)
         #expect(value(.refreshed)?.hasPrefix("t=\(now.seconds),") == true)
     }
 }
