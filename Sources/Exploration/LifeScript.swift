@@ -490,23 +490,3 @@ package struct LifeScript: Sendable {
         }
     }
 }
-
-extension Life {
-    func person(_ name: String) -> Person? { people.first { $0.name == name } }
-
-    /// Whether anything happens to what tells of it.
-    var isDisturbed: Bool { !mishaps.isEmpty }
-
-    /// The life up to a step, with what disturbed it so far.
-    package func prefix(through id: Int) -> Life {
-        guard let end = steps.firstIndex(where: { $0.id == id }) else { return self }
-        var life = self
-        life.steps = Array(steps[...end])
-        let kept = Set(life.steps.map(\.id))
-        life.mishaps.removeAll { !kept.contains($0.act) }
-        let people = Set(life.steps.flatMap(\.act.people))
-        life.people.removeAll { !people.contains($0.name) }
-        life.hasTwin = false
-        return life.withoutQuietPoints
-    }
-}
