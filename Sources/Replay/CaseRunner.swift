@@ -172,6 +172,15 @@ final class CaseRunner: Sendable {
             evidence = await absolving(evidence, findings)
             (verdict, findings) = Judge.judge(evidence)
         }
+        if verdict == .inconclusive, let reason = await idleByDesign(evidence, findings) {
+            return CaseResult(
+                contract: plan.contract,
+                verdict: .notRun,
+                seconds: Double((executor.clock.now - start).milliseconds) / 1000,
+                note: reason,
+                isDeclaredUnsupported: true
+            )
+        }
         note(evidence, verdict)
         if findings.contains(where: { $0.code == .machineBusy }) { twinRuns.forget(twinOf: plan) }
         let subject = evidence.subject
@@ -270,6 +279,25 @@ final class CaseRunner: Sendable {
         var subject = evidence.subject
         subject.trouble = .backendGone("the backend could not be reached any more")
         return evidence.replacing(subject: subject)
+    }
+
+    /// The reason why the case has nothing to break: a run of its steps without faults does not call
+    /// the provider either, so the backend works without that call by design.
+    ///
+    /// Nil where the provider was called, or where other doubts remain.
+    private func idleByDesign(_ evidence: CaseEvidence, _ findings: [Finding]) async -> String? {
+        let plan = evidence.plan
+        guard !findings.isEmpty, findings.allSatisfy({ $0.code == .disturbanceMissed }),
+            plan.contract.search == nil, !plan.subject.touchesEverybody,
+            let missed = DisturbanceRule.missedCall(in: evidence)
+        else { return nil }
+        let baselines =
+            plan.twinHasAllSteps ? evidence.twins : await twinRuns.records(of: plan.againstBaseline)
+        guard !baselines.isEmpty,
+            baselines.allSatisfy({ $0.trouble == nil && $0.starvation == nil && missed.isMissed(in: $0) })
+        else { return nil }
+        return "the backend makes no call to \(missed.provider) in this case that could fail: a run "
+            + "without the fault makes none either"
     }
 
     // MARK: What is remembered

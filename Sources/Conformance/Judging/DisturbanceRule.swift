@@ -34,24 +34,48 @@ package struct DisturbanceRule: Rule {
     }
 
     private static func missedCalls(in evidence: CaseEvidence) -> [Finding] {
-        for step in evidence.plan.subject.steps {
-            guard case .provider(let plan) = step,
-                let first = plan.answers.firstIndex(where: { $0 != .asUsual })
-            else { continue }
-            let calls = evidence.subject.exchanges.filter {
-                $0.from == .backend && $0.to == plan.provider
-                    && (plan.includesReads || !["GET", "HEAD"].contains($0.request.method))
-            }
-            guard calls.count <= first else { continue }
-            return [
-                Finding(
-                    .disturbanceMissed,
-                    expected: "call \(first + 1) of the backend to \(plan.provider), to disturb it",
-                    actual: "\(calls.count) calls",
-                    location: evidence.plan.contract.location
-                )
-            ]
-        }
-        return []
+        guard let missed = missedCall(in: evidence) else { return [] }
+        return [
+            Finding(
+                .disturbanceMissed,
+                expected: "call \(missed.number) of the backend to \(missed.provider), to disturb it",
+                actual: "\(missed.count(in: evidence.subject)) calls",
+                location: evidence.plan.contract.location
+            )
+        ]
     }
+
+    /// The first call that was to fail and that the backend did not make; nil when it made them all.
+    package static func missedCall(in evidence: CaseEvidence) -> MissedCall? {
+        for case .provider(let plan) in evidence.plan.subject.steps {
+            guard let first = plan.answers.firstIndex(where: { $0 != .asUsual }) else { continue }
+            let missed = MissedCall(
+                provider: plan.provider,
+                number: first + 1,
+                includesReads: plan.includesReads
+            )
+            if missed.isMissed(in: evidence.subject) { return missed }
+        }
+        return nil
+    }
+}
+
+/// A call of the backend to a provider that a contract lets fail.
+package struct MissedCall: Hashable, Sendable {
+    package let provider: Exchange.Party
+    /// Its position among the calls to that provider, from 1.
+    package let number: Int
+    /// Whether reads count as calls.
+    let includesReads: Bool
+
+    /// The number of calls that count in a run.
+    func count(in record: RunRecord) -> Int {
+        record.exchanges.count {
+            $0.from == .backend && $0.to == provider
+                && (includesReads || !["GET", "HEAD"].contains($0.request.method))
+        }
+    }
+
+    /// Whether the run ended before the backend made that call.
+    package func isMissed(in record: RunRecord) -> Bool { count(in: record) < number }
 }

@@ -51,6 +51,19 @@ package struct CasePlan: Hashable, Codable, Sendable {
         return plan
     }
 
+    /// Whether the run that it is compared with makes every step of the case, without its faults.
+    package var twinHasAllSteps: Bool {
+        guard let relation = contract.expectation.relation else { return false }
+        return relation != .before
+    }
+
+    /// The case compared with a run of all its steps without faults, whatever its contract asks for.
+    package var againstBaseline: CasePlan {
+        var changed = contract
+        changed.expectation.relation = .undisturbed
+        return CasePlan(changed)
+    }
+
     /// Whether it takes far longer than others by its nature: it stands for many runs, or waits for
     /// an end that comes.
     package var takesLong: Bool { contract.search != nil || subject.hasSoon }
