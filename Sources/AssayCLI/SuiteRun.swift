@@ -110,7 +110,7 @@ struct SuiteRun: Sendable {
         ticking.cancel()
         let seconds = Double((clock.now - start).milliseconds) / 1000
         let sessions = [session] + sides.withLock { $0 }
-        var notes = notes(about: sessions)
+        var notes = notes(about: sessions, options.nonce)
         if let reason = sideFailures.withLock({ $0.first }) {
             notes.append(
                 "no other backend could be started, so cases waited for each other: "
@@ -271,7 +271,7 @@ struct SuiteRun: Sendable {
     }
 
     /// What the fakes saw that no case can own.
-    private func notes(about sessions: [ReplaySession]) -> [String] {
+    private func notes(about sessions: [ReplaySession], _ nonce: String) -> [String] {
         let exchanges = sessions.flatMap { session in
             session.world.journal.read { $0.exchanges }
         }
@@ -287,12 +287,12 @@ struct SuiteRun: Sendable {
                     + "not the profile's"
             )
         }
-        // Of a backend that serves nobody else this is a finding.
-        let isShared = sessions.contains { $0.backend.process == nil }
-        let unowned = calls.count { $0.namespace.isEmpty && !$0.effects.isEmpty }
-        if unowned > 0, isShared {
+        let count = sessions.map { $0.executor.unattributedEffectCount(of: nonce) }.reduce(0, +)
+        if count > 0 {
             notes.append(
-                "\(unowned) effects named nobody of this run and were counted for no case"
+                (count == 1 ? "1 push names" : "\(count) pushes name")
+                    + " no user of this run and count for no case: the backend's data may be "
+                    + "older than this run; '{{data}}' in 'start: command' stands for a new folder"
             )
         }
         if let note = Slowness.note(exchanges) { notes.append(note) }

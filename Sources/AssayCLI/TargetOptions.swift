@@ -193,9 +193,8 @@ struct TargetOptions: ParsableArguments {
     /// - Throws: A failure of usage where more than one cannot stand.
     static func backendCountMax(_ profile: Profile, _ flag: Int?, jobs: Int) throws -> Int {
         let environment = Setting.environment
-        let texts = profile.start.map { [$0.command] + $0.environment.values } ?? []
         let isTold = profile.target?.contains("{{port}}") ?? true
-        let hasOwnData = texts.contains { $0.contains("{{data}}") }
+        let hasOwnData = profile.start?.hasOwnData == true
         let usual =
             hasOwnData && isTold && jobs > 1
             ? 2 * ProcessInfo.processInfo.activeProcessorCount + 1 : 1

@@ -111,7 +111,10 @@ package final class FakeServer: Sendable {
         case .answer: return .whole(reply.response)
         case .half: return .half(reply.response)
         case .reset: return .reset
-        case .never: return .never
+        case .never:
+            return .held {
+                await world.untilReleased(reply.namespace)
+            }
         case .hang(let milliseconds):
             return .later {
                 try await Task.sleep(for: .milliseconds(milliseconds))

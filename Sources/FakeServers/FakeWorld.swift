@@ -17,6 +17,8 @@ package final class FakeWorld: Sendable {
 
     package let journal: LiveJournal
     private let state: Locked<State>
+    /// Calls that wait for the end of their run, by namespace.
+    private let held = Locked(HeldCalls())
     /// Whether any id was ever told to a namespace; without one no request needs to be searched.
     private let hasIDs = Atomic<Bool>(false)
     private let wallClock: @Sendable () -> Instant
@@ -121,6 +123,22 @@ package final class FakeWorld: Sendable {
         }
     }
 
+    /// Removes a run whose outcome is no longer needed.
+    ///
+    /// Its IDs stay known: a late call of the backend that names one of them is listed in the journal
+    /// under `retiredNamespace`, and is never taken for a call about an unknown user.
+    package func retire(_ namespace: String) {
+        release(namespace)
+        state.withLock { state in
+            state.spaces[namespace] = nil
+            state.labels[namespace] = nil
+            state.ids.retire(namespace)
+        }
+    }
+
+    /// The namespace of calls that name users of retired runs; no run has this name.
+    package static let retiredNamespace = "(retired)"
+
     // MARK: Snapshots
 
     /// Keeps a copy of a namespace under a name.
@@ -185,10 +203,37 @@ package final class FakeWorld: Sendable {
             let plans = state.spaces[namespace]?.plans ?? [:]
             state.spaces[namespace]?.plans = plans.filter(\.value.refusesForGood)
         }
+        release(namespace)
     }
 
+    /// Lets a namespace's providers work again; calls that are held stay held until `release`.
     package func heal(namespace: String) {
         state.withLock { $0.spaces[namespace]?.plans = [:] }
+    }
+
+    // MARK: Calls without a response
+
+    /// Waits until a namespace's providers work again, for a call that its plan never responds to.
+    ///
+    /// The connection is cut then, so that the backend retries while its users are still known. A
+    /// cancellation ends the wait.
+    func untilReleased(_ namespace: String) async {
+        let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+        let number = held.withLock { $0.add(continuation, to: namespace) }
+        continuation.onTermination = { [held] _ in
+            held.withLock { $0.remove(number, of: namespace) }
+        }
+        for await _ in stream {}
+    }
+
+    /// Whether any call waits for the end of that run.
+    package func isHolding(_ namespace: String) -> Bool {
+        held.withLock { $0.isHolding(namespace) }
+    }
+
+    /// Cuts the connection of every call that the namespace's plan left without a response.
+    package func release(_ namespace: String) {
+        for continuation in held.withLock({ $0.take(namespace) }) { continuation.finish() }
     }
 
     // MARK: State
@@ -272,6 +317,7 @@ package final class FakeWorld: Sendable {
         let reply = state.withLock { state in
             let found = candidates.isEmpty ? nil : state.ids.owner(among: candidates)
             let namespace = wanted.flatMap { state.spaces[$0] == nil ? nil : $0 } ?? found ?? ""
+            let isOfRetiredRun = namespace.isEmpty && state.ids.isRetired(candidates)
             // Taken out and put back, so that the state is changed in place and not copied.
             guard var services = state.spaces.removeValue(forKey: namespace) else {
                 return Reply(HTTPMessage.Response(404), .inferred, of: party.description)
@@ -283,7 +329,7 @@ package final class FakeWorld: Sendable {
                 calls = services.settle(at: now)
                 isChange = request.method != "GET"
             }
-            reply.namespace = namespace
+            reply.namespace = isOfRetiredRun ? Self.retiredNamespace : namespace
             reply.at = state.labels[namespace] ?? now
             return reply
         }

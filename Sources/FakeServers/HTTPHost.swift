@@ -25,8 +25,8 @@ final class HTTPHost: Sendable {
         case half(HTTPMessage.Response)
         /// The connection is reset; the caller sees no byte.
         case reset
-        /// The connection is held until the caller gives up.
-        case never
+        /// The connection is held until the caller gives up or the wait ends; then it is reset.
+        case held(until: @Sendable () async -> Void)
         /// Lines as they come.
         case lines(AsyncStream<String>)
         /// What takes its time, and leaves the connection's thread to others meanwhile.
@@ -325,7 +325,13 @@ private final class Connection: ChannelInboundHandler {
             )
             sent.whenComplete { _ in bound.value.reset() }
         case .reset: reset()
-        case .never: isHeld = true
+        case .held(let wait):
+            isHeld = true
+            let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+            lines = Task {
+                await wait()
+                bound.eventLoop.execute { bound.value.reset() }
+            }
         case .lines(let lines): pass(lines, context)
         case .later(let body):
             let bound = NIOLoopBound(self, eventLoop: context.eventLoop)

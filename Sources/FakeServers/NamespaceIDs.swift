@@ -3,6 +3,9 @@ struct NamespaceIDs: Sendable {
     /// By id.
     private(set) var namespaces: [String: String] = [:]
     private var idsByNamespace: [String: Set<String>] = [:]
+    /// Hashes of the IDs whose run is over: 16 bytes for each ID, so that a long campaign can keep
+    /// all of them.
+    private var retired: Set<Int> = []
 
     init() {}
 
@@ -29,5 +32,16 @@ struct NamespaceIDs: Sendable {
 
     mutating func forget(_ namespace: String) {
         for id in idsByNamespace.removeValue(forKey: namespace) ?? [] { namespaces[id] = nil }
+    }
+
+    /// Forgets a namespace, and remembers that its IDs have belonged to a run.
+    mutating func retire(_ namespace: String) {
+        for id in ids(of: namespace) { retired.insert(id.hashValue) }
+        forget(namespace)
+    }
+
+    /// Whether one of them belonged to a run that is over.
+    func isRetired(_ candidates: [String]) -> Bool {
+        !retired.isEmpty && candidates.contains { retired.contains($0.hashValue) }
     }
 }

@@ -40,21 +40,14 @@ package enum Aside: String, CaseIterable, Sendable {
 extension RunExecutor {
     private static let shownMax = 4
 
-    /// Effects that named nobody of this run, when the backend serves nobody else.
+    /// Pushes that name no user of this run, as one failed case; empty without such pushes.
     ///
-    /// Before a backend that was running already they may be somebody else's, and are only noted.
+    /// They are findings only where no other source of them exists: the store of a backend that was
+    /// running already, or that keeps its data between runs, may hold users of earlier runs.
     ///
-    /// - Parameter isForgotten: Whether an id may be of people who were there and are forgotten by now.
-    /// - Returns: One case that failed, or none.
-    func strayEffects(
-        where isForgotten: (String) -> Bool = { _ in false }
-    ) -> [CaseResult] {
-        guard backend.process != nil else { return [] }
-        let nobodys = world.journal.read { $0.exchanges(in: "", by: .backend) }
-        let stray = nobodys.filter { exchange in
-            let recipients = exchange.effects.flatMap(\.recipients)
-            return !exchange.effects.isEmpty && !recipients.contains(where: isForgotten)
-        }
+    /// - Parameter nonce: The text that every ID of this run contains, where IDs are strings.
+    func strayEffects(of nonce: String) -> [CaseResult] {
+        let stray = effectsOfNoRun.filter { isCharged($0, nonce) }
         guard !stray.isEmpty else { return [] }
         let people = Set(stray.flatMap(\.effects).flatMap(\.recipients)).sorted()
         let shown = people.prefix(Self.shownMax).joined(separator: ", ")
@@ -76,5 +69,22 @@ extension RunExecutor {
         // Whichever case led to it, nobody knows.
         result.replays = []
         return [result]
+    }
+
+    /// The number of pushes that name no user of this run and that may belong to an earlier one.
+    package func unattributedEffectCount(of nonce: String) -> Int {
+        effectsOfNoRun.count { !isCharged($0, nonce) }
+    }
+
+    private var effectsOfNoRun: [Exchange] {
+        world.journal.read { $0.exchanges(in: "", by: .backend) }.filter { !$0.effects.isEmpty }
+    }
+
+    /// Whether only the backend can be the reason for a push that names no user of this run.
+    private func isCharged(_ exchange: Exchange, _ nonce: String) -> Bool {
+        guard backend.process != nil else { return false }
+        if profile.start?.hasOwnData ?? true { return true }
+        let recipients = exchange.effects.flatMap(\.recipients)
+        return recipients.isEmpty || recipients.contains { $0.contains("-\(nonce)-") }
     }
 }

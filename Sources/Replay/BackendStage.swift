@@ -127,6 +127,7 @@ struct CalibratedStage: OpenStage {
     }
 
     func asides(beside results: [CaseResult]) -> [CaseResult] {
-        cases.lives.asides(beside: results) + executor.strayEffects()
+        cases.lives.asides(beside: results)
+            + executor.strayEffects(of: cases.options.nonce)
     }
 }

@@ -216,11 +216,7 @@ package final class Campaign: Sendable {
             found.result.findings.contains { [.backendExited, .answerLate].contains($0.code) }
         }
         if !isKnown { outcome.asides = open.cases.lives.asides(beside: []) }
-        // People of long ago are forgotten, and so are ids that a backend has chosen.
-        let (form, choosesIDs) = (executor.profile.idForm, source.generator.means.choosesIDs)
-        outcome.asides += executor.strayEffects { id in
-            choosesIDs || Namespace.mayBeMade(id, of: options.nonce, form)
-        }
+        outcome.asides += executor.strayEffects(of: options.nonce)
         return outcome
     }
 }

@@ -85,8 +85,8 @@ final class CaseRunner: Sendable {
             return Array(state.fading.prefix(count))
         }
         for name in over {
-            executor.world.remove(name)
-            executor.world.remove(name + "-s")
+            executor.world.retire(name)
+            executor.world.retire(name + "-s")
         }
     }
 

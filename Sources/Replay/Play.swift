@@ -145,7 +145,10 @@ struct Play: Sendable {
         if isStoreBroken { _ = await healStore() }
         if plan.clock != nil { await keepClock(at: .zero) }
         world.settle(namespace: namespace.name)
-        if plan.needsSolitude { world.heal(namespace: "") }
+        if plan.needsSolitude {
+            world.heal(namespace: "")
+            world.release("")
+        }
         guard let process = backend.process, process.timeZone != nil else { return }
         process.timeZone = nil
         try? await backend.restart(.terminate)

@@ -204,6 +204,7 @@ package final class ReplaySession: Sendable {
     }
 
     package func close() async {
+        await executor.drain()
         await backend.stop()
         await executor.origins.close()
         await interception?.stop()

@@ -161,6 +161,46 @@ struct FakeServerTests {
         }
     }
 
+    @Test func `a call that is held is cut when its run is over`() async throws {
+        try await with(.oneSignal) { world, client in
+            world.schedule(
+                ProviderPlan(provider: .oneSignal, answers: [.never], isPermanent: true),
+                namespace: "run"
+            )
+            let numbers = world.journal.follow()
+            let held = Task { await client.send(Self.push, within: Patience.hang) }
+            for await _ in numbers { break }
+            // The call waits for its release a moment after it is in the journal.
+            while !world.isHolding("run") { await Task.yield() }
+            world.settle(namespace: "run")
+            let outcome = await held.value
+            guard case .failed(.closed, _) = outcome else {
+                Issue.record("\(outcome)")
+                return
+            }
+            #expect(!world.isHolding("run"))
+            guard case .answered = await client.send(Self.push, within: Patience.hang) else {
+                Issue.record("the provider does not work again")
+                return
+            }
+        }
+    }
+
+    @Test func `a late call for a user of a retired run belongs to no other run`() async throws {
+        try await with(.oneSignal) { world, client in
+            world.retire("run")
+            guard case .answered(let response) = await client.send(Self.push, within: Patience.hang)
+            else {
+                Issue.record("no response")
+                return
+            }
+            #expect(response.status == 200)
+            let late = world.journal.read { $0.exchanges(in: FakeWorld.retiredNamespace) }
+            #expect(late.count == 1)
+            #expect(world.journal.read { $0.exchanges(in: "", by: .backend) }.isEmpty)
+        }
+    }
+
     @Test func `the others go on while a call is held`() async throws {
         try await with(.oneSignal) { world, client in
             world.schedule(

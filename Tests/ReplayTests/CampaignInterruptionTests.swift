@@ -1,5 +1,6 @@
 import Conformance
 import Exploration
+import FakeServers
 import Testing
 
 @testable import Replay
@@ -58,7 +59,11 @@ struct CampaignInterruptionTests {
     @Test("a push to nobody is told, and one that comes late is not", arguments: [false, true])
     func strayPush(isLate: Bool) throws {
         let bench = Bench()
-        let stranger = isLate ? "assay-t-1-ada" : "somebody else"
+        let stranger = isLate ? "assay-t-0-ada" : "somebody else"
+        if isLate {
+            bench.world.open("t-0", ids: [stranger], at: bench.executor.base)
+            bench.world.retire("t-0")
+        }
         bench.backend.push(to: stranger, after: .seconds(1))
         let outcome = try bench.run { bench in
             await bench.clock.pause(.seconds(2))

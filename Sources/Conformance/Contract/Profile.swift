@@ -62,6 +62,12 @@ package struct Profile: Hashable, Sendable {
         package var stop: Stop?
         package var intercept: Intercept?
 
+        /// Whether each backend that Assay starts keeps its data in a new folder: the command or a
+        /// variable names `{{data}}`. Any other store may outlive a run and be shared.
+        package var hasOwnData: Bool {
+            ([command] + environment.values).contains { $0.contains("{{data}}") }
+        }
+
         /// Whether its calls to the services' own hosts are caught.
         package var isIntercepted: Bool { intercept?.isOn == true }
 

@@ -16,20 +16,6 @@ package struct Namespace: Hashable, Codable, Sendable {
 
     private static let anonymousPrefix = "$RCAnonymousID:"
 
-    /// Whether an id may be one of a run's people, whoever they were.
-    ///
-    /// - Parameters:
-    ///   - id: What somebody named.
-    ///   - nonce: What all runs' names begin with.
-    ///   - form: What the ids look like; where they are drawn, each may be.
-    /// - Returns: False of an id that none of these runs has made.
-    package static func mayBeMade(_ id: String, of nonce: String, _ form: Profile.IDForm) -> Bool {
-        switch form {
-        case .string: id.contains("-\(nonce)-") || id.hasPrefix(anonymousPrefix)
-        case .uuid, .integer, .firebase: true
-        }
-    }
-
     /// The id under which the app registers this user.
     package func id(of user: String) -> String {
         if let id = assigned[user] { return id }

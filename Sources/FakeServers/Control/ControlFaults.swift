@@ -50,6 +50,7 @@ extension ControlRoute {
                 "Calls are answered as usual again.",
                 work: .answer { (api, call) async throws(ControlRefusal) in
                     api.world.heal(namespace: call.namespace)
+                    api.world.release(call.namespace)
                     try await api.refuse(false, api.servers)
                     return api.shownFaults(call.namespace)
                 }

@@ -1,0 +1,70 @@
+import Conformance
+import FakeServers
+import Testing
+
+@testable import Replay
+
+/// A case lets a call fail that the backend may not make at all.
+@Suite("Faults that have no call to hit")
+struct FaultWithoutCallTests {
+    /// A purchase while RevenueCat's REST API fails.
+    private static func contract(like relation: Expectation.Relation?) -> Contract {
+        let failing = ProviderPlan(provider: .revenueCat, answers: [.status(503)], includesReads: true)
+        return SimulatedContracts.contract(
+            "unreadable",
+            [.provider(failing), SimulatedContracts.deliver("a")],
+            like: relation,
+            states: [("access", true)]
+        )
+    }
+
+    private static func read(_ user: String) -> HTTPMessage.Request {
+        HTTPMessage.Request("GET", "/v1/subscribers/\(user)")
+    }
+
+    /// The result before a backend that reads the customers of the events that the test names.
+    private static func result(
+        like relation: Expectation.Relation?,
+        readsIn isRead: @escaping @Sendable (_ event: Int) -> Bool
+    ) throws -> CaseResult {
+        let bench = Bench()
+        bench.backend.answer = { backend, arrival in
+            if let user = arrival.event?["app_user_id"]?.string, isRead(backend.webhooks.count) {
+                backend.call(.revenueCat, Self.read(user))
+            }
+            return nil
+        }
+        let outcome = try PlayedCases(bench: bench, contracts: [contract(like: relation)]).run()
+        return try #require(outcome["unreadable"])
+    }
+
+    @Test(
+        "a backend that makes no such call without the fault either has nothing to break",
+        arguments: [Expectation.Relation.undisturbed, nil]
+    )
+    func neverReads(relation: Expectation.Relation?) throws {
+        let result = try Self.result(like: relation) { _ in false }
+        #expect(result.verdict == .notRun)
+        #expect(result.isDeclaredUnsupported, "the exit code stays 0")
+        #expect(result.note?.contains("no call to revenuecat") == true)
+        #expect(result.findings.isEmpty)
+    }
+
+    @Test func `a backend that makes the call is judged`() throws {
+        let result = try Self.result(like: .undisturbed) { _ in true }
+        #expect(result.verdict == .passed)
+    }
+
+    /// Calibration delivers two events, and the baseline runs before the case.
+    @Test func `a call that only the run without the fault made leaves a doubt`() throws {
+        let events = Locked(0)
+        let result = try Self.result(like: .undisturbed) { _ in
+            events.withLock { count in
+                count += 1
+                return (3...6).contains(count)
+            }
+        }
+        #expect(result.verdict == .inconclusive)
+        #expect(result.findings.map(\.code) == [.disturbanceMissed])
+    }
+}

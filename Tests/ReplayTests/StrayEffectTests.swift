@@ -1,0 +1,144 @@
+import Conformance
+import FakeServers
+import Testing
+
+@testable import Replay
+
+/// Pushes that name no user of the run, and what they prove.
+@Suite("Pushes to users of no case")
+struct StrayEffectTests {
+    /// The IDs of the results that a suite has in addition to its one case.
+    private static func extra(
+        recipient: String,
+        command: String,
+        isStarted: Bool = true
+    ) throws -> (failed: [String], unattributedCount: Int) {
+        let bench = Bench(isStarted: isStarted) { profile in
+            profile.start = Profile.Start(
+                command: command,
+                ready: Profile.Ready(method: "GET", path: "/ready")
+            )
+        }
+        bench.backend.push(to: recipient)
+        let contract = SimulatedContracts.contract(
+            "purchase",
+            [SimulatedContracts.deliver("a")],
+            states: [("access", true)],
+            pushes: 1
+        )
+        let outcome = try PlayedCases(bench: bench, contracts: [contract]).run()
+        #expect(outcome["purchase"]?.verdict == .passed)
+        return (
+            outcome.results.filter { $0.verdict == .failed }.map(\.contract.id),
+            bench.executor.unattributedEffectCount(of: "n")
+        )
+    }
+
+    @Test func `a push left over from an earlier run is not charged to the backend`() throws {
+        let extra = try Self.extra(recipient: "assay-earlier-806-u1", command: "serve")
+        #expect(extra.failed.isEmpty)
+        #expect(extra.unattributedCount == 1)
+    }
+
+    @Test func `in a new data folder nothing is left over`() throws {
+        let extra = try Self.extra(recipient: "assay-earlier-806-u1", command: "serve {{data}}")
+        #expect(extra.failed == ["run/reaches-known-people"])
+        #expect(extra.unattributedCount == 0)
+    }
+
+    @Test func `a push to a changed ID of this run is charged wherever the data is`() throws {
+        let extra = try Self.extra(recipient: "assay-n-7-ada-copy", command: "serve")
+        #expect(extra.failed == ["run/reaches-known-people"])
+    }
+
+    @Test func `pushes of a backend that was running already are only counted`() throws {
+        let extra = try Self.extra(
+            recipient: "assay-n-7-ada-copy",
+            command: "serve",
+            isStarted: false
+        )
+        #expect(extra.failed.isEmpty)
+        #expect(extra.unattributedCount == 1)
+    }
+
+    /// A conforming backend may need up to a minute for each call; nothing that it does late is
+    /// charged to another case or to the run.
+    @Test("a push that comes at any time within a minute counts for its case", arguments: 0..<8)
+    func late(seed: UInt64) throws {
+        let bench = Bench(seed: seed) { $0.patience = .seconds(90) }
+        bench.backend.pushDelay = nil
+        bench.backend.answer = { backend, arrival in
+            if let user = arrival.event?["app_user_id"]?.string {
+                let delay = Int(Digest.number(user, seed) % 60_000)
+                backend.push(to: user, after: .milliseconds(delay))
+            }
+            return nil
+        }
+        let contracts = (1...12).map { number in
+            SimulatedContracts.contract(
+                "case-\(number)",
+                [
+                    SimulatedContracts.fail(number % 2 == 0 ? [.status(500)] : [.asUsual]),
+                    SimulatedContracts.deliver("a"),
+                ],
+                states: [("access", true)]
+            )
+        }
+        var cases = PlayedCases(bench: bench, contracts: contracts)
+        cases.jobs = 4
+        let outcome = try cases.run()
+        #expect(!outcome.verdicts.contains(.failed))
+        #expect(outcome.results.allSatisfy { !$0.contract.id.hasPrefix("run/") })
+    }
+
+    private enum Digest {
+        static func number(_ text: String, _ seed: UInt64) -> UInt64 {
+            var generator = SeededGenerator(seed: seed, text: text)
+            return generator.next()
+        }
+    }
+
+    // MARK: The end of a run
+
+    /// A backend that repeats a failed push, and whose store the next run meets again.
+    private static func drained(command: String, after delay: Duration) throws -> (Duration, Int) {
+        let bench = Bench { profile in
+            profile.start = Profile.Start(
+                command: command,
+                ready: Profile.Ready(method: "GET", path: "/ready")
+            )
+        }
+        let user = "assay-run-ada"
+        bench.world.open("run", ids: [user], at: bench.executor.base)
+        bench.world.schedule(
+            ProviderPlan(provider: .oneSignal, answers: [.never]),
+            namespace: "run"
+        )
+        bench.backend.push(to: user)
+        let waited = try bench.run { bench in
+            await bench.clock.pause(.milliseconds(1))
+            bench.backend.push(to: user, after: delay)
+            let start = bench.clock.now
+            await bench.executor.drain()
+            return bench.clock.now - start
+        }
+        return (waited, bench.journal("run").count)
+    }
+
+    @Test func `a run ends when the backend has repeated what failed`() throws {
+        let (waited, callCount) = try Self.drained(command: "serve", after: .seconds(1))
+        #expect(callCount == 2)
+        #expect(waited >= .seconds(1) && waited < .seconds(2))
+    }
+
+    @Test func `a call that is never repeated is waited for as long as the profile says`() throws {
+        let (waited, callCount) = try Self.drained(command: "serve", after: .seconds(100))
+        #expect(callCount == 1)
+        #expect(waited >= .seconds(2) && waited < .seconds(3))
+    }
+
+    @Test func `a store that ends with the run is not waited for`() throws {
+        let (waited, _) = try Self.drained(command: "serve {{data}}", after: .seconds(3))
+        #expect(waited == .zero)
+    }
+}
