@@ -79,6 +79,7 @@ package enum ConnectionOptions {
     ///   - options: The options to set.
     ///   - report: Receives the failure.
     ///   - handlers: Adds the handlers of the connection.
+    /// - Returns: Fails only when the connection ended meanwhile.
     package static func accept(
         _ channel: any Channel,
         _ options: [ConnectionOption],
@@ -87,7 +88,7 @@ package enum ConnectionOptions {
     ) -> EventLoopFuture<Void> {
         prepare(channel, options, adding: handlers).flatMapErrorThrowing { error in
             // A connection that ended meanwhile takes no handlers.
-            guard channel.isActive else { throw error }
+            if error is ChannelError { throw error }
             let fault =
                 error as? ConnectionFault
                 ?? ConnectionFault("cannot prepare a connection: \(error)")

@@ -28,7 +28,9 @@ struct ConnectionOptionTests {
     private static let get = "GET /apps HTTP/1.1\r\nhost: x\r\n\r\n"
     private static let fault = "cannot set SO_MADE_UP on a connection: not permitted (errno: 1)"
 
-    @Test func `a fake whose option is refused names it, and does not drop the connection`() async throws {
+    @Test func `a fake whose option is refused names it, and does not drop the connection`()
+        async throws
+    {
         let world = world()
         let server = try await FakeServer(.oneSignal, world: world, options: [Self.refused])
         let connection = try RawConnection(port: server.port)
@@ -47,10 +49,7 @@ struct ConnectionOptionTests {
         let proxy = try await InterceptingProxy(
             before: [],
             world: world,
-            authority: try Authority.made(
-                validFrom: Instant(milliseconds: 1_790_000_000_000),
-                seed: 1
-            ),
+            authority: try Authority(at: Instant(milliseconds: 1_790_000_000_000)),
             refusals: Refusals(),
             options: [Self.refused]
         )

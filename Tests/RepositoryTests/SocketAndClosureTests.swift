@@ -24,7 +24,8 @@ struct SocketAndClosureTests {
     /// A bootstrap drops a connection without a word when one of its options fails.
     private static let silent = #"\.(child)?[cC]hannelOption\("#
 
-    @Test func `every option is set at its own level, and none drops a connection silently`() throws {
+    @Test func `every option is set at its own level, and none drops a connection silently`() throws
+    {
         #expect(Self.lines.count > 10_000, "the sources were not found")
         for line in Self.lines where line.text.contains("Option(") {
             #expect(
@@ -51,7 +52,7 @@ struct SocketAndClosureTests {
     /// The type of a variable, or the call that makes its value, with a function as the argument of a
     /// generic type, or as the element of a collection.
     private static let generic =
-        #"\b(let|var) \w+.*(\b[A-Z]\w*<[^=]*->|\[[^\]=]*->)"#
+        #"\b(let|var) \w+.*(\b[A-Z]\w*<[^=>]*->|\[[^\]=]*->)"#
 
     /// Names of function types, each of which is a closure in disguise.
     private static let aliases: Set<String> = {

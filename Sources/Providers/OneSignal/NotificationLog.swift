@@ -16,6 +16,24 @@ package struct NotificationLog: Hashable, Codable, Sendable {
         /// Reached devices by the platform's name in `platform_delivery_stats`.
         package let platforms: [String: Int64]
 
+        package init(
+            id: String,
+            body: JSONObject,
+            queued: Instant,
+            sendAfter: Instant?,
+            successful: Int64,
+            failed: Int64,
+            platforms: [String: Int64]
+        ) {
+            self.id = id
+            self.body = body
+            self.queued = queued
+            self.sendAfter = sendAfter
+            self.successful = successful
+            self.failed = failed
+            self.platforms = platforms
+        }
+
         package func isSent(at now: Instant) -> Bool { !isCanceled && now >= (sendAfter ?? queued) }
     }
 
