@@ -163,6 +163,7 @@ struct RecordCommand: AsyncParsableCommand {
         await proxy.stop()
         await control.close()
         writer.close()
+        for note in world.journal.notes { Terminal.error("assay: \(note)\n") }
         try finish(writer)
         guard let text = death else { return }
         let last = session.backend.process?.output(since: 0, lineCountMax: 5) ?? ""

@@ -249,7 +249,12 @@ struct SuiteRun: Sendable {
 
     /// The first failure, where that is the end.
     private final class Ending: Sendable {
-        private let state = Locked<(hasEnded: Bool, act: (@Sendable () -> Void)?)>((false, nil))
+        private struct State {
+            var hasEnded = false
+            var act: (@Sendable () -> Void)?
+        }
+
+        private let state = Locked(State())
 
         var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
@@ -277,7 +282,8 @@ struct SuiteRun: Sendable {
         }
         let calls = exchanges.filter { $0.from == .backend }
         let refused = calls.filter { [401, 403].contains($0.response?.status ?? 0) }
-        var notes: [String] = []
+        // Faults of Assay itself, such as connections that could not be prepared.
+        var notes = sessions.flatMap(\.world.journal.notes)
         // A refusal that a contract planned is not the key's fault: others were accepted.
         if let first = refused.first,
             !calls.contains(where: { $0.to == first.to && $0.response?.status == 200 })

@@ -10,6 +10,7 @@ package final class FakeServer: Sendable {
     private let told: String?
     private let world: FakeWorld
     private let idleMax: Duration
+    private let options: [ConnectionOption]
     /// How long a port of ours that was closed is waited for; longer, and it is somebody else's.
     private static let reopenMax = Duration.seconds(30)
     /// None while connections are refused.
@@ -24,13 +25,15 @@ package final class FakeServer: Sendable {
         host: String = "127.0.0.1",
         port: Int = 0,
         told: String? = nil,
-        idleMax: Duration = .seconds(60)
+        idleMax: Duration = .seconds(60),
+        options: [ConnectionOption] = [.noDelay, .halfClosure]
     ) async throws(StartError) {
         self.party = party
+        self.options = options
         self.world = world
         self.idleMax = idleMax
         self.told = told
-        let opened = try await Self.open(party, world, host, port, idleMax)
+        let opened = try await Self.open(party, world, host, port, idleMax, options)
         self.host = opened.host
         self.port = opened.port
         listener = Locked(opened)
@@ -41,14 +44,17 @@ package final class FakeServer: Sendable {
         _ world: FakeWorld,
         _ host: String,
         _ port: Int,
-        _ idleMax: Duration
+        _ idleMax: Duration,
+        _ options: [ConnectionOption]
     ) async throws(StartError) -> HTTPHost {
         try await HTTPHost(
             name: "the fake \(party)",
             host: host,
             port: port,
             idleMax: idleMax,
-            now: { world.now }
+            now: { world.now },
+            options: options,
+            report: { world.journal.note($0.description) }
         ) { request in
             Self.answer(request, party, world)
         }
@@ -88,7 +94,7 @@ package final class FakeServer: Sendable {
         var pause = Duration.milliseconds(1)
         while true {
             do throws(StartError) {
-                return try await Self.open(party, world, host, port, idleMax)
+                return try await Self.open(party, world, host, port, idleMax, options)
             } catch {
                 guard error.isTaken, clock.now < giveUp, !Task.isCancelled else { throw error }
             }

@@ -15,6 +15,12 @@ package final class FakeWorld: Sendable {
         var snapshots: [String: Services] = [:]
     }
 
+    /// In a struct: a closure that is the value of a generic type is wrapped once more at every
+    /// access, so each call would take longer than the one before.
+    private struct ChangeListener: Sendable {
+        var action: @Sendable () -> Void = {}
+    }
+
     package let journal: LiveJournal
     private let state: Locked<State>
     /// Calls that wait for the end of their run, by namespace.
@@ -28,7 +34,7 @@ package final class FakeWorld: Sendable {
     /// The providers that there are.
     package let providers: ProviderTable
     /// Called after a change that may have made something due.
-    private let onChange = Locked<@Sendable () -> Void>({})
+    private let onChange = Locked(ChangeListener())
 
     /// - Parameters:
     ///   - journalBytesMax: The bound of the journal, in bytes.
@@ -77,7 +83,7 @@ package final class FakeWorld: Sendable {
     package var now: Instant { wallClock() }
 
     package func notify(_ action: @escaping @Sendable () -> Void) {
-        onChange.withLock { $0 = action }
+        onChange.withLock { $0 = ChangeListener(action: action) }
     }
 
     // MARK: Namespaces
@@ -281,7 +287,7 @@ package final class FakeWorld: Sendable {
         }
     }
 
-    private func changed() { onChange.withLock { $0 }() }
+    private func changed() { onChange.withLock { $0 }.action() }
 
     /// A call between two fakes stands in the journal like any other.
     private func write(_ call: Services.InternalCall, _ namespace: String) {
@@ -309,6 +315,7 @@ package final class FakeWorld: Sendable {
         in namespace: String? = nil
     ) -> Reply {
         let wall = wallClock()
+        let isFromNetwork = namespace == nil
         let wanted = namespace ?? request[field: "x-assay-namespace"]
         let hasIDs = hasIDs.load(ordering: .relaxed)
         let candidates = hasIDs ? Self.candidates(request) : []
@@ -324,7 +331,10 @@ package final class FakeWorld: Sendable {
             }
             defer { state.spaces[namespace] = services }
             let now = services.clock.now(at: wall)
-            var reply = services.respond(party, to: request, at: now)
+            // What an app in this process sends is not a page of another origin.
+            let refusal =
+                isFromNetwork ? services.refusalOfForeignPage(party, request) : nil
+            var reply = refusal ?? services.respond(party, to: request, at: now)
             if providers[party]?.setsOffOthers == true {
                 calls = services.settle(at: now)
                 isChange = request.method != "GET"

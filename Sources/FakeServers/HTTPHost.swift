@@ -56,6 +56,9 @@ final class HTTPHost: Sendable {
     ///   - port: The port.
     ///   - idleMax: How long a connection may do nothing.
     ///   - now: What answers are dated with; nil leaves them without a date.
+    ///   - options: The options of each accepted connection.
+    ///   - threads: The threads that read requests and call the handler.
+    ///   - report: Receives the fault of a connection that could not be prepared.
     ///   - handler: Answers a request.
     /// - Throws: `StartError` when the port cannot be had.
     init(
@@ -64,19 +67,19 @@ final class HTTPHost: Sendable {
         port: Int,
         idleMax: Duration = HTTPHost.idleMax,
         now: (@Sendable () -> Instant)? = nil,
+        options: [ConnectionOption] = [.noDelay, .halfClosure],
+        threads: MultiThreadedEventLoopGroup = .singleton,
+        report: @escaping @Sendable (ConnectionFault) -> Void,
         handler: @escaping Handler
     ) async throws(StartError) {
         self.host = host
         let connections = connections
         do {
-            listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            listener = try await ServerBootstrap(group: threads)
                 .serverChannelOption(.backlog, value: 1024)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
-                // Who has said all that it wants to say still hears the answer.
-                .childChannelOption(.allowRemoteHalfClosure, value: true)
                 .childChannelInitializer { channel in
-                    channel.eventLoop.makeCompletedFuture {
+                    ConnectionOptions.accept(channel, options, report: report) { channel in
                         let pipeline = channel.pipeline.syncOperations
                         try pipeline.addHandler(Self.idleGuard(idleMax))
                         let connection = Connection(handler, now)
@@ -225,6 +228,10 @@ private final class Connection: ChannelInboundHandler {
     /// The last answer is written.
     private var isOver = false
     private var lines: Task<Void, Never>?
+    /// The number of the line that has not left; nil: none waits.
+    private var waitingLine: Int?
+    /// The line that waited when the connection was last found idle.
+    private var lastWaitingLine: Int?
     private var dated: (seconds: Int64, text: String)?
 
     init(_ handler: @escaping HTTPHost.Handler, _ now: (@Sendable () -> Instant)?) {
@@ -283,6 +290,12 @@ private final class Connection: ChannelInboundHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
+        // A reader that took no line since the last look is cut off.
+        case is IdleStateHandler.IdleStateEvent where lines != nil:
+            if let waiting = waitingLine, waiting == lastWaitingLine {
+                context.close(promise: nil)
+            }
+            lastWaitingLine = waitingLine
         // Who is being answered, or held by plan, is not idle.
         case is IdleStateHandler.IdleStateEvent where !isAnswering || isUnread:
             context.close(promise: nil)
@@ -423,11 +436,16 @@ private final class Connection: ChannelInboundHandler {
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         let channel = context.channel
         self.lines = Task {
+            var number = 0
             for await line in lines {
+                number += 1
                 let part = HTTPServerResponsePart.body(
                     .byteBuffer(ByteBuffer(string: line + "\n"))
                 )
+                bound.eventLoop.execute { [number] in bound.value.waitingLine = number }
+                // The caller has gone when it fails.
                 guard (try? await channel.writeAndFlush(part)) != nil else { return }
+                bound.eventLoop.execute { bound.value.waitingLine = nil }
             }
             bound.eventLoop.execute { bound.value.end() }
         }

@@ -49,13 +49,25 @@ package struct SocketMessage: Hashable, Sendable {
 package final class LiveJournal: Sendable {
     private struct Followers {
         var next = 0
+        /// The server stops; no stream ends for another reason then.
+        var isEnding = false
         var streams: [Int: AsyncStream<Int>.Continuation] = [:]
     }
 
-    /// How many entries a reader may lag behind before it loses some.
+    /// How many entries a follower may lag behind before its stream ends.
     private static let lagMax = 65_536
 
+    /// How many notes are kept.
+    private static let notesMax = 100
+
+    /// Faults of Assay itself that no exchange shows.
+    private struct Notes {
+        var texts: [String] = []
+        var droppedCount = 0
+    }
+
     private let storage: Locked<Journal>
+    private let kept = Locked(Notes())
     private let followers = Locked(Followers())
     private let followerCount = Atomic<Int>(0)
     private let time: @Sendable () -> Duration
@@ -148,8 +160,32 @@ package final class LiveJournal: Sendable {
     private func tell(_ sequence: Int) {
         // Almost always nobody follows; that is known without a lock.
         guard followerCount.load(ordering: .relaxed) > 0 else { return }
-        followers.withLock { followers in
-            for stream in followers.streams.values { stream.yield(sequence) }
+        let late = followers.withLock { followers in
+            var late: [AsyncStream<Int>.Continuation] = []
+            for stream in followers.streams.values {
+                // A follower that missed a number would show an incomplete journal.
+                if case .dropped = stream.yield(sequence) { late.append(stream) }
+            }
+            return late
+        }
+        for stream in late { stream.finish() }
+    }
+
+    /// Notes a fault of Assay itself that no exchange shows; a note that is there already is not
+    /// repeated.
+    package func note(_ text: String) {
+        kept.withLock { notes in
+            guard !notes.texts.contains(text) else { return }
+            guard notes.texts.count < Self.notesMax else { return notes.droppedCount += 1 }
+            notes.texts.append(text)
+        }
+    }
+
+    /// The faults of Assay itself that were noted, in order.
+    package var notes: [String] {
+        kept.withLock { notes in
+            notes.droppedCount == 0
+                ? notes.texts : notes.texts + ["\(notes.droppedCount) more notes were dropped"]
         }
     }
 
@@ -157,7 +193,12 @@ package final class LiveJournal: Sendable {
         storage.withLock { body($0) }
     }
 
+    /// Whether the streams of followers end because the server stops.
+    package var isEnding: Bool { followers.withLock { $0.isEnding } }
+
     /// The numbers of entries as they are completed, from now on.
+    ///
+    /// The stream of a follower that lags more than 65,536 entries behind ends.
     package func follow() -> AsyncStream<Int> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Int.self,
@@ -178,7 +219,10 @@ package final class LiveJournal: Sendable {
 
     /// Ends every follower's stream, so that a server can stop.
     package func endFollowing() {
-        let streams = followers.withLock { $0.streams.values.map { $0 } }
+        let streams = followers.withLock { followers in
+            followers.isEnding = true
+            return Array(followers.streams.values)
+        }
         for stream in streams { stream.finish() }
     }
 }

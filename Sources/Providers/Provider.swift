@@ -49,6 +49,10 @@ package protocol Provider: Hashable, Codable, Sendable {
         planned: ProviderPlan.Answer
     ) -> Reply
 
+    /// Whether a call is refused to web pages of other origins: administration of the fake, which no
+    /// page of an app does.
+    func isClosedToForeignPages(_ request: HTTPMessage.Request) -> Bool
+
     /// The service's own failure of that status.
     func failure(_ status: Int, of request: HTTPMessage.Request) -> HTTPMessage.Response
 
@@ -224,6 +228,8 @@ extension Provider {
         response.fields.append(HTTPMessage.Field("Retry-After", "\(milliseconds / 1000)"))
         return response
     }
+
+    package func isClosedToForeignPages(_: HTTPMessage.Request) -> Bool { false }
 
     package func failure(code: String) -> HTTPMessage.Response? { nil }
 

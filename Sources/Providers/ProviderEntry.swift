@@ -31,6 +31,7 @@ package final class ProviderEntry: Sendable {
     /// Answers one request.
     let respond:
         @Sendable (inout Services, HTTPMessage.Request, Instant, ProviderPlan.Answer) -> Reply
+    let isClosedToForeignPages: @Sendable (Services, HTTPMessage.Request) -> Bool
     let failure: @Sendable (Services, Int, HTTPMessage.Request) -> HTTPMessage.Response
     /// With the pause that it asks for, in milliseconds.
     let busy: @Sendable (Services, Int64, HTTPMessage.Request) -> HTTPMessage.Response
@@ -70,6 +71,7 @@ package final class ProviderEntry: Sendable {
         subscribers = { $0[keyPath: place].subscribers(at: $1) }
         proof = { Kind.proof(of: $0, for: $1, at: $2) }
         respond = { $0[keyPath: place].respond(to: $1, at: $2, planned: $3) }
+        isClosedToForeignPages = { $0[keyPath: place].isClosedToForeignPages($1) }
         failure = { $0[keyPath: place].failure($1, of: $2) }
         busy = { $0[keyPath: place].busy($1, of: $2) }
         refusal = { $0[keyPath: place].failure(code: $1) }

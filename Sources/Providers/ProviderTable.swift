@@ -44,7 +44,14 @@ package struct ProviderTable: Sendable {
         return exchange
     }
 
-    package var switches: [SwitchGroup] { listed.flatMap(\.switches) }
+    package var switches: [SwitchGroup] { listed.flatMap(\.switches) + [Self.pages] }
+
+    /// The switches about web pages, which are the same for all fakes.
+    private static let pages = SwitchGroup("pages") {
+        $0.pages ?? PageSettings()
+    } write: {
+        $0.pages = $1
+    }
 }
 
 /// A table is no state: it says how states are asked, and is not saved with them.

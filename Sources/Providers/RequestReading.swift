@@ -10,6 +10,21 @@ extension HTTPMessage.Request {
 
     package func query(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
+    /// Whether a web page of another origin makes the call, by the headers that browsers add (Fetch
+    /// Metadata, RFC 6454).
+    ///
+    /// A page on another port of this machine is of another origin, too.
+    package var isFromForeignPage: Bool {
+        if let site = self[field: "sec-fetch-site"]?.lowercased(),
+            !["same-origin", "none"].contains(site)
+        {
+            return true
+        }
+        guard let origin = self[field: "origin"]?.lowercased() else { return false }
+        let host = self[field: "host"]?.lowercased() ?? ""
+        return !["http://" + host, "https://" + host].contains(origin)
+    }
+
     /// The body's pairs, when it is a form.
     package var form: [(name: String, value: String)] {
         FormText.pairs(String(decoding: body, as: UTF8.self))

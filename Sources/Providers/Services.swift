@@ -23,12 +23,14 @@ package struct Services: Hashable, Codable, Sendable {
     package var told: [JSONObject] = []
     /// What happens to the next calls, by provider.
     package var plans: [Exchange.Party: ProviderPlan] = [:]
+    /// The switches about web pages; nil: the defaults.
+    package var pages: PageSettings?
     /// Whom it asks; not part of what is saved.
     package var table = ProviderTable.all
 
     private enum CodingKeys: String, CodingKey {
         case revenueCat, oneSignal, firebase, purchasely, despia, clock, queue, keepsEvents, told
-        case plans
+        case plans, pages
     }
 
     /// - Parameters:
@@ -59,6 +61,7 @@ package struct Services: Hashable, Codable, Sendable {
     /// Takes over what a reset keeps.
     package mutating func keep(from old: Services) {
         for provider in table.entries { provider.keep(&self, old) }
+        pages = old.pages
     }
 
     /// Takes the keys again, which are never saved.

@@ -10,9 +10,14 @@ final class Deadlines: Sendable {
     /// So much later than said an end may be told.
     static let step: Duration = .milliseconds(20)
 
+    private struct Entry {
+        let end: Duration
+        let expire: @Sendable () -> Void
+    }
+
     private struct State {
         var nextID = 0
-        var open: [Int: (end: Duration, expire: @Sendable () -> Void)] = [:]
+        var open: [Int: Entry] = [:]
         var isLooking = false
     }
 
@@ -30,7 +35,7 @@ final class Deadlines: Sendable {
     func add(_ end: Duration, _ expire: @escaping @Sendable () -> Void) -> Int {
         let (id, begins) = state.withLock { state in
             state.nextID += 1
-            state.open[state.nextID] = (end, expire)
+            state.open[state.nextID] = Entry(end: end, expire: expire)
             defer { state.isLooking = true }
             return (state.nextID, !state.isLooking)
         }

@@ -269,7 +269,15 @@ struct ControlRouteTests {
             (["host": "127.0.0.1:9300", "origin": "null"], "a page of null may not"),
             (
                 ["host": "127.0.0.1:9300", "sec-fetch-site": "cross-site"],
-                "a page of another site"
+                "a page of another origin"
+            ),
+            (
+                ["host": "127.0.0.1:9300", "sec-fetch-site": "same-site"],
+                "a page of another origin"
+            ),
+            (
+                ["host": "127.0.0.1:9300", "sec-fetch-site": "made-up"],
+                "a page of another origin"
             ),
         ] as [([String: String], String)]
     )
@@ -289,6 +297,7 @@ struct ControlRouteTests {
             ["host": "127.0.0.1:9300"], ["host": "localhost"], ["host": "[::1]:9300"],
             ["host": "127.0.0.1:9300", "origin": "http://127.0.0.1:9300"],
             ["host": "127.0.0.1:9300", "sec-fetch-site": "same-origin"],
+            ["host": "127.0.0.1:9300", "sec-fetch-site": "none"],
             ["host": "fakes.ci:80"],
         ]
     )

@@ -168,11 +168,12 @@ struct ControlStateTests {
         #expect(
             before.body.object?.keys == [
                 "revenuecat", "onesignal", "firebase", "purchasely", "despia", "despia-faults",
+                "pages",
             ]
         )
         let after = await stage.call("PATCH", "/settings", ["firebase": ["tokens": "rs256"]])
         #expect(after["firebase"]?["tokens"] == "rs256")
-        for name in ["revenuecat", "onesignal", "purchasely", "despia", "despia-faults"] {
+        for name in ["revenuecat", "onesignal", "purchasely", "despia", "despia-faults", "pages"] {
             #expect(after[name] == before[name])
         }
         let faults = await stage.call("PATCH", "/settings", ["despia-faults": ["drop": [1, 2]]])

@@ -64,14 +64,15 @@ extension ControlAPI {
         _ answer: JSONObject
     ) async -> JSONValue {
         if call.body["settle"]?.bool == true { _ = await courier.flush(call.namespace) }
-        let all = world.read(call.namespace) { services, _ in services.queue.all } ?? []
+        let added =
+            world.read(call.namespace) { services, _ in services.queue.added(from: number) } ?? []
         var answer = answer
-        answer["deliveries"] = .array(all.filter { $0.number >= number }.map(Self.shown))
+        answer["deliveries"] = .array(added.map(Self.shown))
         return .object(answer)
     }
 
     func nextDelivery(_ namespace: String) -> Int {
-        world.read(namespace) { services, _ in (services.queue.all.last?.number ?? 0) + 1 } ?? 1
+        world.read(namespace) { services, _ in services.queue.nextNumber } ?? 1
     }
 
     static func shown(_ delivery: WebhookDelivery) -> JSONValue {

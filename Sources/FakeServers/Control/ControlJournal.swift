@@ -114,84 +114,121 @@ extension ControlAPI {
             "more": .bool(last + 1 < next),
             // A full journal cannot prove that something did not happen.
             "forgotten": .integer(Int64(forgotten)),
+            // Faults of Assay itself that no exchange shows.
+            "notes": .strings(world.journal.notes),
         ]
     }
 
     fileprivate func stream(_ call: Call) throws(Refusal) -> AsyncStream<String> {
         let (filter, after, limit) = try filter(call)
-        let numbers = world.journal.follow()
-        let (lines, continuation) = AsyncStream.makeStream(of: String.self)
-        let task = Task {
-            var follower = Follower(
-                journal: world.journal,
-                filter: filter,
-                seen: after,
-                left: limit ?? .max
-            )
-            // First what is there, then what comes.
-            for exchange in follower.past() { continuation.yield(line(exchange)) }
-            if follower.left > 0 {
-                for await number in numbers {
-                    if let exchange = follower.next(number) { continuation.yield(line(exchange)) }
-                    if follower.left == 0 { break }
-                }
+        let journal = world.journal
+        let follower = JournalFollower(
+            journal: journal,
+            passes: filter.passes,
+            seen: after,
+            left: limit ?? .max
+        )
+        // Pulled: a line is made when the one before has left, so a reader that does not read costs
+        // no memory.
+        return AsyncStream {
+            switch await follower.next() {
+            case .exchange(let exchange): return self.line(exchange)
+            case .cut(let reason):
+                journal.note("a reader of /journal/stream was cut off: \(reason)")
+                return JSONValue.object(["cut_off": .string(reason)]).text
+            case nil: return nil
             }
-            continuation.finish()
-        }
-        continuation.onTermination = { _ in task.cancel() }
-        return lines
-    }
-
-    /// Which entries a stream shows, each once, when it has ended.
-    private struct Follower {
-        let journal: LiveJournal
-        let filter: JournalFilter
-        var seen: Int
-        /// How many are still to be shown.
-        var left: Int
-        /// Entries that were there and had not ended; they come later, with a lower number.
-        private var unfinished: Set<Int> = []
-
-        init(journal: LiveJournal, filter: JournalFilter, seen: Int, left: Int) {
-            self.journal = journal
-            self.filter = filter
-            self.seen = seen
-            self.left = left
-        }
-
-        mutating func past() -> [Exchange] {
-            var found: [Exchange] = []
-            while left > 0 {
-                let page = journal.read { [seen, filter] in
-                    $0.page(after: seen, limit: 500, where: filter.passes)
-                }
-                for exchange in page.exchanges where left > 0 {
-                    if exchange.completed == nil {
-                        unfinished.insert(exchange.sequence)
-                    } else {
-                        found.append(exchange)
-                        left -= 1
-                    }
-                }
-                guard page.last > seen else { break }
-                seen = page.last
-            }
-            return found
-        }
-
-        /// The entry of that number, which has just ended, when it is one to show.
-        mutating func next(_ number: Int) -> Exchange? {
-            let isNew = number > seen || unfinished.remove(number) != nil
-            guard isNew, let exchange = journal.read({ $0.exchange(number) }),
-                filter.passes(exchange)
-            else { return nil }
-            left -= 1
-            return exchange
         }
     }
 
     /// What is secret may have been told since the line before.
     private func line(_ exchange: Exchange) -> String {
         JournalLine.ByProvider(declared, world.providers).value(exchange).text
+    }
+}
+
+/// The entries that a stream of the journal shows, each once, when it has ended.
+///
+/// It holds one page of entries at most: what it has not shown stays in the journal, and in numbers.
+actor JournalFollower {
+    enum Line: Sendable {
+        case exchange(Exchange)
+        /// The follower lags too far behind to show everything: the reason, after which nothing comes.
+        case cut(String)
+    }
+
+    private let journal: LiveJournal
+    private let passes: @Sendable (Exchange) -> Bool
+    private let numbers: AsyncStream<Int>.Iterator
+    private var seen: Int
+    /// How many are still to be shown.
+    private var left: Int
+    /// Entries that were there and had not ended; they come later, with a lower number.
+    private var unfinished: Set<Int> = []
+    /// Entries that were read and are still to be shown, the last first.
+    private var page: [Exchange] = []
+    /// Whether everything that was there at the start is read.
+    private var isPastRead = false
+    private var isOver = false
+
+    init(
+        journal: LiveJournal,
+        passes: @escaping @Sendable (Exchange) -> Bool,
+        seen: Int,
+        left: Int
+    ) {
+        self.journal = journal
+        self.passes = passes
+        self.seen = seen
+        self.left = left
+        numbers = journal.follow().makeAsyncIterator()
+    }
+
+    /// The next line; nil at the end.
+    func next() async -> Line? {
+        guard !isOver else { return nil }
+        guard left > 0, let line = await found() else {
+            isOver = true
+            return nil
+        }
+        switch line {
+        case .exchange: left -= 1
+        case .cut: isOver = true
+        }
+        return line
+    }
+
+    /// First what is there, then what comes.
+    private func found() async -> Line? {
+        while true {
+            if let exchange = page.popLast() { return .exchange(exchange) }
+            guard !isPastRead else { break }
+            readPage()
+        }
+        var numbers = numbers
+        while let number = await numbers.next(isolation: self) {
+            guard number > seen || unfinished.remove(number) != nil else { continue }
+            let (exchange, isForgotten) = journal.read { journal in
+                (journal.exchange(number), !journal.isComplete(since: number))
+            }
+            if isForgotten {
+                return .cut("the journal forgot entry \(number) before it was read")
+            }
+            if let exchange, passes(exchange) { return .exchange(exchange) }
+        }
+        guard !Task.isCancelled, !journal.isEnding else { return nil }
+        return .cut("too many entries came while it did not read")
+    }
+
+    private func readPage() {
+        let found = journal.read { [seen, passes] in
+            $0.page(after: seen, limit: 32, where: passes)
+        }
+        isPastRead = found.last <= seen
+        seen = max(seen, found.last)
+        for exchange in found.exchanges where exchange.completed == nil {
+            unfinished.insert(exchange.sequence)
+        }
+        page = found.exchanges.filter { $0.completed != nil }.reversed()
     }
 }

@@ -1,7 +1,11 @@
 internal import Conformance
+internal import NIOPosix
 
 /// The control API on a port of its own.
 package final class ControlServer: Sendable {
+    /// The thread of all control APIs of the process: the threads of the fakes may wait for the state.
+    private static let thread = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+
     private let listener: HTTPHost
     private let api: Locked<ControlAPI?>
 
@@ -20,10 +24,18 @@ package final class ControlServer: Sendable {
         self.told = told
         let api = Locked<ControlAPI?>(nil)
         self.api = api
-        listener = try await HTTPHost(name: "the control API", host: host, port: port) { request in
+        listener = try await HTTPHost(
+            name: "the control API",
+            host: host,
+            port: port,
+            threads: Self.thread,
+            report: { fault in api.withLock { $0 }?.world.journal.note(fault.description) }
+        ) { request in
             guard let control = api.withLock({ $0 }) else {
                 return .whole(HTTPMessage.Response(503, json: ["error": "still starting"]))
             }
+            // Neither a lock nor a thread that others use is needed for it.
+            if let health = control.health(request) { return .whole(health) }
             return .later {
                 switch await control.respond(to: request) {
                 case .whole(let response): .whole(response)

@@ -24,6 +24,7 @@ package final class InterceptingProxy: Sendable {
     ///   - host: An address of this machine.
     ///   - port: Port 0 picks a free one.
     ///   - idleMax: How long a connection may do nothing.
+    ///   - options: The options of each accepted connection.
     /// - Throws: When the port cannot be had.
     package init(
         before servers: [FakeServer],
@@ -32,23 +33,24 @@ package final class InterceptingProxy: Sendable {
         refusals: Refusals,
         host: String = "127.0.0.1",
         port: Int = 0,
-        idleMax: Duration = .seconds(60)
+        idleMax: Duration = .seconds(60),
+        options: [ConnectionOption] = [.noDelay]
     ) async throws(StartError) {
         self.host = host
         self.refusals = refusals
         let open = Locked<[ObjectIdentifier: any Channel]>([:])
         self.open = open
+        let report: @Sendable (ConnectionFault) -> Void = { world.journal.note($0.description) }
         let switchboard = Switchboard(servers, world, authority, refusals)
         do {
             listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.backlog, value: 1024)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
                 .childChannelInitializer { channel in
                     let id = ObjectIdentifier(channel)
                     open.withLock { $0[id] = channel }
                     channel.closeFuture.whenComplete { _ in open.withLock { $0[id] = nil } }
-                    return channel.eventLoop.makeCompletedFuture {
+                    return ConnectionOptions.accept(channel, options, report: report) { channel in
                         let pipeline = channel.pipeline.syncOperations
                         try pipeline.addHandler(HTTPHost.idleGuard(idleMax))
                         try pipeline.addHandler(InterceptingDoor(switchboard, .street))

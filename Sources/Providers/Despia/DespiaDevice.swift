@@ -219,3 +219,11 @@ package struct DespiaRecord: Hashable, Codable, Sendable {
     package let command: BridgeCommand?
     package let value: JSONValue?
 }
+
+extension DespiaRecord {
+    /// How much memory its texts and values take, in bytes.
+    var storedByteCount: Int {
+        96 + device.utf8.count + text.utf8.count + (load?.utf8.count ?? 0)
+            + (value?.storedByteCount ?? 0)
+    }
+}

@@ -200,6 +200,7 @@ extension DespiaState {
         cloud[device.vaultAccount] = nil
         history[device.storeAccount] = nil
         records.removeAll { $0.device == device.name }
+        recordBytes = nil
         devices[device.name] = nil
         return shown(self.device(device.name))
     }

@@ -60,3 +60,11 @@ extension DespiaState: Provider {
         return []
     }
 }
+
+extension DespiaState {
+    /// The page of an app calls the bridge and the device's actions with POST; tests change the
+    /// device.
+    package func isClosedToForeignPages(_ request: HTTPMessage.Request) -> Bool {
+        ["PATCH", "PUT", "DELETE"].contains(request.method)
+    }
+}

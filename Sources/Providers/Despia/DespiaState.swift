@@ -8,6 +8,9 @@ package import DequeModule
 package struct DespiaState: Hashable, Codable, Sendable {
     /// How much of the record is kept.
     package static let recordMax = 20_000
+    /// How many bytes of texts and values the record keeps; the oldest lines go, which the gap in the
+    /// numbers shows, but never the last one.
+    package static let recordBytesMax = 16 << 20
 
     package var settings = DespiaSettings()
     package var faults = DespiaFaults()
@@ -17,6 +20,8 @@ package struct DespiaState: Hashable, Codable, Sendable {
     /// Purchases of a store account, newest first, in the shape of section 4.
     var history: SharedTable<String, [JSONObject]> = [:]
     package internal(set) var records: Deque<DespiaRecord> = []
+    /// How many bytes the record has; nil: not counted since lines were removed or read from a file.
+    var recordBytes: Int?
     var nextSequence: Int64 = 1
     var ids: IDSource
     var actions: [StoreAction] = []
@@ -295,7 +300,12 @@ package struct DespiaState: Hashable, Codable, Sendable {
             )
         )
         nextSequence += 1
-        if records.count > Self.recordMax { records.removeFirst() }
+        var bytes = (recordBytes ?? 0) + (records.last?.storedByteCount ?? 0)
+        if recordBytes == nil { bytes = records.reduce(0) { $0 + $1.storedByteCount } }
+        while records.count > Self.recordMax || (bytes > Self.recordBytesMax && records.count > 1) {
+            bytes -= records.removeFirst().storedByteCount
+        }
+        recordBytes = bytes
     }
 
     /// The lines behind that number, which are in order.

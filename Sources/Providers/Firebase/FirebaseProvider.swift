@@ -65,3 +65,13 @@ extension FirebaseState: Provider {
 
     package func failure(code: String) -> HTTPMessage.Response? { FirebaseError.coded(code) }
 }
+
+extension FirebaseState {
+    /// The emulator's own endpoints, and the calls of an administrator: the credential `owner` is
+    /// public.
+    package func isClosedToForeignPages(_ request: HTTPMessage.Request) -> Bool {
+        if request.pathSegments?.starts(with: ["emulator", "v1"]) == true { return true }
+        guard let (scheme, token) = request.authorization, scheme == "bearer" else { return false }
+        return token.lowercased() == "owner"
+    }
+}

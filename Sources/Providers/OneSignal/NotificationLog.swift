@@ -5,7 +5,8 @@ internal import DequeModule
 package struct NotificationLog: Hashable, Codable, Sendable {
     package struct Notification: Hashable, Codable, Sendable {
         package let id: String
-        package let body: JSONObject
+        /// What was sent; `dropped` names the reason when it is no longer kept.
+        package fileprivate(set) var body: JSONObject
         package let queued: Instant
         /// When it is sent; nil for a date that this fake cannot read.
         package let sendAfter: Instant?
@@ -14,6 +15,24 @@ package struct NotificationLog: Hashable, Codable, Sendable {
         package let failed: Int64
         /// Reached devices by the platform's name in `platform_delivery_stats`.
         package let platforms: [String: Int64]
+
+        package init(
+            id: String,
+            body: JSONObject,
+            queued: Instant,
+            sendAfter: Instant?,
+            successful: Int64,
+            failed: Int64,
+            platforms: [String: Int64]
+        ) {
+            self.id = id
+            self.body = body
+            self.queued = queued
+            self.sendAfter = sendAfter
+            self.successful = successful
+            self.failed = failed
+            self.platforms = platforms
+        }
 
         package func isSent(at now: Instant) -> Bool { !isCanceled && now >= (sendAfter ?? queued) }
     }
@@ -26,6 +45,11 @@ package struct NotificationLog: Hashable, Codable, Sendable {
 
     /// How many notifications, and how many results of keyed requests, are kept; the oldest go.
     package static let countMax = 20_000
+    /// How much memory the bodies of notifications take, and how much the results, in bytes as
+    /// `storedByteCount` counts them; the oldest bodies go, but never the last one.
+    package static let bytesMax = 32 << 20
+    /// The member of a body that says why the body is no longer kept.
+    package static let droppedMember = "assay_dropped"
 
     package private(set) var notifications: SharedTable<String, Notification> = [:]
     private var results: SharedTable<String, Stored> = [:]
@@ -33,8 +57,48 @@ package struct NotificationLog: Hashable, Codable, Sendable {
     private var ids: Deque<String> = []
     /// Keys of results, oldest first.
     private var keys: Deque<String> = []
+    private var sizes = Sizes()
+
+    private struct Sizes: Hashable, Sendable {
+        /// In bytes.
+        var bodies = 0
+        /// In bytes.
+        var results = 0
+        /// How many of the oldest notifications have no body any more.
+        var droppedCount = 0
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case notifications, results, ids, keys
+    }
 
     package init() {}
+
+    /// How much memory the bodies of notifications and the results take, in bytes.
+    package var byteCount: Int { sizes.bodies + sizes.results }
+
+    package init(from decoder: any Decoder) throws {
+        let saved = try decoder.container(keyedBy: CodingKeys.self)
+        notifications = try saved.decode(
+            SharedTable<String, Notification>.self,
+            forKey: .notifications
+        )
+        results = try saved.decode(SharedTable<String, Stored>.self, forKey: .results)
+        ids = try saved.decode(Deque<String>.self, forKey: .ids)
+        keys = try saved.decode(Deque<String>.self, forKey: .keys)
+        sizes = counted
+    }
+
+    private var counted: Sizes {
+        var sizes = Sizes()
+        for notification in notifications.values {
+            sizes.bodies += JSONValue.object(notification.body).storedByteCount
+        }
+        for result in results.values { sizes.results += result.body.storedByteCount }
+        sizes.droppedCount =
+            ids.firstIndex { notifications[$0]?.body[Self.droppedMember] == nil } ?? ids.count
+        return sizes
+    }
 
     /// How many were queued at that time or since: the clock never goes back.
     package func count(since time: Instant) -> Int {
@@ -62,16 +126,41 @@ package struct NotificationLog: Hashable, Codable, Sendable {
     package mutating func add(_ notification: Notification) {
         notifications[notification.id] = notification
         ids.append(notification.id)
-        if ids.count > Self.countMax { notifications[ids.removeFirst()] = nil }
+        sizes.bodies += JSONValue.object(notification.body).storedByteCount
+        if ids.count > Self.countMax {
+            let gone = notifications.removeValue(forKey: ids.removeFirst())
+            sizes.bodies -= gone.map { JSONValue.object($0.body).storedByteCount } ?? 0
+            sizes.droppedCount = max(0, sizes.droppedCount - 1)
+        }
+        while sizes.bodies > Self.bytesMax, sizes.droppedCount < ids.count - 1 {
+            let id = ids[sizes.droppedCount]
+            sizes.droppedCount += 1
+            guard var old = notifications[id] else { continue }
+            sizes.bodies -= JSONValue.object(old.body).storedByteCount
+            old.body = [
+                Self.droppedMember: "dropped to keep the bodies of notifications within their bound"
+            ]
+            sizes.bodies += JSONValue.object(old.body).storedByteCount
+            notifications[id] = old
+        }
     }
 
+    /// Writes a notification whose body did not change.
     package mutating func update(_ notification: Notification) {
         notifications[notification.id] = notification
     }
 
     package mutating func keep(_ body: JSONValue, of key: String, at now: Instant) {
+        if let old = results[key] {
+            sizes.results -= old.body.storedByteCount
+        } else {
+            keys.append(key)
+        }
         results[key] = Stored(body: body, at: now)
-        keys.append(key)
-        if keys.count > Self.countMax { results[keys.removeFirst()] = nil }
+        sizes.results += body.storedByteCount
+        while keys.count > Self.countMax || (sizes.results > Self.bytesMax && keys.count > 1) {
+            let gone = results.removeValue(forKey: keys.removeFirst())
+            sizes.results -= gone?.body.storedByteCount ?? 0
+        }
     }
 }

@@ -263,7 +263,7 @@ extension OneSignalState {
         var shown: JSONObject = ["id": .string(notification.id), "app_id": .string(app.appID)]
         for key in [
             "contents", "headings", "data", "included_segments", "include_aliases", "filters",
-            "target_channel", "name",
+            "target_channel", "name", NotificationLog.droppedMember,
         ] {
             if let value = notification.body[key], !value.isNull { shown[key] = value }
         }

@@ -87,3 +87,18 @@ extension OneSignalState: Provider {
         }
     }
 }
+
+extension OneSignalState {
+    /// Without a key of its own the fake takes any caller for a backend; pages of an app make only the
+    /// calls that need no key.
+    package func isClosedToForeignPages(_ request: HTTPMessage.Request) -> Bool {
+        guard key == nil, !["GET", "HEAD"].contains(request.method),
+            var path = request.pathSegments
+        else { return false }
+        if path.starts(with: ["api", "v1"]) { path.removeFirst(2) }
+        guard let operation = OneSignalOperation.table.find(request.method, path)?.call else {
+            return false
+        }
+        return [.app, .organization].contains(operation.right)
+    }
+}

@@ -181,3 +181,13 @@ extension RevenueCatState: Provider {
         delivery.type == "TEST" ? .test : .revenueCat
     }
 }
+
+extension RevenueCatState {
+    /// Without a key of its own the fake takes any caller for a backend; a page with the public key
+    /// of an app is the app.
+    package func isClosedToForeignPages(_ request: HTTPMessage.Request) -> Bool {
+        guard key == nil, !["GET", "HEAD"].contains(request.method) else { return false }
+        let credential = request.authorization?.credential ?? ""
+        return !Self.appKeys.contains(where: credential.hasPrefix)
+    }
+}

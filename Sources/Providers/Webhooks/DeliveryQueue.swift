@@ -44,11 +44,19 @@ package struct WebhookDelivery: Hashable, Codable, Sendable {
 package struct DeliveryQueue: Hashable, Sendable {
     /// How many finished deliveries are kept to look at.
     package static let finishedMax = 10_000
+    /// How many bytes the bodies of the finished deliveries have that are kept; the oldest go, but
+    /// never the last one.
+    package static let finishedBytesMax = 32 << 20
 
     private var deliveries: SharedTable<Int, WebhookDelivery> = [:]
     /// How many attempts have ended, ever.
     package private(set) var attemptCount = 0
-    private var nextNumber = 1
+    /// The number that the next delivery gets.
+    package private(set) var nextNumber = 1
+    /// How many bytes the bodies of finished deliveries have.
+    private var finishedBytes = 0
+    /// How many finished deliveries were dropped to keep within the bounds.
+    package private(set) var droppedCount = 0
     /// Numbers of finished deliveries, oldest first.
     private var finished: Deque<Int> = []
     private var numbers = SharedOrder<Int>()
@@ -63,6 +71,12 @@ package struct DeliveryQueue: Hashable, Sendable {
 
     /// In the order in which they were added.
     package var all: [WebhookDelivery] { numbers.all.compactMap { deliveries[$0] } }
+
+    /// Those that were added from that number on, in order; the cost grows with their count alone.
+    package func added(from number: Int) -> [WebhookDelivery] {
+        guard number < nextNumber else { return [] }
+        return (max(1, number)..<nextNumber).compactMap { deliveries[$0] }
+    }
 
     package var isSettled: Bool { deliveries.count == finished.count }
 
@@ -181,9 +195,14 @@ package struct DeliveryQueue: Hashable, Sendable {
             if let next = lines.firstID(under: key).flatMap({ deliveries[$0] }) { wait(next) }
         }
         finished.append(delivery.number)
-        while finished.count > Self.finishedMax {
+        finishedBytes += delivery.body.utf8.count
+        while finished.count > Self.finishedMax
+            || (finishedBytes > Self.finishedBytesMax && finished.count > 1)
+        {
             let gone = finished.removeFirst()
+            droppedCount += 1
             if let old = deliveries.removeValue(forKey: gone) {
+                finishedBytes -= old.body.utf8.count
                 events.remove(gone, under: old.eventID)
             }
             numbers.remove(gone)
@@ -211,7 +230,7 @@ package struct DeliveryQueue: Hashable, Sendable {
 /// Written as the deliveries and what cannot be seen by them.
 extension DeliveryQueue: Codable {
     private enum CodingKeys: String, CodingKey {
-        case deliveries, attemptCount, nextNumber, finished
+        case deliveries, attemptCount, nextNumber, finished, droppedCount
     }
 
     package init(from decoder: any Decoder) throws {
@@ -220,6 +239,8 @@ extension DeliveryQueue: Codable {
         attemptCount = try saved.decode(Int.self, forKey: .attemptCount)
         nextNumber = try saved.decode(Int.self, forKey: .nextNumber)
         finished = Deque(try saved.decode([Int].self, forKey: .finished))
+        droppedCount = try saved.decodeIfPresent(Int.self, forKey: .droppedCount) ?? 0
+        for number in finished { finishedBytes += deliveries[number]?.body.utf8.count ?? 0 }
         for delivery in deliveries.values { enlist(delivery) }
         for delivery in deliveries.values { wait(delivery) }
     }
@@ -229,6 +250,7 @@ extension DeliveryQueue: Codable {
         try saved.encode(deliveries, forKey: .deliveries)
         try saved.encode(attemptCount, forKey: .attemptCount)
         try saved.encode(nextNumber, forKey: .nextNumber)
+        try saved.encode(droppedCount, forKey: .droppedCount)
         // Copying none writes to the one empty array that all threads share.
         try saved.encode(finished.isEmpty ? [] : Array(finished), forKey: .finished)
     }

@@ -72,7 +72,22 @@ package final class CapturingProxy: Sendable {
     package let host: String
     package let port: Int
 
-    package init(host: String, port: Int, context: Context) async throws(StartError) {
+    /// Opens the port.
+    ///
+    /// - Parameters:
+    ///   - host: An address of this machine.
+    ///   - port: The port; 0 picks a free one.
+    ///   - context: What the proxy knows beyond the bytes.
+    ///   - options: The options of each accepted connection.
+    /// - Throws: `StartError` when the port cannot be opened.
+    package init(
+        host: String,
+        port: Int,
+        context: Context,
+        options: [ConnectionOption] = [.noDelay]
+    ) async throws(StartError) {
+        let journal = context.journal
+        let report: @Sendable (ConnectionFault) -> Void = { journal.note($0.description) }
         let connections = ServerQuiescing()
         self.connections = connections
         do {
@@ -83,9 +98,8 @@ package final class CapturingProxy: Sendable {
             channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.backlog, value: 256)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
                 .childChannelInitializer { channel in
-                    channel.eventLoop.makeCompletedFuture {
+                    ConnectionOptions.accept(channel, options, report: report) { channel in
                         let pipeline = channel.pipeline.syncOperations
                         let codec = HTTPHandlers.server()
                         try pipeline.addHandler(HTTP2Refusal())
@@ -386,9 +400,8 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
         let secure = secure
         ClientBootstrap(group: loop)
             .connectTimeout(.seconds(5))
-            .channelOption(.socketOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
+                ConnectionOptions.prepare(channel, [.noDelay]) { channel in
                     let pipeline = channel.pipeline.syncOperations
                     if let secure {
                         try pipeline.addHandler(

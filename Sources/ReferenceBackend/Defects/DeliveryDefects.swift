@@ -215,15 +215,16 @@ extension Defect {
             "S-04"
         ) {
             // Taken up when the next event comes, and not after a while: whoever dies before loses it.
-            let waiting = NIOLockedValueBox<[@Sendable () async throws -> Void]>([])
+            let waiting = NIOLockedValueBox<[UnstoredEvent]>([])
             $0.route.inOrder = { store, answer in
                 let earlier = waiting.withLockedValue { all in
                     defer { all = [] }
                     return all
                 }
-                for work in earlier { try? await work() }
+                for event in earlier { try? await event.store() }
                 if let outcome = try? await store() { return await answer(outcome) }
-                waiting.withLockedValue { $0.append { _ = await answer(try await store()) } }
+                let event = UnstoredEvent { _ = await answer(try await store()) }
+                waiting.withLockedValue { $0.append(event) }
                 return JSON.response(.ok, ["received": true])
             }
         },
@@ -321,4 +322,9 @@ extension Defect {
             }
         },
     ]
+}
+
+/// An event that waits in memory until it can be stored.
+private struct UnstoredEvent: Sendable {
+    let store: @Sendable () async throws -> Void
 }

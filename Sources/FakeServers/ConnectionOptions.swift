@@ -1,0 +1,139 @@
+package import NIOCore
+internal import NIOPosix
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+/// An option of a TCP connection, with the name that its error shows.
+package struct ConnectionOption: Sendable {
+    package let name: String
+    private let setting: @Sendable (any Channel) -> EventLoopFuture<Void>
+
+    /// - Parameters:
+    ///   - name: The option as the manual of the operating system spells it, such as `TCP_NODELAY`.
+    ///   - setting: Sets the option on a channel.
+    package init(
+        _ name: String,
+        _ setting: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
+    ) {
+        self.name = name
+        self.setting = setting
+    }
+
+    /// Small messages leave at once and do not wait for more (`TCP_NODELAY`, RFC 9293, 3.7.4).
+    package static let noDelay = ConnectionOption("TCP_NODELAY") {
+        $0.setOption(.tcpOption(.tcp_nodelay), value: 1)
+    }
+
+    /// A caller that has closed its sending side still reads the response.
+    package static let halfClosure = ConnectionOption("half closure") {
+        $0.setOption(.allowRemoteHalfClosure, value: true)
+    }
+
+    /// Sets the option.
+    ///
+    /// - Returns: Fails with `ConnectionFault` when the operating system refuses the option.
+    fileprivate func set(on channel: any Channel) -> EventLoopFuture<Void> {
+        setting(channel).flatMapErrorThrowing { error in
+            // Darwin refuses every option of a connection that the other side has reset.
+            if let error = error as? IOError, error.isConnectionGone { return }
+            throw ConnectionFault("cannot set \(name) on a connection: \(error)")
+        }
+    }
+}
+
+/// A connection that Assay itself could not prepare; the other side is not at fault.
+package struct ConnectionFault: Error, Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) { self.description = description }
+}
+
+/// The one way in which accepted and opened connections are prepared.
+///
+/// A bootstrap's own `childChannelOption` drops the connection without a word when an option fails;
+/// no source uses it.
+package enum ConnectionOptions {
+    /// Sets options in order, then adds the handlers of a connection that Assay opens.
+    ///
+    /// - Returns: Fails with `ConnectionFault` when an option is refused.
+    package static func prepare(
+        _ channel: any Channel,
+        _ options: [ConnectionOption],
+        adding handlers: @escaping @Sendable (any Channel) throws -> Void
+    ) -> EventLoopFuture<Void> {
+        let settings = options.map { $0.set(on: channel) }
+        return EventLoopFuture.andAllSucceed(settings, on: channel.eventLoop)
+            .flatMapThrowing { try handlers(channel) }
+    }
+
+    /// Prepares a connection that a port of Assay accepted.
+    ///
+    /// A failure is reported, and the caller receives a response with status 500 that names it.
+    ///
+    /// - Parameters:
+    ///   - channel: The connection.
+    ///   - options: The options to set.
+    ///   - report: Receives the failure.
+    ///   - handlers: Adds the handlers of the connection.
+    /// - Returns: Fails only when the connection ended meanwhile.
+    package static func accept(
+        _ channel: any Channel,
+        _ options: [ConnectionOption],
+        report: @escaping @Sendable (ConnectionFault) -> Void,
+        adding handlers: @escaping @Sendable (any Channel) throws -> Void
+    ) -> EventLoopFuture<Void> {
+        prepare(channel, options, adding: handlers).flatMapErrorThrowing { error in
+            // A connection that ended meanwhile takes no handlers.
+            if error is ChannelError { throw error }
+            let fault =
+                error as? ConnectionFault
+                ?? ConnectionFault("cannot prepare a connection: \(error)")
+            report(fault)
+            try channel.pipeline.syncOperations.addHandler(
+                FaultResponder(fault),
+                position: .first
+            )
+        }
+    }
+}
+
+/// Responds to the first bytes of a caller with the fault of the connection, and closes it.
+private final class FaultResponder: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let fault: ConnectionFault
+    private var hasResponded = false
+
+    init(_ fault: ConnectionFault) { self.fault = fault }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !hasResponded else { return }
+        hasResponded = true
+        let body = "assay: \(fault)\n"
+        let text =
+            "HTTP/1.1 500 Internal Server Error\r\ncontent-type: text/plain\r\n"
+            + "content-length: \(body.utf8.count)\r\nconnection: close\r\n\r\n" + body
+        let channel = context.channel
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)))
+            .whenComplete { _ in channel.close(promise: nil) }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+}
+
+extension IOError {
+    /// Whether the connection was reset before the option reached it.
+    fileprivate var isConnectionGone: Bool {
+        #if canImport(Darwin)
+        if errnoCode == EINVAL { return true }
+        #endif
+        return [ECONNRESET, ENOTCONN, EPIPE, EBADF].contains(errnoCode)
+    }
+}

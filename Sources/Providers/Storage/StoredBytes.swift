@@ -1,0 +1,17 @@
+package import Conformance
+
+extension JSONValue {
+    /// How much memory the value takes, in bytes: its strings, and a fixed cost for each node.
+    package var storedByteCount: Int {
+        let node = 48
+        switch self {
+        case .null, .bool, .number: return node
+        case .string(let text): return node + text.utf8.count
+        case .array(let values): return values.reduce(node) { $0 + $1.storedByteCount }
+        case .object(let object):
+            return object.members.reduce(node) {
+                $0 + 16 + $1.key.utf8.count + $1.value.storedByteCount
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Conformance
+import FakeServers
+import NIOCore
+import Providers
+import TestSupport
+import Testing
+
+/// The options of connections: a refused one is a fault of Assay with the option's name.
+@Suite("Options of connections")
+struct ConnectionOptionTests {
+    private struct Refused: Error, CustomStringConvertible {
+        let description = "not permitted (errno: 1)"
+    }
+
+    private static let refused = ConnectionOption("SO_MADE_UP") {
+        $0.eventLoop.makeFailedFuture(Refused())
+    }
+
+    private func world() -> FakeWorld {
+        FakeWorld(
+            journalBytesMax: 1 << 20,
+            revenueCatKey: nil,
+            oneSignalKey: nil,
+            wallClock: { Instant(milliseconds: 1_790_000_000_000) }
+        )
+    }
+
+    private static let get = "GET /apps HTTP/1.1\r\nhost: x\r\n\r\n"
+    private static let fault = "cannot set SO_MADE_UP on a connection: not permitted (errno: 1)"
+
+    @Test func `a fake whose option is refused names it, and does not drop the connection`()
+        async throws
+    {
+        let world = world()
+        let server = try await FakeServer(.oneSignal, world: world, options: [Self.refused])
+        let connection = try RawConnection(port: server.port)
+        await connection.send(Self.get)
+        let reading = await connection.read()
+        #expect(reading.text.hasPrefix("HTTP/1.1 500 "))
+        #expect(reading.text.contains(Self.fault))
+        #expect(reading.isOver)
+        #expect(world.journal.notes == [Self.fault])
+        #expect(world.requests.isEmpty)
+        await server.stop()
+    }
+
+    @Test func `the intercepting proxy whose option is refused names it`() async throws {
+        let world = world()
+        let proxy = try await InterceptingProxy(
+            before: [],
+            world: world,
+            authority: try Authority(at: Instant(milliseconds: 1_790_000_000_000)),
+            refusals: Refusals(),
+            options: [Self.refused]
+        )
+        let connection = try RawConnection(port: proxy.port)
+        await connection.send(Self.get)
+        let reading = await connection.read()
+        #expect(reading.text.contains(Self.fault))
+        #expect(world.journal.notes == [Self.fault])
+        await proxy.stop()
+    }
+
+    @Test func `notes are kept once each, and not without end`() {
+        let journal = LiveJournal(bytesMax: 1 << 20)
+        for number in 0..<150 { for _ in 0..<2 { journal.note("fault \(number)") } }
+        #expect(journal.notes.count == 101)
+        #expect(journal.notes.first == "fault 0")
+        #expect(journal.notes.last == "100 more notes were dropped")
+    }
+}

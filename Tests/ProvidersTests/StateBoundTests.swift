@@ -1,0 +1,110 @@
+import Conformance
+import Providers
+import Testing
+
+/// The memory that the fakes' state takes is bounded by bytes, however large what was sent is.
+@Suite("Bounds of the fakes' state")
+struct StateBoundTests {
+    private static let start = Instant(milliseconds: 1_790_000_000_000)
+
+    private func notification(_ number: Int, bytes: Int) -> NotificationLog.Notification {
+        let text = String(repeating: "x", count: bytes)
+        return NotificationLog.Notification(
+            id: "n\(number)",
+            body: ["contents": ["en": .string(text)]],
+            queued: Self.start + .milliseconds(Int64(number)),
+            sendAfter: nil,
+            successful: 1,
+            failed: 0,
+            platforms: [:]
+        )
+    }
+
+    @Test("bodies of notifications stay within their bound", arguments: [100, 60_000, 1_000_000])
+    func notifications(bytes: Int) throws {
+        var log = NotificationLog()
+        let count = bytes == 100 ? 1000 : 100_000_000 / bytes
+        for number in 0..<count {
+            log.add(notification(number, bytes: bytes))
+            #expect(log.byteCount <= NotificationLog.bytesMax)
+        }
+        // The entries stay, and the newest have their bodies.
+        #expect(log.newest(count, from: 0).count == count)
+        let newest = log.newest(8, from: 0)
+        #expect(newest.allSatisfy { $0.body["contents"] != nil })
+        let oldest = try #require(log.notifications["n0"])
+        #expect((oldest.body[NotificationLog.droppedMember] != nil) == (bytes > 100))
+        let copy: NotificationLog = try JSONValue(encoding: log).decoded()
+        #expect(copy == log)
+    }
+
+    @Test func `one body above the bound is kept until the next`() {
+        var log = NotificationLog()
+        log.add(notification(0, bytes: NotificationLog.bytesMax + 1))
+        #expect(log.notifications["n0"]?.body["contents"] != nil)
+        log.add(notification(1, bytes: 1))
+        #expect(log.notifications["n0"]?.body["contents"] == nil)
+        #expect(log.byteCount < 1000)
+    }
+
+    @Test func `results of keyed requests stay within their bound`() {
+        var log = NotificationLog()
+        let body = JSONValue.string(String(repeating: "x", count: 1_000_000))
+        for number in 0..<100 {
+            log.keep(body, of: "key\(number)", at: Self.start)
+            log.keep(body, of: "key\(number)", at: Self.start)
+        }
+        #expect(log.byteCount <= NotificationLog.bytesMax)
+        #expect(log.result(of: "key99", at: Self.start, within: .seconds(9)) == body)
+        #expect(log.result(of: "key0", at: Self.start, within: .seconds(9)) == nil)
+    }
+
+    @Test func `bodies of finished deliveries stay within their bound, and none that waits goes`() {
+        var queue = DeliveryQueue()
+        let body = JSONValue.string(String(repeating: "x", count: 1_000_000))
+        func add(_ number: Int) {
+            queue.add(
+                .revenueCat,
+                to: "main",
+                event: body,
+                id: "e\(number)",
+                type: "RENEWAL",
+                due: Self.start
+            )
+        }
+        for number in 0..<100 { add(number) }
+        #expect(queue.all.count == 100)
+        for delivery in queue.take(by: Self.start) {
+            queue.finish(
+                delivery.number,
+                status: 200,
+                failure: nil,
+                by: RetrySchedule.never,
+                at: Self.start
+            )
+        }
+        add(100)
+        #expect(queue.droppedCount > 60)
+        #expect(queue.all.count + queue.droppedCount == 101)
+        #expect(queue.all.reduce(0) { $0 + $1.body.utf8.count } < 35_000_000)
+        #expect(queue.added(from: 100).map(\.eventID) == ["e99", "e100"])
+        #expect(queue.added(from: queue.nextNumber).isEmpty)
+    }
+
+    @Test func `the record of the bridge stays within its bound`() {
+        var despia = DespiaState()
+        let text = String(repeating: "x", count: 500_000)
+        for _ in 0..<100 {
+            let request = HTTPMessage.Request(
+                "POST",
+                "/http",
+                body: JSONValue.object(["device": "a", "text": .string(text)]).bytes
+            )
+            _ = despia.respond(to: request, at: Self.start)
+        }
+        let bytes = despia.records.reduce(0) { $0 + $1.text.utf8.count }
+        #expect(bytes <= DespiaState.recordBytesMax)
+        #expect(bytes > DespiaState.recordBytesMax / 2)
+        #expect(despia.records.last?.sequence == 100)
+    }
+}
