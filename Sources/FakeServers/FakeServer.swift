@@ -48,7 +48,8 @@ package final class FakeServer: Sendable {
             host: host,
             port: port,
             idleMax: idleMax,
-            now: { world.now }
+            now: { world.now },
+            shortages: world.shortages
         ) { request in
             Self.answer(request, party, world)
         }
@@ -103,6 +104,7 @@ package final class FakeServer: Sendable {
         _ party: Exchange.Party,
         _ world: FakeWorld
     ) -> HTTPHost.Answer {
+        if let response = SelfCheck.response(to: request) { return .whole(response) }
         if party == .despia, let script = DespiaShim.response(to: request, world) {
             return .whole(script)
         }

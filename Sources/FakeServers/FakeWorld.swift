@@ -16,6 +16,8 @@ package final class FakeWorld: Sendable {
     }
 
     package let journal: LiveJournal
+    /// What this process lacked while it served the fakes.
+    package let shortages = Shortages()
     private let state: Locked<State>
     /// Whether any id was ever told to a namespace; without one no request needs to be searched.
     private let hasIDs = Atomic<Bool>(false)

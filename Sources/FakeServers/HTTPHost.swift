@@ -56,6 +56,7 @@ final class HTTPHost: Sendable {
     ///   - port: The port.
     ///   - idleMax: How long a connection may do nothing.
     ///   - now: What answers are dated with; nil leaves them without a date.
+    ///   - shortages: Notes connections that could not be accepted.
     ///   - handler: Answers a request.
     /// - Throws: `StartError` when the port cannot be had.
     init(
@@ -64,6 +65,7 @@ final class HTTPHost: Sendable {
         port: Int,
         idleMax: Duration = HTTPHost.idleMax,
         now: (@Sendable () -> Instant)? = nil,
+        shortages: Shortages = Shortages(),
         handler: @escaping Handler
     ) async throws(StartError) {
         self.host = host
@@ -72,7 +74,8 @@ final class HTTPHost: Sendable {
             listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.backlog, value: 1024)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+                .serverChannelInitializer { $0.pipeline.addHandler(AcceptErrors(shortages)) }
+                .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
                 // Who has said all that it wants to say still hears the answer.
                 .childChannelOption(.allowRemoteHalfClosure, value: true)
                 .childChannelInitializer { channel in

@@ -43,7 +43,8 @@ package final class InterceptingProxy: Sendable {
             listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.backlog, value: 1024)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+                .serverChannelInitializer { $0.pipeline.addHandler(AcceptErrors(world.shortages)) }
+                .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
                 .childChannelInitializer { channel in
                     let id = ObjectIdentifier(channel)
                     open.withLock { $0[id] = channel }
