@@ -185,7 +185,7 @@ let package = Package(
             name: "ReplayTests",
             dependencies: [
                 "AssayCLI", "Conformance", "ContractFiles", "Exploration", "FakeServers",
-                "Phone", "Providers", "Replay", "TestSupport",
+                "Phone", "Programs", "Providers", "Replay", "TestSupport",
             ],
             swiftSettings: strict
         ),

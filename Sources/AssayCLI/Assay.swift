@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import Foundation
+internal import Programs
 internal import Providers
+internal import Replay
 
 /// The version that reports and `--version` print.
 let assayVersion = "0.1.0"
@@ -49,7 +51,19 @@ enum ExitStatus: Int32 {
     case nothingSelected = 4
     case undecided = 5
     case unreachable = 6
+    /// A fault of Assay or of this machine (EX_SOFTWARE).
+    case ours = 70
     case interrupted = 130
+
+    /// The code for something that could not be opened before the first case.
+    init(_ kind: ReplaySession.OpenError.Kind) {
+        self =
+            switch kind {
+            case .configuration: .usage
+            case .unreachable: .unreachable
+            case .ours: .ours
+            }
+    }
 }
 
 /// A failure of the program itself, with its exit code; the text goes to stderr.
@@ -68,6 +82,7 @@ enum Main {
     static func main() async {
         Terminal.ignoreBrokenPipes()
         CrashNotice.install()
+        Descriptors.raiseLimit()
         do {
             try needProcesses()
             var command = try Assay.parseAsRoot()

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Conformance
 internal import ContractFiles
+internal import Programs
 internal import Replay
 internal import Reports
 
@@ -31,7 +32,7 @@ struct DemoCommand: AsyncParsableCommand {
         let selection = Selection(only: only, skip: [], level: nil)
         let selected = try library.chosen(selection.applyForBackends(to: library.headings))
         let seed = seed
-        let jobs = min(64, max(1, jobs))
+        let jobs = Descriptors.affordable(min(64, max(1, jobs)))
         let interruption = Interruption()
         let style = Terminal.style()
         func suite(_ contracts: [Contract], defects: [String]) async throws -> RunReport {

@@ -88,8 +88,7 @@ struct DoctorCommand: AsyncParsableCommand {
                     onWaiting: Terminal.tellWaiting
                 )
             } catch {
-                let status: ExitStatus = error.kind == .configuration ? .usage : .unreachable
-                throw Failure(status, error.description)
+                throw Failure(ExitStatus(error.kind), error.description)
             }
             interruption.onAbandon { session.abandon() }
             let examination = await Examination.examine(session.executor, name: SuiteRun.nonce())

@@ -4,6 +4,7 @@ internal import ContractFiles
 internal import Exploration
 internal import FakeServers
 internal import Foundation
+internal import Programs
 internal import Replay
 internal import Reports
 
@@ -88,7 +89,9 @@ struct ExploreCommand: AsyncParsableCommand {
         let usualJobs = app ? (appOptions.scripted ? processors : min(32, 10 * processors)) : 16
         var options = Campaign.Options(
             seed: Self.seed(seedText, shard),
-            jobs: try Setting.exploreJobs.number(jobs, or: usualJobs, in: 1...64, environment),
+            jobs: Descriptors.affordable(
+                try Setting.exploreJobs.number(jobs, or: usualJobs, in: 1...64, environment)
+            ),
             nonce: SuiteRun.nonce()
         )
         options.livesMax = try Setting.lives.given(lives.map(String.init), environment).map {

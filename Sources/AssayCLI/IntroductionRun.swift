@@ -75,8 +75,7 @@ struct IntroductionRun {
             }
         } catch let error as ReplaySession.OpenError {
             if interruption.isRaised { throw Failure(.interrupted, "interrupted") }
-            let status: ExitStatus = error.kind == .configuration ? .usage : .unreachable
-            throw Failure(status, error.description)
+            throw Failure(ExitStatus(error.kind), error.description)
         }
     }
 

@@ -211,8 +211,7 @@ extension ReplaySession {
                 onWaiting: Terminal.tellWaiting
             )
         } catch {
-            let status: ExitStatus = error.kind == .configuration ? .usage : .unreachable
-            throw Failure(status, error.description)
+            throw Failure(ExitStatus(error.kind), error.description)
         }
     }
 }

@@ -89,7 +89,7 @@ struct RecordCommand: AsyncParsableCommand {
                 onWaiting: Terminal.tellWaiting
             )
         } catch {
-            throw Failure(error.kind == .configuration ? .usage : .unreachable, error.description)
+            throw Failure(ExitStatus(error.kind), error.description)
         }
         interruption.onAbandon { session.abandon() }
         do {

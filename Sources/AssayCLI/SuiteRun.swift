@@ -173,8 +173,7 @@ struct SuiteRun: Sendable {
             return try await open()
         } catch {
             if interruption?.isRaised == true { throw Failure(.interrupted, "interrupted") }
-            let status: ExitStatus = error.kind == .configuration ? .usage : .unreachable
-            throw Failure(status, error.description)
+            throw Failure(ExitStatus(error.kind), error.description)
         }
     }
 

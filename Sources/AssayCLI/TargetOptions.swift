@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Conformance
 internal import ContractFiles
 internal import Foundation
+internal import Programs
 internal import Replay
 
 /// Which backend, how it is reached and how it is looked at.
@@ -207,7 +208,7 @@ struct TargetOptions: ParsableArguments {
                     + "it chooses, can stand more than once"
             )
         }
-        return count
+        return Descriptors.limit.map { Descriptors.backendCountMax(count, limit: $0) } ?? count
     }
 
     /// Where the fakes listen: free ports for a backend that Assay starts, else the fixed ones.

@@ -3,6 +3,7 @@ internal import Conformance
 internal import ContractFiles
 internal import FakeServers
 internal import Foundation
+internal import Programs
 internal import Recording
 internal import Replay
 internal import Reports
@@ -214,7 +215,9 @@ struct VerifyCommand: AsyncParsableCommand {
         guard (1...4096).contains(journal) else {
             throw Failure(.usage, "--journal takes 1 to 4096 megabytes")
         }
-        let jobs = try Setting.jobs.number(jobs, or: 8, in: 1...64, environment)
+        let jobs = Descriptors.affordable(
+            try Setting.jobs.number(jobs, or: 8, in: 1...64, environment)
+        )
         let baselineFile = try baseline.map { try ReportFiles.checked($0) }
         // What stands there already and is not played by this run stays; it is read before the run.
         let earlier = try ReportOptions.knownFailures(at: baselineFile)

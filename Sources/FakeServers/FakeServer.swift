@@ -54,7 +54,8 @@ package final class FakeServer: Sendable {
             idleMax: idleMax,
             now: { world.now },
             options: options,
-            report: { world.journal.note($0.description) }
+            report: { world.journal.note($0.description) },
+            shortages: world.shortages
         ) { request in
             Self.answer(request, party, world)
         }
@@ -109,6 +110,7 @@ package final class FakeServer: Sendable {
         _ party: Exchange.Party,
         _ world: FakeWorld
     ) -> HTTPHost.Answer {
+        if let response = SelfCheck.response(to: request) { return .whole(response) }
         if party == .despia, let script = DespiaShim.response(to: request, world) {
             return .whole(script)
         }

@@ -22,6 +22,8 @@ package final class FakeWorld: Sendable {
     }
 
     package let journal: LiveJournal
+    /// What this process lacked while it served the fakes.
+    package let shortages = Shortages()
     private let state: Locked<State>
     /// Calls that wait for the end of their run, by namespace.
     private let held = Locked(HeldCalls())

@@ -59,6 +59,7 @@ final class HTTPHost: Sendable {
     ///   - options: The options of each accepted connection.
     ///   - threads: The threads that read requests and call the handler.
     ///   - report: Receives the fault of a connection that could not be prepared.
+    ///   - shortages: Notes connections that could not be accepted.
     ///   - handler: Answers a request.
     /// - Throws: `StartError` when the port cannot be had.
     init(
@@ -70,6 +71,7 @@ final class HTTPHost: Sendable {
         options: [ConnectionOption] = [.noDelay, .halfClosure],
         threads: MultiThreadedEventLoopGroup = .singleton,
         report: @escaping @Sendable (ConnectionFault) -> Void,
+        shortages: Shortages = Shortages(),
         handler: @escaping Handler
     ) async throws(StartError) {
         self.host = host
@@ -78,6 +80,7 @@ final class HTTPHost: Sendable {
             listener = try await ServerBootstrap(group: threads)
                 .serverChannelOption(.backlog, value: 1024)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .serverChannelInitializer { $0.pipeline.addHandler(AcceptErrors(shortages)) }
                 .childChannelInitializer { channel in
                     ConnectionOptions.accept(channel, options, report: report) { channel in
                         let pipeline = channel.pipeline.syncOperations

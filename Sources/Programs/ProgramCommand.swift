@@ -24,7 +24,7 @@ package struct ProgramCommand: Sendable {
     package var arguments: [String]
     /// The folder in which it runs; nil is ours.
     package var folder: String?
-    /// The whole environment; nil is ours.
+    /// The whole environment; nil is `inheritedEnvironment`.
     package var environment: [String: String]?
     package var input: Stream = .nothing
     package var output: Stream = .nothing
@@ -37,6 +37,18 @@ package struct ProgramCommand: Sendable {
     package init(_ path: String, _ arguments: [String] = []) {
         self.path = path
         self.arguments = arguments
+    }
+
+    /// Our environment without the variables that configure Assay.
+    ///
+    /// They hold keys of live services, the token of the control API and the redaction key.
+    package static var inheritedEnvironment: [String: String] {
+        withoutOurs(ProcessInfo.processInfo.environment)
+    }
+
+    /// An environment without the variables whose names begin with `ASSAY_`.
+    package static func withoutOurs(_ environment: [String: String]) -> [String: String] {
+        environment.filter { !$0.key.hasPrefix("ASSAY_") }
     }
 
     /// Where an executable of that name is.

@@ -49,7 +49,7 @@ enum Spawn {
             (lifeline == nil ? [] : ["/bin/sh", "-c", guarded])
             + (command.folder.map { ["/bin/sh", "-c", entering, $0] } ?? [])
             + [command.path] + command.arguments
-        let environment = command.environment ?? ProcessInfo.processInfo.environment
+        let environment = command.environment ?? ProgramCommand.inheritedEnvironment
         let pairs = environment.map { "\($0.key)=\($0.value)" }
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         var variables: [UnsafeMutablePointer<CChar>?] = pairs.map { strdup($0) } + [nil]

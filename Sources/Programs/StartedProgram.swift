@@ -139,6 +139,33 @@ package final class StartedProgram: Sendable {
         }
     }
 
+    /// Whether any process of the group still runs.
+    ///
+    /// Ended processes that wait for their parent do not count where `/proc` shows them.
+    package var hasGroup: Bool {
+        guard kill(-identifier, 0) == 0 || errno == EPERM else { return false }
+        return Self.runs(inGroup: identifier) ?? !record.locked { $0.isReaped }
+    }
+
+    /// Whether `/proc` lists a running process of a group; nil without a `/proc`.
+    private static func runs(inGroup group: pid_t) -> Bool? {
+        // No entry is readable where the system has no such folder.
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc"),
+            names.contains("self")
+        else { return nil }
+        return names.contains { name in
+            guard name.first?.isNumber == true,
+                let data = FileManager.default.contents(atPath: "/proc/\(name)/stat")
+            else { return false }
+            // `pid (name) state parent group …`, and a name may contain anything.
+            let text = String(decoding: data, as: UTF8.self)
+            guard let end = text.lastIndex(of: ")") else { return false }
+            let columns = text[text.index(after: end)...].split(separator: " ")
+            guard columns.count > 2 else { return false }
+            return columns[2] == String(group) && !["Z", "X"].contains(columns[0])
+        }
+    }
+
     /// Closes our end of the lifeline, as the system does when we die: the group ends.
     package func letGo() {
         record.locked { state in

@@ -33,15 +33,10 @@ package final class WorkFolder: Sendable {
         _ = Self.swept
         let name = Self.prefix + label + "-" + UUID().uuidString
         let path = NSTemporaryDirectory() + name
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path,
-                withIntermediateDirectories: true
-            )
-        } catch {
-            throw MakeError(
-                description: "cannot make the folder '\(path)': \(error.localizedDescription)"
-            )
+        // No other user may read the backend's log, its data and the key of the proxy's authority.
+        guard mkdir(path, 0o700) == 0 else {
+            let reason = String(cString: strerror(errno))
+            throw MakeError(description: "cannot make the folder '\(path)': \(reason)")
         }
         // It is locked before it has its name: nobody ever finds it without an owner.
         let lock = openFile(path + "/new", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)

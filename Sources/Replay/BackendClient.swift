@@ -23,7 +23,13 @@ package final class BackendClient: Transport {
 
     private static let deadlines = Deadlines(RealClock())
 
-    package let base: String
+    /// An HTTP proxy on this machine.
+    struct Proxy: Hashable, Sendable {
+        let host: String
+        let port: Int
+    }
+
+    private let address: Locked<String>
     private let lanes: [HTTPClient]
     private let isClosed = Locked(false)
 
@@ -31,14 +37,20 @@ package final class BackendClient: Transport {
     ///   - base: `scheme://host:port`, perhaps with the beginning of every path.
     ///   - laneCount: How many clients with connections of their own.
     ///   - authority: Whose certificates are believed beside the system's: a file in PEM.
-    package init(base: String, laneCount: Int = 32, authority: String? = nil) {
-        self.base = base.hasSuffix("/") ? String(base.dropLast()) : base
+    package convenience init(base: String, laneCount: Int = 32, authority: String? = nil) {
+        self.init(base: base, laneCount: laneCount, authority: authority, proxy: nil)
+    }
+
+    /// The same, through a proxy.
+    init(base: String, laneCount: Int, authority: String?, proxy: Proxy?) {
+        address = Locked(base.hasSuffix("/") ? String(base.dropLast()) : base)
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
             timeout: .init(connect: .seconds(Self.connectMax)),
             decompression: .disabled
         )
         configuration.httpVersion = .http1Only
+        configuration.proxy = proxy.map { .server(host: $0.host, port: $0.port) }
         configuration.tlsConfiguration = Trust.configuration(authority)
         configuration.connectionPool.retryConnectionEstablishment = false
         // Shorter than any server's keep-alive, so that no request meets a closing connection.
@@ -47,6 +59,31 @@ package final class BackendClient: Transport {
         lanes = (0..<laneCount).map { _ in
             HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         }
+    }
+
+    package var base: String { address.withLock { $0 } }
+
+    package func useOtherLoopback() -> Bool {
+        address.withLock { address in
+            guard let other = Self.otherLoopback(of: address) else { return false }
+            address = other
+            return true
+        }
+    }
+
+    /// The same URL at the other loopback address; nil where the host is neither of them.
+    ///
+    /// `localhost` counts as none: a connection to it tries both.
+    static func otherLoopback(of url: String) -> String? {
+        for (host, other) in [("127.0.0.1", "[::1]"), ("[::1]", "127.0.0.1")] {
+            guard let scheme = url.firstRange(of: "://"),
+                url[scheme.upperBound...].hasPrefix(host)
+            else { continue }
+            let rest = url[scheme.upperBound...].dropFirst(host.count)
+            guard rest.isEmpty || rest.hasPrefix(":") || rest.hasPrefix("/") else { continue }
+            return url[..<scheme.upperBound] + other + rest
+        }
+        return nil
     }
 
     package func close() async {
@@ -193,6 +230,7 @@ package final class BackendClient: Transport {
     private struct TooLong: Error {}
 
     private static func failure(_ error: any Error, _ within: Duration) -> Exchange.Outcome {
+        if let reason = Shortage.reason(of: error) { return .failed(.shortage, reason) }
         if let text = Trust.text(error) { return .failed(.refused, text) }
         switch error {
         case is TooLong:

@@ -140,7 +140,10 @@ final class BackendLives: Sendable {
                 requests: lastRequests(),
                 output: process?.outputTail() ?? ""
             )
-            state.ends.append(end)
+            // The port was held by what Assay itself had stopped, which is no fault of the backend.
+            if executor.backend.life <= 1 || process?.hasPortConflict != true {
+                state.ends.append(end)
+            }
             let task = executor.clock.task { await self.restart(end, forget) }
             state.revival = task
             return task

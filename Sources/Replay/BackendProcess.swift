@@ -20,6 +20,8 @@ package final class BackendProcess: BackendProgram {
     private struct State {
         var program: StartedProgram?
         var timeZone: String?
+        /// The length of the log at the last launch, in bytes.
+        var launchOutputSize: UInt64 = 0
     }
 
     private let command: String
@@ -27,6 +29,8 @@ package final class BackendProcess: BackendProgram {
     private let environment: [String: String]
     private let outputPath: String
     private let stopping: Profile.Stop
+    /// The port of this machine on which it listens; nil where it listens elsewhere.
+    private let port: UInt16?
     /// Stands in the environment of everything that the backend starts.
     private let mark = UUID().uuidString
     private let state = Locked(State())
@@ -37,18 +41,21 @@ package final class BackendProcess: BackendProgram {
     ///   - environment: What stands in its environment beside ours.
     ///   - outputPath: A file, to which all its output is appended.
     ///   - stopping: How it is asked to end.
+    ///   - port: The port of this machine that is free again when it has ended.
     package init(
         command: String,
         folder: String? = nil,
         environment: [String: String],
         outputPath: String,
-        stopping: Profile.Stop = Profile.Stop()
+        stopping: Profile.Stop = Profile.Stop(),
+        port: UInt16? = nil
     ) {
         self.command = command
         self.folder = folder
         self.environment = environment
         self.outputPath = outputPath
         self.stopping = stopping
+        self.port = port
     }
 
     /// The time zone of the next launch; nil is the one that Assay runs in.
@@ -63,20 +70,22 @@ package final class BackendProcess: BackendProgram {
         shell.output = .appending(path: outputPath)
         shell.errors = .sameAsOutput
         shell.endsWithUs = true
-        var merged = ProcessInfo.processInfo.environment
-        // With these it could move the fakes that judge it, or undo a redaction.
-        for name in ["ASSAY_CONTROL_TOKEN", "ASSAY_REDACTION_KEY"] { merged[name] = nil }
+        var merged = ProgramCommand.inheritedEnvironment
         merged.merge(environment) { $1 }
         merged["ASSAY_PROCESS"] = mark
         if let timeZone { merged["TZ"] = timeZone }
         shell.environment = merged
+        let size = outputSize
         let program: StartedProgram
         do throws(StartedProgram.StartError) {
             program = try StartedProgram(shell)
         } catch {
             throw StartError(description: "cannot start '\(command)': \(error.reason)")
         }
-        state.withLock { $0.program = program }
+        state.withLock { state in
+            state.program = program
+            state.launchOutputSize = size
+        }
     }
 
     private var program: StartedProgram? { state.withLock { $0.program } }
@@ -89,11 +98,18 @@ package final class BackendProcess: BackendProgram {
 
     package func ended() async -> String? { await program?.ended().description }
 
-    /// Sends the signal to the whole group and waits until the process is gone; a group that does
-    /// not end within the grace is killed.
+    /// Sends the signal to everything that the backend started, and waits until all of it is gone
+    /// and its port is free.
+    ///
+    /// A process that does not end within the grace is killed.
     package func stop(_ signal: Restart.Signal, grace: Duration?) async {
         guard let program else { return }
-        program.signal(signal == .kill ? SIGKILL : stopping.signal.number)
+        let number = signal == .kill ? SIGKILL : stopping.signal.number
+        // A backend behind another server leaves the port to that one.
+        let ports = listeningPorts
+        let waitsForPort = port.map { ports.isEmpty || ports.contains(Int($0)) } ?? false
+        for process in marked(outside: program) { kill(process, number) }
+        program.signal(number)
         let limit = Task {
             try await RealClock().sleep(for: grace ?? stopping.within)
             program.signal(SIGKILL)
@@ -105,6 +121,26 @@ package final class BackendProcess: BackendProgram {
         }
         limit.cancel()
         program.finish()
+        sweep()
+        await waitUntilGone(program, waitsForPort: waitsForPort)
+    }
+
+    /// The longest time that the system may take to clear away killed processes.
+    private static let clearingMax: Duration = .seconds(30)
+
+    /// Waits until no process of the backend runs and its port is free, at most `clearingMax`.
+    private func waitUntilGone(_ program: StartedProgram, waitsForPort: Bool) async {
+        let clock = RealClock()
+        let end = clock.now + Self.clearingMax
+        var pause = Duration.milliseconds(1)
+        while clock.now < end, !Task.isCancelled {
+            let isHeld = waitsForPort && (port.map(LoopbackPort.isInUse) ?? false)
+            if !isHeld, !program.hasGroup, marked.isEmpty { return }
+            // A child that its parent made while it was killed.
+            sweep()
+            await clock.pause(pause)
+            pause = min(pause * 2, .milliseconds(50))
+        }
     }
 
     /// Ends whatever is left of the group, at once and without waiting for more than the kernel.
@@ -116,17 +152,48 @@ package final class BackendProcess: BackendProgram {
         return (attributes?[.size] as? NSNumber)?.uint64Value ?? 0
     }
 
-    /// The last lines that the backend wrote after that many bytes.
+    /// The lines after that many bytes that explain a failure: the first error and the last lines.
     package func output(since start: UInt64, lineCountMax: Int) -> String {
+        LogExcerpt.of(text(since: start), lineCountMax: lineCountMax)
+    }
+
+    package var hasPortConflict: Bool {
+        LogExcerpt.showsPortInUse(text(since: state.withLock { $0.launchOutputSize }))
+    }
+
+    /// The most that is read of each end of the log, in bytes.
+    private static let pieceMax = 256 << 10
+
+    /// Whole lines of the log after that many bytes; the middle of a long one is left out.
+    private func text(since start: UInt64) -> String {
         guard let handle = FileHandle(forReadingAtPath: outputPath) else { return "" }
+        // A file that was only read loses nothing.
         defer { try? handle.close() }
         let size = outputSize
-        let from = max(start <= size ? start : 0, size > 8192 ? size - 8192 : 0)
-        guard (try? handle.seek(toOffset: from)) != nil,
-            let data = try? handle.read(upToCount: 8192)
-        else { return "" }
-        return TerminalCodes.removed(from: String(decoding: data, as: UTF8.self))
-            .split(separator: "\n").suffix(lineCountMax).joined(separator: "\n")
+        // The log was emptied since.
+        let start = start <= size ? start : 0
+        let length = size - start
+        let piece = UInt64(Self.pieceMax)
+        let bytes: [UInt8]
+        if length <= 2 * piece {
+            bytes = Self.read(handle, at: start, 2 * Self.pieceMax)
+        } else {
+            let head = Self.read(handle, at: start, Self.pieceMax)
+            let tail = Self.read(handle, at: size - piece, Self.pieceMax)
+            let newline = UInt8(ascii: "\n")
+            let headEnd = head.lastIndex(of: newline) ?? head.startIndex
+            let tailStart = tail.firstIndex(of: newline) ?? tail.startIndex
+            bytes = head[..<headEnd] + Array("\n\(LogExcerpt.gap)".utf8) + tail[tailStart...]
+        }
+        return TerminalCodes.removed(from: String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// A piece of a file; empty where it cannot be read, as the log is a help and no evidence.
+    private static func read(_ handle: FileHandle, at offset: UInt64, _ count: Int) -> [UInt8] {
+        guard (try? handle.seek(toOffset: offset)) != nil,
+            let data = try? handle.read(upToCount: count)
+        else { return [] }
+        return Array(data)
     }
 
     /// A backend that fills its log must not fill the disk: what is over the bound is thrown away.
@@ -155,6 +222,11 @@ package final class BackendProcess: BackendProgram {
             else { return nil }
             return process
         }
+    }
+
+    /// Those that have left the process group.
+    private func marked(outside program: StartedProgram) -> [pid_t] {
+        marked.filter { getpgid($0) != program.identifier }
     }
 
     package var listeningPorts: [Int] { ListeningPorts.of(marked) }

@@ -9,6 +9,8 @@ package final class BackendUnderTest: Sendable {
         package let description: String
         /// Whether a process that Assay started has ended by itself.
         package var hasEnded = false
+        /// Whether it ended because its port was in use soon after Assay had stopped it.
+        package var isPortConflict = false
     }
 
     package let client: any Transport
@@ -81,8 +83,23 @@ package final class BackendUnderTest: Sendable {
     /// Stops the process with that signal and starts it again on the same data.
     package func restart(_ signal: Restart.Signal) async throws(UnreachableError) {
         await process?.stop(signal)
+        var pause = Self.conflictPause
+        for _ in 1..<Self.restartMax {
+            do throws(UnreachableError) {
+                return try await start()
+            } catch {
+                guard error.isPortConflict, !Task.isCancelled else { throw error }
+            }
+            await clock.pause(pause)
+            pause = pause * 2
+        }
         try await start()
     }
+
+    /// Starts after a stop, while the port is in use.
+    private static let restartMax = 6
+    /// The pause after the first of them; each later one is twice as long.
+    private static let conflictPause: Duration = .milliseconds(100)
 
     /// Whether anything listens at the address.
     package func isReachable() async -> Bool {
@@ -116,6 +133,23 @@ package final class BackendUnderTest: Sendable {
         return ready.status.map { $0 == response.status } ?? (response.status < 400)
     }
 
+    /// Sends the question to the backend's address and, where that refuses, to the other loopback
+    /// address.
+    ///
+    /// The address that responds is the target from then on.
+    private func askOnce() async -> Exchange.Outcome {
+        let outcome = await client.send(question, within: .seconds(5))
+        guard case .failed(.refused, let text) = outcome else { return outcome }
+        let first = target
+        guard client.useOtherLoopback() else { return outcome }
+        let second = target
+        let other = await client.send(question, within: .seconds(5))
+        if case .answered = other { return other }
+        // A machine without that family refuses in other ways.
+        _ = client.useOtherLoopback()
+        return .failed(.refused, text + " at \(first), and nothing responds at \(second)")
+    }
+
     private func waitUntilReady() async throws(UnreachableError) {
         let wait = process == nil ? .seconds(5) : startMax
         let start = clock.now
@@ -125,7 +159,7 @@ package final class BackendUnderTest: Sendable {
         var last = ""
         repeat {
             let asked = clock.now
-            let outcome = await client.send(question, within: .seconds(5))
+            let outcome = await askOnce()
             var own = clock.now - asked
             switch outcome {
             case .answered(let response) where isReady(response): return
@@ -144,7 +178,8 @@ package final class BackendUnderTest: Sendable {
                 throw UnreachableError(
                     description: "the backend did not start: \(exit)\n"
                         + (process?.outputTail() ?? ""),
-                    hasEnded: true
+                    hasEnded: true,
+                    isPortConflict: process?.hasPortConflict == true
                 )
             }
             if clock.now - told >= Self.waitingPeriod {

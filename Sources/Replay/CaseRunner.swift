@@ -166,6 +166,7 @@ final class CaseRunner: Sendable {
         let start = executor.clock.now
         if let result = givenUp(plan) { return result }
         let outputStart = executor.backend.process?.outputSize ?? 0
+        let shortageCount = executor.world.shortages.count
         var evidence = await evidence(plan)
         var (verdict, findings) = Judge.judge(evidence)
         if verdict == .failed {
@@ -179,6 +180,17 @@ final class CaseRunner: Sendable {
                 seconds: Double((executor.clock.now - start).milliseconds) / 1000,
                 note: reason,
                 isDeclaredUnsupported: true
+            )
+        }
+        if verdict != .passed,
+            let reason = evidence.shortage ?? executor.world.shortages.first(after: shortageCount)
+        {
+            twinRuns.forget(twinOf: plan)
+            return CaseResult(
+                contract: plan.contract,
+                verdict: .notRun,
+                seconds: Double((executor.clock.now - start).milliseconds) / 1000,
+                note: reason
             )
         }
         note(evidence, verdict)
@@ -250,8 +262,14 @@ final class CaseRunner: Sendable {
             run.soon = (run.soon ?? RunPlan.soonest) * 3
         } while subject.isOverTooSoon && run.soon ?? .zero <= RunPlan.latestSoon
             && !Task.isCancelled
-        if let exit = executor.backend.process?.exitText, !plan.subject.hasRestart {
-            subject.backendExit = exit
+        if let process = executor.backend.process, let exit = process.exitText,
+            !plan.subject.hasRestart
+        {
+            if process.hasPortConflict, executor.backend.life > 1 {
+                subject.trouble = .backendGone("its port was still in use after Assay stopped it")
+            } else {
+                subject.backendExit = exit
+            }
         }
         return evidence(subject)
     }
@@ -294,9 +312,12 @@ final class CaseRunner: Sendable {
         let baselines =
             plan.twinHasAllSteps ? evidence.twins : await twinRuns.records(of: plan.againstBaseline)
         guard !baselines.isEmpty,
-            baselines.allSatisfy({ $0.trouble == nil && $0.starvation == nil && missed.isMissed(in: $0) })
+            baselines.allSatisfy({
+                $0.trouble == nil && $0.starvation == nil && missed.isMissed(in: $0)
+            })
         else { return nil }
-        return "the backend makes no call to \(missed.provider) in this case that could fail: a run "
+        return
+            "the backend makes no call to \(missed.provider) in this case that could fail: a run "
             + "without the fault makes none either"
     }
 
@@ -414,5 +435,15 @@ extension CaseEvidence {
 extension RunRecord {
     fileprivate var isOverTooSoon: Bool {
         if case .overTooSoon = trouble { true } else { false }
+    }
+}
+
+extension CaseEvidence {
+    /// The resource that a call of Assay's own lacked in the case or in its baseline; nil where
+    /// every call could be made.
+    fileprivate var shortage: String? {
+        ([subject] + twins).lazy.flatMap(\.exchanges).compactMap { exchange in
+            if case .failed(.shortage, let reason) = exchange.outcome { reason } else { nil }
+        }.first
     }
 }

@@ -2,6 +2,7 @@ package import Conformance
 package import FakeServers
 internal import Foundation
 package import Phone
+internal import Programs
 internal import Providers
 
 #if canImport(Glibc)
@@ -14,7 +15,11 @@ internal import Darwin
 package final class ReplaySession: Sendable {
     /// Something could not be opened before the first case.
     package struct OpenError: Error, Sendable, CustomStringConvertible {
-        package enum Kind: Sendable { case configuration, unreachable }
+        package enum Kind: Sendable {
+            case configuration, unreachable
+            /// A fault of Assay or of this machine.
+            case ours
+        }
 
         package let kind: Kind
         package let description: String
@@ -132,6 +137,11 @@ package final class ReplaySession: Sendable {
             for server in servers { await server.stop() }
             throw error
         }
+        if let failure = await FakeCheck.failure(of: servers, through: interception) {
+            await interception?.stop()
+            for server in servers { await server.stop() }
+            throw OpenError(kind: .ours, description: failure)
+        }
         let values = Self.values(profile, servers: servers, folder: folder)
         do {
             let known = NamedValues(texts: values)
@@ -150,10 +160,10 @@ package final class ReplaySession: Sendable {
                     )
                 )
                 for (name, text) in start.environment {
-                    environment[name] = try known.filled(text)
+                    environment[name] = try known.filled(start.expanded(text))
                 }
                 if let interception {
-                    let inherited = ProcessInfo.processInfo.environment
+                    let inherited = ProgramCommand.inheritedEnvironment
                         .merging(environment) { $1 }
                     environment.merge(interception.environment(inheriting: inherited)) { $1 }
                 }
@@ -162,7 +172,8 @@ package final class ReplaySession: Sendable {
                     folder: start.folder,
                     environment: environment,
                     outputPath: folder + "/backend.log",
-                    stopping: start.stop ?? Profile.Stop()
+                    stopping: start.stop ?? Profile.Stop(),
+                    port: Self.loopbackPort(of: target)
                 )
             }
             backend = BackendUnderTest(
@@ -201,6 +212,14 @@ package final class ReplaySession: Sendable {
                 hasEnded: error.hasEnded
             )
         }
+    }
+
+    /// The port of a URL on this machine; nil for another host.
+    static func loopbackPort(of url: String) -> UInt16? {
+        guard let parts = URLComponents(string: url), let port = parts.port,
+            ["127.0.0.1", "localhost", "[::1]", "::1"].contains(parts.host ?? "")
+        else { return nil }
+        return UInt16(exactly: port)
     }
 
     package func close() async {

@@ -21,9 +21,16 @@ package protocol Transport: Sendable {
     func warm(lanes count: Int, path: String) async
 
     func close() async
+
+    /// Sends later requests to the other loopback address (127.0.0.1 or ::1) on the same port.
+    ///
+    /// - Returns: Whether there is another one.
+    func useOtherLoopback() -> Bool
 }
 
 extension Transport {
+    package func useOtherLoopback() -> Bool { false }
+
     package func send(
         _ request: HTTPMessage.Request,
         lane: Int = 0,
@@ -62,11 +69,15 @@ package protocol BackendProgram: AnyObject, Sendable {
     func sweep()
     /// Ports of this machine on which anything of it listens; empty where nobody can tell.
     var listeningPorts: [Int] { get }
-    /// The last lines that it wrote after that many bytes.
+    /// Whether the output of the last launch reports that its port is in use.
+    var hasPortConflict: Bool { get }
+    /// The lines that it wrote after that many bytes: the first error, then the last lines.
     func output(since start: UInt64, lineCountMax: Int) -> String
 }
 
 extension BackendProgram {
+    package var hasPortConflict: Bool { LogExcerpt.showsPortInUse(outputTail()) }
+
     package func stop(_ signal: Restart.Signal) async {
         await stop(signal, grace: nil)
     }

@@ -201,6 +201,7 @@ package struct Timeline: Sendable {
         case .failed(.closed, _): "closed"
         case .failed(.timedOut, _): "timed out"
         case .failed(.malformed, _): "not HTTP"
+        case .failed(.shortage, let text): text
         }
     }
 

@@ -315,6 +315,29 @@ struct ProfileParserTests {
         #expect(profile.secrets[.revenueCatAuthorization] == Secret("Bearer fallback"))
     }
 
+    @Test func `variables in the environment of a start are expanded, and not written back`() throws
+    {
+        let text = """
+            assay: 1
+            start:
+              command: run
+              env: {URL: "db://${USER_X}:${PASS_X:-none}@h/{{port}}", PLAIN: "$HOME"}
+            """
+        let profile = try parse(text, environment: ["USER_X": "ada"]).get()
+        let start = try #require(profile.start)
+        #expect(start.environment["URL"] == "db://${USER_X}:${PASS_X:-none}@h/{{port}}")
+        #expect(start.expanded(start.environment["URL"] ?? "") == "db://ada:none@h/{{port}}")
+        #expect(start.expanded(start.environment["PLAIN"] ?? "") == "$HOME")
+        let saved = String(decoding: try JSONEncoder().encode(start), as: UTF8.self)
+        #expect(!saved.contains("ada"))
+        guard case .failure(let errors) = parse(text) else {
+            Issue.record("an unset variable is an error")
+            return
+        }
+        #expect(errors.description.contains("USER_X"))
+        #expect(!errors.description.contains("variable PASS_X"))
+    }
+
     @Test func `JSON is a profile too`() throws {
         let profile = try parse(#"{"assay": 1, "target": "http://127.0.0.1:8080"}"#).get()
         #expect(profile.target == "http://127.0.0.1:8080")

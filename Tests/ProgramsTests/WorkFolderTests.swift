@@ -9,6 +9,8 @@ struct WorkFolderTests {
         let work = try WorkFolder("test")
         #expect(FileManager.default.fileExists(atPath: work.path))
         #expect(work.path.contains("/assay-test-"))
+        let mode = try FileManager.default.attributesOfItem(atPath: work.path)
+        #expect(mode[.posixPermissions] as? Int == 0o700)
         work.remove()
         #expect(!FileManager.default.fileExists(atPath: work.path))
         work.remove()

@@ -123,6 +123,10 @@ struct EverySinkTests {
         writer.began(exchange)
         writer.close()
         let text = try #require(folder.read("recording.ndjson"))
+        let mode = try FileManager.default.attributesOfItem(
+            atPath: folder.path + "/recording.ndjson"
+        )
+        #expect(mode[.posixPermissions] as? Int == 0o600)
         #expect(text.contains("\"base64\"") == isKept)
         #expect(text.contains("\"omitted\"") == !isKept)
     }

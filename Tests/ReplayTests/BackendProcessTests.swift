@@ -1,6 +1,7 @@
 import Conformance
 import FakeServers
 import Foundation
+import Programs
 import TestSupport
 import Testing
 
@@ -90,6 +91,109 @@ struct BackendProcessTests {
             _ = try await Patience.until { process.outputTail() == "up" }
             await process.stop(.terminate)
             #expect(process.exitText == "signal 9 ended it")
+        }
+    }
+
+    /// A port that is free now.
+    private static func freePort() async throws -> UInt16 {
+        let world = FakeWorld(
+            journalBytesMax: 1 << 10,
+            wallClock: { Instant(milliseconds: 1_790_000_000_000) }
+        )
+        let server = try await FakeServer(.oneSignal, world: world)
+        await server.stop()
+        return try #require(UInt16(exactly: server.port))
+    }
+
+    /// Listens, and leaves a child in a session of its own that keeps the socket and heeds no
+    /// signal.
+    private static let holder = """
+        import os, signal, socket, sys, time
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", int(os.environ["PORT"])))
+        listener.listen()
+        if os.fork() == 0:
+            os.setsid()
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        print("up", flush=True)
+        while True:
+            time.sleep(60)
+        """
+
+    @Test("a stop waits until nothing of the backend has the port", arguments: ["KILL", "TERM"])
+    func portIsFree(signal: String) async throws {
+        let python = ProgramCommand.find("python3", searchPath: "/usr/local/bin:/usr/bin:/bin")
+        guard let python else { return }
+        try await withFolder { folder in
+            let script = folder + "/holder.py"
+            try Data(Self.holder.utf8).write(to: URL(fileURLWithPath: script))
+            let port = try await Self.freePort()
+            var stopping = Profile.Stop()
+            stopping.within = .milliseconds(50)
+            let process = BackendProcess(
+                command: "\(python) '\(script)'",
+                environment: ["PORT": String(port)],
+                outputPath: folder + "/log",
+                stopping: stopping,
+                port: port
+            )
+            for launch in 1...3 {
+                try process.launch()
+                let isUp = try await Patience.until {
+                    process.outputTail().split(separator: "\n").count == 2 * launch
+                }
+                #expect(isUp)
+                #expect(LoopbackPort.isInUse(port))
+                await process.stop(signal == "KILL" ? .kill : .terminate)
+                #expect(!LoopbackPort.isInUse(port), "launch \(launch)")
+                #expect(!process.hasPortConflict)
+            }
+        }
+    }
+
+    @Test func `a backend inherits none of our variables, and all that its profile names`()
+        async throws
+    {
+        setenv("ASSAY_LIVE_KEY_OF_A_TEST", "live", 1)
+        defer { unsetenv("ASSAY_LIVE_KEY_OF_A_TEST") }
+        try await withFolder { folder in
+            let process = BackendProcess(
+                command: "env",
+                environment: ["ASSAY_NAMED": "by the profile"],
+                outputPath: folder + "/log"
+            )
+            try process.launch()
+            _ = await process.ended()
+            let log = try String(contentsOfFile: folder + "/log", encoding: .utf8)
+            let names = Set(
+                log.split(separator: "\n").compactMap { $0.split(separator: "=").first }
+                    .map(String.init).filter { $0.hasPrefix("ASSAY_") }
+            )
+            #expect(names == ["ASSAY_NAMED", "ASSAY_PROCESS"])
+            let mode = try FileManager.default.attributesOfItem(atPath: folder + "/log")
+            #expect(mode[.posixPermissions] as? Int == 0o600)
+        }
+    }
+
+    @Test func `the excerpt of a long log begins with the first error, in whole lines`()
+        async throws
+    {
+        try await withFolder { folder in
+            let long = String(repeating: "x", count: 200)
+            let process = BackendProcess(
+                command: "echo 'Error: no such table'; "
+                    + "i=0; while [ $i -lt 300 ]; do echo \"$i \(long)\"; i=$((i+1)); done; echo end",
+                environment: [:],
+                outputPath: folder + "/log"
+            )
+            try process.launch()
+            _ = await process.ended()
+            let lines = process.output(since: 0, lineCountMax: 4).split(separator: "\n")
+            #expect(lines.first == "Error: no such table")
+            #expect(
+                lines.dropFirst().map(String.init) == ["…", "298 " + long, "299 " + long, "end"]
+            )
         }
     }
 

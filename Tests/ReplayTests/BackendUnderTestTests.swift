@@ -224,6 +224,89 @@ struct BackendUnderTestTests {
         #expect(bench.backend.acts == ["stop KILL", "launch", "stop TERM", "launch"])
     }
 
+    @Test("a restart that finds its port in use is tried again", arguments: [1, 3, 5, 6, 100])
+    func portInUse(failures: Int) throws {
+        let bench = Bench()
+        bench.backend.outputText = "Error: listen EADDRINUSE: address already in use"
+        bench.backend.answer = { backend, _ in
+            guard backend.acts.count(where: { $0 == "launch" }) <= failures else {
+                return Self.status(200)
+            }
+            backend.exitText = "it exited with status 1"
+            return Self.refused
+        }
+        let error = try bench.run { bench -> BackendUnderTest.UnreachableError? in
+            do throws(BackendUnderTest.UnreachableError) {
+                try await bench.executor.backend.restart(.kill)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect((error == nil) == (failures < 6))
+        #expect(error?.isPortConflict ?? true)
+        #expect(bench.backend.acts.count { $0 == "launch" } == min(failures + 1, 6))
+    }
+
+    @Test func `a restart that fails for another reason is not tried again`() throws {
+        let bench = Bench()
+        bench.backend.outputText = "no such table: users"
+        bench.backend.answer = { backend, _ in
+            backend.exitText = "it exited with status 1"
+            return Self.refused
+        }
+        _ = try bench.run { bench in try? await bench.executor.backend.restart(.kill) }
+        #expect(bench.backend.acts.count { $0 == "launch" } == 1)
+    }
+
+    @Test(
+        "the other loopback address has the same port and path",
+        arguments: [
+            ("http://127.0.0.1:3000", "http://[::1]:3000"),
+            ("http://[::1]:3000/api", "http://127.0.0.1:3000/api"),
+            ("https://127.0.0.1", "https://[::1]"), ("http://localhost:3000", nil),
+            ("http://127.0.0.10:3000", nil), ("http://example.org/127.0.0.1", nil), ("", nil),
+        ]
+    )
+    func otherLoopback(url: String, other: String?) {
+        #expect(BackendClient.otherLoopback(of: url) == other)
+    }
+
+    @Test("a backend on one loopback address is found from the other", arguments: [true, false])
+    func loopback(listensOnSix: Bool) async throws {
+        let world = FakeWorld(
+            journalBytesMax: 1 << 20,
+            wallClock: { Instant(milliseconds: 1_790_000_000_000) }
+        )
+        let server: FakeServer
+        do throws(StartError) {
+            server = try await FakeServer(
+                .oneSignal,
+                world: world,
+                host: listensOnSix ? "::1" : "127.0.0.1"
+            )
+        } catch {
+            // A machine without IPv6 has nothing to find there.
+            return
+        }
+        let (four, six) = ("http://127.0.0.1:\(server.port)", "http://[::1]:\(server.port)")
+        let backend = BackendUnderTest(
+            client: BackendClient(base: listensOnSix ? four : six),
+            process: nil,
+            clock: RealClock()
+        )
+        do throws(BackendUnderTest.UnreachableError) {
+            try await backend.start()
+            #expect(backend.target == (listensOnSix ? six : four))
+            await server.stop()
+            try await backend.start()
+            Issue.record("nothing listens")
+        } catch {
+            #expect(error.description.contains("nothing responds at"), "\(error.description)")
+        }
+        await backend.stop()
+    }
+
     @Test func `the last thing is an end, a sweep and a farewell`() throws {
         let bench = Bench()
         _ = try bench.run { bench in

@@ -153,6 +153,31 @@ struct CaseRunnerTests {
         #expect(result.backendOutput == "panic: no such column")
     }
 
+    @Test func `a call that lacks a descriptor of ours is not run, and no finding`() throws {
+        let bench = Bench()
+        bench.backend.answer = { _, arrival in
+            arrival.event == nil ? nil : .failed(.shortage, "out of file descriptors")
+        }
+        let outcome = try PlayedCases(bench: bench, contracts: [Self.answersOnly("a")]).run()
+        let result = try #require(outcome["a"])
+        #expect(result.verdict == .notRun)
+        #expect(result.findings.isEmpty)
+        #expect(result.note == "out of file descriptors")
+    }
+
+    @Test func `a fake that could not accept a connection is not charged to the backend`() throws {
+        let bench = Bench()
+        let world = bench.world
+        bench.backend.answer = { _, arrival in
+            guard arrival.event != nil else { return nil }
+            world.shortages.note("out of file descriptors")
+            return .answered(HTTPMessage.Response(500))
+        }
+        let outcome = try PlayedCases(bench: bench, contracts: [Self.answersOnly("a")]).run()
+        #expect(outcome["a"]?.verdict == .notRun)
+        #expect(outcome["a"]?.note == "out of file descriptors")
+    }
+
     @Test func `what the backend wrote explains no wrong answer that it meant`() throws {
         let bench = Bench()
         bench.backend.outputText = "listening"

@@ -54,7 +54,10 @@ package struct Profile: Hashable, Sendable {
         package var command: String
         /// Nil: any answer says that it is ready.
         package var ready: Ready?
+        /// Texts with templates, and with `${NAME}` for variables of our environment.
         package var environment: [String: String]
+        /// The values of those variables; they are never saved.
+        package var variables: [String: Secret] = [:]
         /// How long it may take until it is ready; nil: `usualTimeout`.
         package var timeout: Duration?
         /// Where the command runs, from the profile's folder; nil: where Assay does.
@@ -77,6 +80,15 @@ package struct Profile: Hashable, Sendable {
             self.command = command
             self.ready = ready
             self.environment = environment
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case command, ready, environment, timeout, folder, stop, intercept
+        }
+
+        /// A text of `environment` with the values of its variables.
+        package func expanded(_ text: String) -> String {
+            VariableText.expanded(text, value: { variables[$0]?.exposed }, missing: { _ in })
         }
     }
 

@@ -78,6 +78,8 @@ package struct Exchange: Hashable, Codable, Sendable {
 
     package enum Failure: UInt8, Hashable, Codable, Sendable {
         case refused, closed, timedOut, malformed
+        /// Assay itself lacked a descriptor, memory or a port; the text names it.
+        case shortage
     }
 
     /// Position in the journal's total order; invocations are numbered before the act.

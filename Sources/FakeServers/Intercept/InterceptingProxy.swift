@@ -46,6 +46,7 @@ package final class InterceptingProxy: Sendable {
             listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.backlog, value: 1024)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .serverChannelInitializer { $0.pipeline.addHandler(AcceptErrors(world.shortages)) }
                 .childChannelInitializer { channel in
                     let id = ObjectIdentifier(channel)
                     open.withLock { $0[id] = channel }

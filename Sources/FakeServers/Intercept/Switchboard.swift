@@ -60,6 +60,7 @@ final class Switchboard: Sendable {
     }
 
     func answer(_ request: HTTPMessage.Request, at entrance: Entrance) -> HTTPHost.Answer {
+        if let response = SelfCheck.response(to: request) { return .whole(response) }
         let (host, port) = place(of: request, entrance)
         switch way(host, port, request) {
         case .fake(let server, let target):

@@ -59,7 +59,7 @@ package final class RecordingWriter: JournalTap {
         bodyMax = header.bodyMax
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
         try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0o644)
+        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0o600)
         guard descriptor >= 0 else {
             let reason =
                 errno == EEXIST

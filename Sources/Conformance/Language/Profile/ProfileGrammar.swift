@@ -261,25 +261,10 @@ extension Field {
 extension NodeReader {
     /// `${NAME}` and `${NAME:-default}`, as a shell would read them.
     mutating func expanded(_ text: String, at location: SourceLocation) -> String {
-        var output = ""
-        var rest = text[...]
-        while let open = rest.firstRange(of: "${"),
-            let close = rest[open.upperBound...].firstIndex(of: "}")
-        {
-            output += rest[..<open.lowerBound]
-            let inner = rest[open.upperBound..<close]
-            let separator = inner.firstRange(of: ":-")
-            let name = String(separator.map { inner[..<$0.lowerBound] } ?? inner)
-            let fallback = separator.map { String(inner[$0.upperBound...]) }
-            if let value = environment[name], !value.isEmpty {
-                output += value
-            } else if let fallback {
-                output += fallback
-            } else {
-                fail(.environment(name), at: location)
-            }
-            rest = rest[rest.index(after: close)...]
-        }
-        return output + rest
+        let environment = environment
+        var missing: [String] = []
+        let output = VariableText.expanded(text, value: { environment[$0] }) { missing.append($0) }
+        for name in missing { fail(.environment(name), at: location) }
+        return output
     }
 }

@@ -33,14 +33,7 @@ extension Profile.Start {
             "The folder in which the command runs, from that of the profile.",
             fallback: "where Assay runs"
         )
-        Field.value(
-            "env",
-            \.environment,
-            .map(.anyKey("a variable"), .verbatim("a text").templated(.start)),
-            default: [:],
-            "Variables of its environment, with the same templates.",
-            fallback: "the usual names of the fakes' addresses"
-        )
+        environmentField
         Field.optional(
             "stop",
             \.stop,
@@ -58,6 +51,38 @@ extension Profile.Start {
             "Calls that name a service's own host reach its fake, through a proxy with an authority "
                 + "of its own; every other host is refused and told.",
             fallback: "false"
+        )
+    }
+}
+
+extension Profile.Start {
+    private static let environmentTexts = Syntax<[String: String]>.map(
+        .anyKey("a variable"),
+        .verbatim("a text; `${NAME}` and `${NAME:-default}` come from the environment")
+            .templated(.start)
+    )
+
+    /// `env`, whose `${NAME}` have to be set.
+    private static var environmentField: Field<Profile.Start> {
+        var key = KeyShape(
+            "env",
+            environmentTexts.shape,
+            "Variables of its environment, with the same templates."
+        )
+        key.fallback = "the usual names of the fakes' addresses"
+        return Field(
+            key,
+            read: { node, start, reader in
+                guard let texts = environmentTexts.read(node, &reader) else { return }
+                start.environment = texts
+                for (_, text) in texts.sorted(by: { $0.key < $1.key }) {
+                    _ = reader.expanded(text, at: node.location)
+                    for case .variable(let name, _) in VariableText.parts(of: text) {
+                        start.variables[name] = reader.environment[name].map { Secret($0) }
+                    }
+                }
+            },
+            write: { $0.environment.isEmpty ? nil : environmentTexts.write($0.environment) }
         )
     }
 }

@@ -1,0 +1,51 @@
+/// A string with `${NAME}` and `${NAME:-default}`, as a shell reads them.
+package enum VariableText {
+    package enum Part: Hashable, Sendable {
+        case plain(String)
+        case variable(name: String, fallback: String?)
+    }
+
+    /// The parts of a string in their order.
+    package static func parts(of text: String) -> [Part] {
+        var parts: [Part] = []
+        var rest = text[...]
+        while let open = rest.firstRange(of: "${"),
+            let close = rest[open.upperBound...].firstIndex(of: "}")
+        {
+            parts.append(.plain(String(rest[..<open.lowerBound])))
+            let inner = rest[open.upperBound..<close]
+            let separator = inner.firstRange(of: ":-")
+            parts.append(
+                .variable(
+                    name: String(separator.map { inner[..<$0.lowerBound] } ?? inner),
+                    fallback: separator.map { String(inner[$0.upperBound...]) }
+                )
+            )
+            rest = rest[rest.index(after: close)...]
+        }
+        return parts + [.plain(String(rest))]
+    }
+
+    /// The string with the values of its variables.
+    ///
+    /// - Parameters:
+    ///   - text: The string.
+    ///   - value: The value of a variable; nil or empty where it is not set.
+    ///   - missing: Called with the name of each variable that has neither a value nor a default.
+    /// - Returns: The expanded string.
+    package static func expanded(
+        _ text: String,
+        value: (String) -> String?,
+        missing: (String) -> Void
+    ) -> String {
+        parts(of: text).map { part in
+            switch part {
+            case .plain(let text): return text
+            case .variable(let name, let fallback):
+                if let value = value(name), !value.isEmpty { return value }
+                if fallback == nil { missing(name) }
+                return fallback ?? ""
+            }
+        }.joined()
+    }
+}

@@ -1,0 +1,74 @@
+internal import NIOCore
+internal import NIOPosix
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+/// A resource of this machine that Assay itself ran out of: never a fault of the backend.
+package enum Shortage {
+    /// The resource that a call lacked, such as "out of file descriptors".
+    ///
+    /// - Parameter error: An error of a socket or of a connection attempt.
+    /// - Returns: Nil for an error with another cause.
+    package static func reason(of error: any Error) -> String? {
+        switch error {
+        case let error as IOError: reason(code: error.errnoCode)
+        case let error as NIOConnectionError:
+            ([error.dnsAError, error.dnsAAAAError].compactMap(\.self)
+                + error.connectionErrors.map(\.error)).lazy.compactMap(reason).first
+        default: nil
+        }
+    }
+
+    /// The resource that a system call lacked, by its error number; nil for other errors.
+    package static func reason(code: Int32) -> String? {
+        switch code {
+        case EMFILE: "out of file descriptors"
+        case ENFILE: "out of file descriptors of the system"
+        case ENOMEM: "out of memory"
+        case ENOBUFS: "out of network buffers"
+        case EADDRNOTAVAIL: "out of local ports"
+        case EAGAIN: "out of processes or threads"
+        default: nil
+        }
+    }
+}
+
+/// The shortages of a run, in their order.
+package final class Shortages: Sendable {
+    private let reasons = Locked<[String]>([])
+    private static let countMax = 10_000
+
+    package init() {}
+
+    /// The number of shortages so far.
+    package var count: Int { reasons.withLock { $0.count } }
+
+    package func note(_ reason: String) {
+        reasons.withLock { reasons in
+            if reasons.count < Self.countMax { reasons.append(reason) }
+        }
+    }
+
+    /// The first shortage after that many; nil without one.
+    package func first(after count: Int) -> String? {
+        reasons.withLock { $0.dropFirst(count).first }
+    }
+}
+
+/// Notes connections that a port could not accept because a resource of ours was used up.
+final class AcceptErrors: ChannelInboundHandler, Sendable {
+    typealias InboundIn = Channel
+
+    private let shortages: Shortages
+
+    init(_ shortages: Shortages) { self.shortages = shortages }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if let reason = Shortage.reason(of: error) { shortages.note(reason) }
+        context.fireErrorCaught(error)
+    }
+}

@@ -1,0 +1,50 @@
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+/// A port of this machine's loopback addresses.
+package enum LoopbackPort {
+    /// Whether any socket listens on the port at 127.0.0.1, ::1, or every address.
+    ///
+    /// Connections that have ended do not count. A port that this user may not open is not in use.
+    package static func isInUse(_ port: UInt16) -> Bool {
+        var four = sockaddr_in()
+        four.sin_family = sa_family_t(AF_INET)
+        four.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        four.sin_port = port.bigEndian
+        var six = sockaddr_in6()
+        six.sin6_family = sa_family_t(AF_INET6)
+        six.sin6_addr = in6addr_loopback
+        six.sin6_port = port.bigEndian
+        return isTaken(&four, AF_INET) || isTaken(&six, AF_INET6)
+    }
+
+    private static func isTaken<Address>(_ address: inout Address, _ family: Int32) -> Bool {
+        #if canImport(Glibc)
+        let descriptor = socket(
+            family,
+            Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue),
+            0
+        )
+        #else
+        let descriptor = socket(family, SOCK_STREAM, 0)
+        #endif
+        // Without that family, no program listens there.
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var isOn: Int32 = 1
+        let length = socklen_t(MemoryLayout<Int32>.size)
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isOn, length)
+        if family == AF_INET6 {
+            setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &isOn, length)
+        }
+        let size = socklen_t(MemoryLayout<Address>.size)
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, size) != 0 && errno == EADDRINUSE
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+/// The lines of a log that explain a failure: the first error, then the last lines.
+///
+/// A line is kept whole. A line that is longer than a bound is shortened with a note of what is
+/// missing.
+enum LogExcerpt {
+    /// The longest line that is shown whole, in characters.
+    static let lineMax = 2_000
+
+    /// The excerpt of a log.
+    ///
+    /// - Parameters:
+    ///   - text: The log, or its beginning and end with a line of `gap` between them.
+    ///   - lineCountMax: The number of lines of the log in the excerpt.
+    /// - Returns: The lines in their order; a line `…` replaces lines in the middle.
+    static func of(_ text: String, lineCountMax: Int) -> String {
+        let lines = text.split(whereSeparator: \.isNewline)
+            .filter { !$0.allSatisfy(\.isWhitespace) }
+        let last = lines.suffix(lineCountMax)
+        guard last.count < lines.count, lineCountMax > 1,
+            let error = lines.firstIndex(where: isError), error < last.startIndex
+        else { return last.map(shortened).joined(separator: "\n") }
+        let end = lines.suffix(lineCountMax - 1)
+        let middle = error + 1 < end.startIndex ? [gap] : []
+        return ([shortened(lines[error])] + middle + end.map(shortened)).joined(separator: "\n")
+    }
+
+    /// Replaces lines that are left out.
+    static let gap = "…"
+
+    /// Words that runtimes and frameworks print with an error, in lower case.
+    private static let errorWords = [
+        "error", "exception", "panic", "fatal", "traceback", "uncaught", "eaddrinuse",
+        "segmentation fault", "out of memory", "assertion failed", "already in use",
+        "cannot ", "could not ", "failed to ",
+    ]
+
+    private static func isError(_ line: Substring) -> Bool {
+        let text = line.lowercased()
+        return errorWords.contains { text.contains($0) }
+    }
+
+    private static func shortened(_ line: Substring) -> String {
+        guard line.count > lineMax else { return String(line) }
+        return line.prefix(lineMax) + "… (\(line.count - lineMax) more characters)"
+    }
+
+    /// Whether a log shows that a program found its port in use.
+    static func showsPortInUse(_ text: String) -> Bool {
+        let text = text.lowercased()
+        return [
+            "eaddrinuse", "address already in use", "address in use", "port is already allocated",
+            "only one usage of each socket address", "port is in use", "port is already in use",
+            "was already in use",
+        ].contains { text.contains($0) }
+    }
+}
