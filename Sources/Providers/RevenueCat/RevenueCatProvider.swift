@@ -178,6 +178,6 @@ extension RevenueCatState: Provider {
     }
 
     package func schedule(of delivery: WebhookDelivery) -> RetrySchedule {
-        delivery.type == "TEST" ? .test : .revenueCat
+        .revenueCat(eventType: delivery.type)
     }
 }
