@@ -32,8 +32,7 @@ struct Assay: AsyncParsableCommand {
         version: assayVersion,
         subcommands: [
             InitCommand.self, VerifyCommand.self, AppCommand.self, DemoCommand.self,
-            ServeCommand.self,
-            SendCommand.self,
+            ServeCommand.self, CoverageCommand.self, SendCommand.self,
             ResendCommand.self, ListCommand.self, ExplainCommand.self, LintCommand.self,
             MutantsCommand.self, BackendCommand.self, DoctorCommand.self, JudgeCommand.self,
             MergeCommand.self, RecordCommand.self, DistilCommand.self, ReviewCommand.self,

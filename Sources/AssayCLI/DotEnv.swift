@@ -25,8 +25,11 @@ enum DotEnv {
 
     static func parse(_ text: String) -> [String: String] {
         var found: [String: String] = [:]
-        var lines = text.drop { $0 == "\u{feff}" }.split(whereSeparator: \.isNewline)[...]
-        while let line = lines.popFirst() {
+        let lines = Array(text.drop { $0 == "\u{feff}" }.split(whereSeparator: \.isNewline))
+        var index = 0
+        while index < lines.count {
+            let line = lines[index]
+            index += 1
             var rest = trimmed(line)
             if rest.hasPrefix("export ") { rest = trimmed(rest.dropFirst(7)) }
             guard let equals = rest.firstIndex(of: "=") else { continue }
@@ -36,24 +39,47 @@ enum DotEnv {
             else { continue }
             var written = String(trimmed(rest[rest.index(after: equals)...]))
             // A key in PEM has lines of its own: quotation marks hold them together.
-            var taken = lines
-            var whole = written
-            while !isClosed(whole[...]), let next = taken.popFirst() { whole += "\n" + next }
-            if isClosed(whole[...]) { (written, lines) = (whole, taken) }
+            if let quote = written.first, quote == "\"" || quote == "'" {
+                var scan = QuoteScan(quote)
+                var end = index
+                // The end of the file is reached without a closing mark at most once for each of
+                // the two marks: the first mark of a value further down would close this one.
+                scan.read(written.dropFirst())
+                while !scan.isClosed, end < lines.count {
+                    scan.read("\n")
+                    scan.read(lines[end])
+                    end += 1
+                }
+                if scan.isClosed {
+                    written = ([written] + lines[index..<end].map(String.init))
+                        .joined(separator: "\n")
+                    index = end
+                }
+            }
             found[String(name)] = value(written[...])
         }
         return found
     }
 
-    /// Whether a value that begins with a quotation mark has its second one.
-    private static func isClosed(_ text: Substring) -> Bool {
-        guard let quote = text.first, quote == "\"" || quote == "'" else { return true }
-        var rest = text.dropFirst()
-        while let character = rest.popFirst() {
-            if character == quote { return true }
-            if character == "\\", quote == "\"" { rest = rest.dropFirst() }
+    /// Looks for the second quotation mark of a value, piece by piece, each character once.
+    private struct QuoteScan {
+        private let quote: Character
+        private var isEscaped = false
+        private(set) var isClosed = false
+
+        init(_ quote: Character) { self.quote = quote }
+
+        mutating func read(_ text: Substring) {
+            for character in text where !isClosed {
+                if isEscaped {
+                    isEscaped = false
+                } else if character == quote {
+                    isClosed = true
+                } else if character == "\\", quote == "\"" {
+                    isEscaped = true
+                }
+            }
         }
-        return false
     }
 
     private static func trimmed(_ text: Substring) -> Substring {

@@ -17,7 +17,6 @@ struct ServeCommand: AsyncParsableCommand {
             Example:  assay serve --webhook http://127.0.0.1:8080/api/webhooks/revenuecat
                       curl -d '{"user": "ada"}' http://127.0.0.1:9300/assay/v1/store/purchase
                       assay serve --set firebase.tokens=rs256 --export-on-exit state.json
-                      assay serve --coverage
             """
     )
 
@@ -112,38 +111,24 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "No line for each exchange.")
     var quiet = false
 
-    @Flag(
-        name: .long,
-        help: "Says which operations of the services the fakes have, and serves nothing."
-    )
+    /// Flags of an earlier form, which name the command that took their place.
+    @Flag(name: .long, help: .hidden)
     var coverage = false
 
-    @Flag(name: .long, help: "With --coverage: as JSON, one object for each operation.")
+    @Flag(name: .long, help: .hidden)
     var json = false
 
     mutating func validate() throws {
-        guard !json || coverage else { throw ValidationError("--json goes with --coverage") }
-        let isAlone =
-            listen.isEmpty && webhook.isEmpty && set.isEmpty && allowHost.isEmpty && !intercept
-            && !firebaseProduction && !quiet
-            && [
-                advertise, authorization, signingSecret, purchaselyWebhook, purchaselySecret,
-                revenuecatKey, onesignalKey, firebaseProject, self.import, exportOnExit, ca,
-            ].allSatisfy { $0 == nil }
-        guard !coverage || isAlone else {
-            throw ValidationError("--coverage serves nothing: it goes with --json alone")
+        guard !coverage, !json else {
+            let flag = coverage ? "--coverage" : "--json"
+            let command = json ? "assay coverage --json" : "assay coverage"
+            throw ValidationError(
+                "'serve' has no \(flag): the list of operations is a command, '\(command)'"
+            )
         }
     }
 
     mutating func run() async throws {
-        if coverage {
-            let coverage = ServiceCoverage(providers: ProviderTable.all.listed)
-            let width = Terminal.isInteractive(1) ? Terminal.width(STDOUT_FILENO) : nil
-            Terminal.output(
-                json ? coverage.json.prettyText + "\n" : coverage.text(width)
-            )
-            return
-        }
         let world = try makeWorld()
         try checkExport()
         let messenger = WebhookMessenger(authority: try TargetOptions.authority(ca))

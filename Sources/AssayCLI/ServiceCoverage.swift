@@ -1,7 +1,7 @@
 internal import Conformance
 internal import Providers
 
-/// How much of the services' own interfaces the fakes have: what `assay serve --coverage` prints.
+/// How much of the services' own interfaces the fakes have: what `assay coverage` prints.
 struct ServiceCoverage {
     /// The operations of one interface, with what becomes of each.
     private struct Interface {

@@ -1,5 +1,5 @@
 /// An operation of a service's interface, and what its fake does about it: a line of the inventory
-/// that `assay serve --coverage` prints.
+/// that `assay coverage` prints.
 package struct ServiceOperation: Hashable, Sendable {
     package enum Standing: String, Hashable, Sendable, CaseIterable {
         /// Answered out of the fake's own model.

@@ -51,6 +51,8 @@ final class Outbox: Sendable {
     private let inFlight = NIOLockedValueBox<Set<Int64>>([])
 
     private static let attemptCountMax = 12
+    /// The pause after a read of the database that failed.
+    private static let readPause: Duration = .milliseconds(100)
     private var policy: Policy { store.policies.outbox }
 
     init(store: Store, service: Service, client: HTTPClient) {
@@ -105,15 +107,40 @@ final class Outbox: Sendable {
     func run() async {
         await withDiscardingTaskGroup { group in
             for await _ in wakeUps {
-                guard let messages = try? await waiting() else { continue }
+                let messages: [(Message, Int64)]
+                do {
+                    messages = try await waiting()
+                } catch {
+                    await wakeLater()
+                    continue
+                }
                 for (message, dueAt) in messages {
                     guard inFlight.withLockedValue({ $0.insert(message.id).inserted }) else {
                         continue
                     }
-                    group.addTask { await self.send(message, dueAt: dueAt) }
+                    group.addTask {
+                        do {
+                            // Released before the next look, which would pass it over otherwise.
+                            defer { self.release(message) }
+                            try await self.send(message, dueAt: dueAt)
+                        } catch {
+                            await self.wakeLater()
+                        }
+                    }
                 }
             }
         }
+    }
+
+    /// Looks once more after a pause: a read that failed leaves messages that wait.
+    private func wakeLater() async {
+        // A pause that is broken off ends the run.
+        try? await Task.sleep(for: Self.readPause)
+        wake()
+    }
+
+    private func release(_ message: Message) {
+        _ = inFlight.withLockedValue { $0.remove(message.id) }
     }
 
     private func waiting() async throws -> [(Message, Int64)] {
@@ -127,10 +154,9 @@ final class Outbox: Sendable {
             .map { row in (try Message(row: row), row["dueAt"]) }
     }
 
-    private func send(_ message: Message, dueAt: Int64) async {
-        defer { _ = inFlight.withLockedValue { $0.remove(message.id) } }
+    private func send(_ message: Message, dueAt: Int64) async throws {
         // The list may be older than the end of an earlier attempt: look again, now that it is ours.
-        guard await isWaiting(message.id) else { return }
+        guard try await isWaiting(message.id) else { return }
         var message = message
         var wait = dueAt - WallClock.now()
         while !Task.isCancelled {
@@ -167,8 +193,8 @@ final class Outbox: Sendable {
         }
     }
 
-    private func isWaiting(_ id: Int64) async -> Bool {
-        let state = try? await store.pool.read { db in
+    private func isWaiting(_ id: Int64) async throws -> Bool {
+        let state = try await store.pool.read { db in
             try String.fetchOne(db, sql: "SELECT state FROM outbox WHERE id = ?", arguments: [id])
         }
         return state == "waiting"

@@ -49,7 +49,7 @@ extension CasePlan {
         for delivery in subject.deliveries {
             stops.formUnion(stops.map { $0 + delivery.delay })
             guard delivery.isAlongLadder else { continue }
-            let ladder = delivery.schedule.moments
+            let ladder = delivery.schedule(among: subject.deliveries).moments
             stops = Set(stops.flatMap { stop in ladder.map { stop + $0 } })
         }
         return setting(clock: stops.sorted())

@@ -39,7 +39,7 @@ extension Play {
         _ body: [UInt8],
         from first: Int = 1
     ) async {
-        let schedule = delivery.schedule
+        let schedule = delivery.schedule(among: plan.deliveries)
         for number in first..<(schedule.attemptCountMax + 1) {
             guard let delay = schedule.delay(beforeAttempt: number) else { return }
             now = now + delay
@@ -143,9 +143,29 @@ extension Play {
 }
 
 extension Delivery {
-    /// When its sender tries again.
-    var schedule: RetrySchedule {
-        provider == .purchasely ? .purchasely(takes404: false) : .revenueCat
+    /// The retry schedule of its sender, which depends on the type of the event.
+    ///
+    /// - Parameter deliveries: All deliveries of the run, among them the one that this one repeats.
+    /// - Returns: The schedule.
+    func schedule(among deliveries: [Delivery]) -> RetrySchedule {
+        provider == .purchasely
+            ? .purchasely(takes404: false)
+            : .revenueCat(eventType: eventType(among: deliveries))
+    }
+
+    /// The type of the event that it carries; nil where no event can be read from it.
+    private func eventType(among deliveries: [Delivery]) -> String? {
+        switch subject {
+        case .event(let event), .raw(.truncated(let event, percent: _)): event.type
+        case .body(let body): body["event"]?["type"]?.string
+        case .told(let type): type
+        case .repeats(let name):
+            // Only earlier deliveries can be repeated, so that this ends.
+            deliveries.firstIndex { $0.name == name }.flatMap { index in
+                deliveries[index].eventType(among: Array(deliveries[..<index]))
+            }
+        case .purchasely, .raw(.text): nil
+        }
     }
 }
 

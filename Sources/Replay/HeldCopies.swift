@@ -98,7 +98,9 @@ extension Play {
                     continue
                 }
                 _ = learn(from: response, delivery.answerPattern)
-                if !delivery.schedule.isSuccess(response.status) { isTaken = false }
+                if !delivery.schedule(among: plan.deliveries).isSuccess(response.status) {
+                    isTaken = false
+                }
             }
             guard delivery.isAlongLadder, !isTaken else { continue }
             await deliverAlongLadder(delivery, held.body, from: delivery.times + 1)

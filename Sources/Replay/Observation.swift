@@ -9,9 +9,14 @@ extension Play {
         for user in users {
             for probe in profile.probes {
                 let id = namespace.id(of: user)
-                switch probe.source {
-                case .get(let path): await ask(probe, user, path, id)
-                case .command(let words): await carryOut(probe.name, user, words, id)
+                // A probe that fails is read again; two failures in a row are what it shows.
+                for mayFail in [true, false] {
+                    let seen =
+                        switch probe.source {
+                        case .get(let path): await ask(probe, user, path, id)
+                        case .command(let words): await carryOut(probe.name, user, words, id)
+                        }
+                    guard mayFail, seen.isPassingProbeFailure else { break }
                 }
             }
         }
@@ -22,7 +27,7 @@ extension Play {
         _ user: String,
         _ path: String,
         _ id: String
-    ) async {
+    ) async -> Exchange {
         var values = NamedValues(["id": .string(id)])
         // Another server than the backend shows it.
         let origin = path.isAddress ? Origins.origin(of: path) : ""
@@ -30,26 +35,29 @@ extension Play {
         var request = HTTPMessage.Request("GET", target)
         let client = origin.isEmpty ? backend.client : run.origins.client(origin)
         // A session may have ended since it was opened, as after a restart; one more is opened then.
-        for mayRenew in [true, false] {
+        var mayRenew = true
+        while true {
+            var failure: Exchange.Outcome?
             do {
                 request.fields = try await credentials(probe.credentials, values)
             } catch {
-                let sequence = world.journal.begin(
-                    exchange(.assay, .probe(name: probe.name, user: user), request)
-                )
-                return world.journal.complete(sequence, .failed(.closed, "\(error)"))
+                failure = .failed(.closed, "\(error)")
             }
-            let sequence = world.journal.begin(
-                exchange(.assay, .probe(name: probe.name, user: user), request)
-            )
-            let outcome = await client.send(request, within: .seconds(30))
-            world.journal.complete(sequence, outcome)
-            guard mayRenew, case .answered(let response) = outcome,
+            var seen = exchange(.assay, .probe(name: probe.name, user: user), request)
+            let sequence = world.journal.begin(seen)
+            if let failure {
+                seen.outcome = failure
+            } else {
+                seen.outcome = await client.send(request, within: .seconds(30))
+            }
+            world.journal.complete(sequence, seen.outcome)
+            guard mayRenew, failure == nil, case .answered(let response) = seen.outcome,
                 RouteAnswer.refused.contains(response.status),
                 let spent = run.session.withLock({ $0 }),
                 probe.credentials?.usesSession == true
-            else { return }
+            else { return seen }
             run.session.withLock { if $0 == spent { $0 = nil } }
+            mayRenew = false
         }
     }
 
@@ -58,18 +66,17 @@ extension Play {
         _ user: String,
         _ words: [String],
         _ id: String
-    ) async {
+    ) async -> Exchange {
         var values = NamedValues(["id": .string(id)])
         let filled = words.map { values.fill($0) }
-        let sequence = world.journal.begin(
-            .sighting(
-                of: user,
-                probe: name,
-                byRunning: filled,
-                namespace: namespace.name,
-                at: now
-            )
+        var seen = Exchange.sighting(
+            of: user,
+            probe: name,
+            byRunning: filled,
+            namespace: namespace.name,
+            at: now
         )
+        let sequence = world.journal.begin(seen)
         do throws(CommandRunner.Failure) {
             let output = try await CommandRunner.output(
                 of: filled,
@@ -78,12 +85,11 @@ extension Play {
             )
             // Printing nothing is the command's way to say that there is no such thing.
             let isEmpty = output.allSatisfy { [0x20, 0x0a, 0x0d, 0x09].contains($0) }
-            world.journal.complete(
-                sequence,
-                .answered(HTTPMessage.Response(isEmpty ? 404 : 200, body: output))
-            )
+            seen.outcome = .answered(HTTPMessage.Response(isEmpty ? 404 : 200, body: output))
         } catch {
-            world.journal.complete(sequence, .failed(.closed, error.description))
+            seen.outcome = .failed(.closed, error.description)
         }
+        world.journal.complete(sequence, seen.outcome)
+        return seen
     }
 }

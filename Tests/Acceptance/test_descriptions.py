@@ -30,7 +30,7 @@ Loader.add_constructor("tag:yaml.org,2002:value", lambda loader, node: node.valu
 
 def inventory(service, interface):
     """What the program says of itself: the standing of each operation that the description lists."""
-    lines = json.loads(subprocess.run([BINARY, "serve", "--coverage", "--json"], check=True, capture_output=True,
+    lines = json.loads(subprocess.run([BINARY, "coverage", "--json"], check=True, capture_output=True,
                                       text=True, timeout=60).stdout)
     return {(each["method"], each["path"]): each["standing"] for each in lines
             if each["service"] == service and each["interface"] == interface and each["described"]}

@@ -178,6 +178,8 @@ class Action(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         action = yaml.safe_load((ACTION / "action.yml").read_text())
         for step in action["runs"]["steps"]:
+            if "uses" in step:
+                continue
             script = ACTION / step["run"].split("/")[-1]
             self.assertTrue(os.access(script, os.X_OK))
             text = script.read_text()

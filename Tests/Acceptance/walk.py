@@ -41,7 +41,7 @@ ELSEWHERE = {
 }
 # What goes on until Ctrl-C, and what it says when it is there.
 SERVING = {
-    r"^assay serve(?! --coverage)": r"control .*9300",
+    r"^assay serve": r"control .*9300",
     r"^assay record [^-]*--start": r"8081",
     r"^assay verify --watch": r"again when|watch",
     r"^assay verify --start .*--watch": r"again when|watch",

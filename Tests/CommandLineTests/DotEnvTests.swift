@@ -47,6 +47,15 @@ struct DotEnvTests {
         #expect(try await Self.seen(text) == seen)
     }
 
+    @Test(
+        "a large file with an open quotation mark is read in one pass",
+        arguments: ["OPEN=\"", "OPEN='"]
+    )
+    func open(line: String) async throws {
+        let text = line + "\n" + String(repeating: "K=v\n", count: 200_000) + "TOKEN=abc\n"
+        #expect(try await Self.seen(text) == "<abc>")
+    }
+
     @Test func `lint reads it as a run does`() async throws {
         let folder = try TemporaryFolder()
         let profile = """

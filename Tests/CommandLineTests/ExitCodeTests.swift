@@ -28,7 +28,8 @@ struct ExitCodeTests {
         arguments: [
             "verify", "demo", "explore", "serve", "send", "resend", "list", "explain", "lint",
             "mutants",
-            "backend", "doctor", "judge", "merge", "record", "distil", "review", "import", "export",
+            "backend", "coverage", "doctor", "judge", "merge", "record", "distil", "review",
+            "import", "export",
         ]
     )
     func hasHelp(command: String) async throws {
@@ -78,6 +79,8 @@ struct ExitCodeTests {
             (["serve", "--listen", "mars=127.0.0.1:0"], "NAME=HOST:PORT with one of control,"),
             (["serve", "--listen", "control=127.0.0.1:x"], "NAME=HOST:PORT"),
             (["serve", "--webhook", "http://example.com/x"], "--allow-host example.com"),
+            (["serve", "--coverage", "--seed", "7"], "is a command, 'assay coverage'"),
+            (["serve", "--coverage", "--json"], "is a command, 'assay coverage --json'"),
             (["serve", "--webhook", "nowhere"], "--webhook 'nowhere' is not a URL"),
             (["serve", "--set", "firebase.tokenz=rs256"], "there are project, tokens"),
             (["serve", "--set", "firebase.tokens=md5"], "'tokens' does not take"),

@@ -3,7 +3,7 @@ import Providers
 import TestSupport
 import Testing
 
-/// What `assay serve --coverage` says of the fakes is what they do.
+/// What `assay coverage` says of the fakes is what they do.
 @Suite("The inventory of the services' operations")
 struct InventoryTests {
     private static let operations = ProviderTable.all.listed.flatMap { provider in

@@ -1,5 +1,7 @@
+import AsyncHTTPClient
 import Foundation
 import GRDB
+import NIOConcurrencyHelpers
 import Testing
 
 @testable import ReferenceBackend
@@ -141,6 +143,57 @@ struct OutboxTests {
         }
         let rest = try await store.pool.read { db in try Outbox.waiting(db) }
         #expect(rest.map(\.0.text) == ["t0", "t2"])
+    }
+}
+
+@Suite("Messages behind a database that fails")
+struct OutboxReadTests {
+    /// Fails as often as it is to, and counts.
+    private actor Attempts {
+        private var keys: [String] = []
+        private var waiters: [CheckedContinuation<String, Never>] = []
+
+        func add(_ key: String) {
+            keys.append(key)
+            for waiter in waiters { waiter.resume(returning: key) }
+            waiters = []
+        }
+
+        func first() async -> String {
+            if let key = keys.first { return key }
+            return await withCheckedContinuation { waiters.append($0) }
+        }
+    }
+
+    @Test func `a message is sent although the read that looked for it failed`() async throws {
+        let attempts = Attempts()
+        let failures = NIOLockedValueBox(2)
+        var policies = Policies()
+        policies.outbox.waiting = { db in
+            let isFailing = failures.withLockedValue { left in
+                left -= 1
+                return left >= 0
+            }
+            if isFailing { throw DatabaseError(resultCode: .SQLITE_BUSY) }
+            return try Outbox.waiting(db)
+        }
+        policies.outbox.attempt = { _, message, _ in
+            await attempts.add(message.key)
+            return .accepted
+        }
+        let stage = try Stage(policies)
+        try await stage.store.pool.write { [store = stage.store] db in
+            try Outbox.enqueue(store, db, "e1", recipient: "ada", text: "Hello")
+        }
+        let outbox = Outbox(
+            store: stage.store,
+            service: Outbox.Service(baseURL: "http://127.0.0.1:1", appID: "a", apiKey: "k"),
+            client: .shared
+        )
+        let run = Task { await outbox.run() }
+        #expect(await attempts.first() == Outbox.key(for: "e1"))
+        run.cancel()
+        await run.value
     }
 }
 

@@ -259,6 +259,40 @@ struct DeliveriesTests {
         #expect(try Self.make([Self.ladder()], bench).numbers.count == attempts)
     }
 
+    @Test func `a TEST event is sent once, as its sender does, and so is its repetition`() throws {
+        let bench = Bench()
+        bench.backend.answer = { _, arrival in
+            arrival.event == nil ? nil : .answered(HTTPMessage.Response(500))
+        }
+        let spec = EventSpec(type: "TEST", user: "ada")
+        var test = Delivery(name: "a", subject: .event(spec))
+        test.isAlongLadder = true
+        let again = Self.again("b", "a") { $0.isAlongLadder = true }
+        let made = try Self.make([test, again], bench)
+        #expect(made.attempts("a").count == 1)
+        #expect(made.attempts("b").count == 1)
+    }
+
+    @Test("a probe that fails is read again, once", arguments: [(0, 1), (1, 2), (2, 2), (9, 2)])
+    func probe(failing: Int, reads: Int) throws {
+        let bench = Bench()
+        let count = Log()
+        bench.backend.answer = { _, arrival in
+            guard arrival.request.method == "GET" else { return nil }
+            count.write("")
+            return .answered(
+                HTTPMessage.Response(count.lines.count <= failing ? 500 : 200, json: ["a": 1])
+            )
+        }
+        let statuses = try bench.run { bench in
+            let play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
+            await play.probe(["ada"])
+            return bench.journal("n-1").compactMap { $0.response?.status }
+        }
+        #expect(statuses.count == reads)
+        #expect(statuses.last == (failing < 2 ? 200 : 500))
+    }
+
     @Test func `Purchasely has a ladder of its own`() throws {
         let bench = Bench {
             $0.endpoints["purchasely-webhook"] = Profile.Endpoint(method: "PUT", path: "/hooks/py")

@@ -24,6 +24,8 @@ struct ComparableRun: Sendable {
     let documents: [View: JSONValue]
     /// Why the others could not be read.
     let unreadable: [View: String]
+    /// Those whose probe failed at any time in the run, though it may have been read later.
+    let unsteadyViews: Set<View>
     let effects: [Address: [MaskedEffect]]
 
     init(_ record: RunRecord, _ evidence: CaseEvidence) {
@@ -53,6 +55,7 @@ struct ComparableRun: Sendable {
         }
         self.documents = documents
         self.unreadable = unreadable
+        unsteadyViews = Self.unsteadyViews(in: record)
         var effects: [Address: [MaskedEffect]] = [:]
         for exchange in record.exchanges {
             for effect in exchange.effects {
@@ -69,6 +72,18 @@ struct ComparableRun: Sendable {
             }
         }
         self.effects = effects
+    }
+
+    private static func unsteadyViews(in record: RunRecord) -> Set<View> {
+        Set(
+            record.exchanges.compactMap { exchange in
+                guard exchange.completed != nil,
+                    case .probe(let probe, let user) = exchange.purpose,
+                    case .unreadable = ObservedState(exchange)
+                else { return nil }
+                return View(user: user, probe: probe)
+            }
+        )
     }
 
     /// Whether only what the profile maps is compared, by the names of the fields.

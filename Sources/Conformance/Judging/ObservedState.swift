@@ -22,11 +22,46 @@ package enum ObservedState: Hashable, Sendable {
                 let document = try JSONValue(parsing: response.body)
                 self = document.isEmpty ? .missing : .document(document)
             } catch {
-                self = .unreadable("the probe's answer is not JSON: \(error)")
+                self = .unreadable(
+                    "the probe's answer is not JSON: \(error)" + Self.excerpt(of: response.body)
+                )
             }
-        default: self = .unreadable("the probe answered \(response.status)")
+        default:
+            self = .unreadable(
+                "the probe answered \(response.status)" + Self.excerpt(of: response.body)
+            )
         }
     }
+
+    /// The beginning of a body on one line, after a colon; empty where there is no text.
+    private static func excerpt(of body: [UInt8]) -> String {
+        let text = String(decoding: body.prefix(4 * excerptMax), as: UTF8.self)
+            .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        guard !text.isEmpty else { return "" }
+        return ": " + text.prefix(excerptMax) + (text.count > excerptMax ? "…" : "")
+    }
+
+    /// Characters of a response that a finding shows.
+    private static let excerptMax = 120
+}
+
+extension Exchange {
+    /// Whether a probe has failed in a way that may pass, so that it is read once more.
+    ///
+    /// The backend or the connection failed, or the body could not be read.
+    /// A probe that was not answered in time has had its time, and a refusal is a decision.
+    package var isPassingProbeFailure: Bool {
+        guard case .unreadable = ObservedState(self) else { return false }
+        return switch outcome {
+        case .answered(let response): response.status >= 500 || response.isSuccessful
+        case .failed(.timedOut, _), .pending: false
+        case .failed, .requestCut, .answerLost: true
+        }
+    }
+}
+
+extension HTTPMessage.Response {
+    fileprivate var isSuccessful: Bool { (200..<300).contains(status) }
 }
 
 extension RunRecord.Sight {

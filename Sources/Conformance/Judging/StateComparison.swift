@@ -120,6 +120,15 @@ package struct StateComparison: Sendable {
         case (nil, nil): return nil
         case (let reason?, nil):
             guard twin.documents[view] != nil else { return nil }
+            // A probe that fails without the fault as well says nothing about the fault.
+            if twins.contains(where: { $0.unsteadyViews.contains(view) }) {
+                return Finding(
+                    .unobservable,
+                    expected: expected,
+                    actual: "\(reason); the run to compare with could not read it every time",
+                    location: location
+                )
+            }
             return Finding(.stateDiffers, expected: expected, actual: reason, location: location)
         case (nil, let reason?):
             return Finding(

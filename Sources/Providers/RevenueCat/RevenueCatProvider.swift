@@ -178,7 +178,7 @@ extension RevenueCatState: Provider {
     }
 
     package func schedule(of delivery: WebhookDelivery) -> RetrySchedule {
-        delivery.type == "TEST" ? .test : .revenueCat
+        .revenueCat(eventType: delivery.type)
     }
 }
 

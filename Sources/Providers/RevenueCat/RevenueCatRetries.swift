@@ -1,4 +1,4 @@
-/// RevenueCat's retry ladders.
+/// RevenueCat's retry schedules.
 extension RetrySchedule {
     /// After any answer but 200, or none within 60 s: five retries, after 5, 10, 20, 40 and 80
     /// minutes; then delivery stops for good.
@@ -16,4 +16,9 @@ extension RetrySchedule {
         answerMax: .seconds(60),
         successes: [200]
     )
+
+    /// The schedule of an event of that type, for the fake's sender and for the runner.
+    package static func revenueCat(eventType: String?) -> RetrySchedule {
+        eventType == "TEST" ? .test : .revenueCat
+    }
 }

@@ -274,7 +274,7 @@ enum RecordingLine {
         }
         var response: HTTPMessage.Response?
         if let answer = value["answer"] {
-            guard let status = answer["status"]?.int64, (100...999).contains(status) else {
+            guard let status = answer["status"]?.int64.flatMap(RecordedStatus.init) else {
                 throw RecordingError(
                     line: line,
                     problem: "the answer has no status",
@@ -282,7 +282,7 @@ enum RecordingLine {
                 )
             }
             response = HTTPMessage.Response(
-                Int(status),
+                status.code,
                 fields: try fields(answer["headers"], line),
                 body: try bytes(answer["body"], line)
             )

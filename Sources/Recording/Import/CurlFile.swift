@@ -6,25 +6,32 @@ extension ImportReader {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw fail(1, "the file is not UTF-8 text", "Save the commands as UTF-8.")
         }
-        for command in try ShellWords.commands(text) {
-            var words = command.words[...]
-            if words.first == "$" { words.removeFirst() }
-            guard let program = words.popFirst(), ["curl", "curl.exe"].contains(program) else {
-                throw fail(
-                    command.line,
-                    "this is no curl command",
-                    "Begin each command with 'curl', and put a URL with & in quotes; comments begin "
-                        + "with #."
-                )
-            }
-            let requests: [HTTPMessage.Request]
-            do throws(CurlCommand.Problem) {
-                requests = try CurlCommand(Array(words), files: context.files).requests
-            } catch {
-                throw fail(command.line, error.text, error.remedy)
-            }
-            for request in requests { add(request, nil, at: nil) }
+        let commands = try ShellWords.commands(text)
+        // One strict file: what is not a command may be the rest of the one before, as behind an
+        // `&` without quotes, which would be another request then.
+        for command in commands { try add(command) }
+        if commands.isEmpty {
+            throw fail(1, "there is no curl command", "Name another file.")
         }
-        if exchanges.isEmpty { throw fail(1, "there is no curl command", "Name another file.") }
+    }
+
+    private mutating func add(_ command: ShellWords.Command) throws(RecordingError) {
+        var words = command.words[...]
+        if words.first == "$" { words.removeFirst() }
+        guard let program = words.popFirst(), ["curl", "curl.exe"].contains(program) else {
+            throw fail(
+                command.line,
+                "this is no curl command",
+                "Begin each command with 'curl', and put a URL with & in quotes; comments begin "
+                    + "with #."
+            )
+        }
+        let requests: [HTTPMessage.Request]
+        do throws(CurlCommand.Problem) {
+            requests = try CurlCommand(Array(words), files: context.files).requests
+        } catch {
+            throw fail(command.line, error.text, error.remedy)
+        }
+        for request in requests { try add(request, nil, at: nil, line: command.line) }
     }
 }

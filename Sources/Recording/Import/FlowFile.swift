@@ -1,5 +1,4 @@
 internal import Conformance
-internal import Replay
 
 /// Flows as mitmproxy saves them (`mitmdump -w`): one value after the other, in its own binary form.
 extension ImportReader {
@@ -27,7 +26,9 @@ extension ImportReader {
                 notes.append("\(place), a WebSocket, is left out: only requests are imported")
                 continue
             }
-            try add(flow: value, request, place)
+            entry(index) { reader throws(RecordingError) in
+                try reader.add(flow: value, request, place)
+            }
         }
     }
 
@@ -43,31 +44,33 @@ extension ImportReader {
         }
         let start = request["timestamp_start"]?.double ?? 0
         let end = flow["response"]?["timestamp_end"]?.double ?? start
-        add(
-            HTTPMessage.Request(
-                method,
-                path,
-                fields: Self.fields(request),
-                body: try Self.body(request, place)
-            ),
+        let sent = HTTPMessage.Request(
+            method,
+            path,
+            fields: Self.fields(request),
+            body: try body(request, place)
+        )
+        try add(
+            sent,
             try answer(flow, place),
             at: start > 0 ? Instant(milliseconds: Int64(clamping: start * 1000)) : nil,
             microseconds: Int64(clamping: (end - start) * 1_000_000)
         )
     }
 
-    private func answer(
+    private mutating func answer(
         _ flow: FlowValue,
         _ place: String
-    ) throws(RecordingError) -> HTTPMessage.Response? {
+    ) throws(RecordingError) -> RecordedResponse? {
         guard let response = flow["response"], !response.isNull else { return nil }
-        guard let status = response["status_code"]?.int, (100...999).contains(status) else {
+        guard let number = response["status_code"]?.int else {
             throw fail(1, "\(place) has an answer without a status", "Save the flows again.")
         }
-        return HTTPMessage.Response(
+        let status = try status(.integer(Int64(number)), "\(place)'s status_code")
+        return RecordedResponse(
             status,
             fields: Self.fields(response),
-            body: try Self.body(response, place)
+            body: try body(response, place)
         )
     }
 
@@ -82,23 +85,14 @@ extension ImportReader {
         } ?? []
     }
 
-    private static func body(
+    private mutating func body(
         _ message: FlowValue,
         _ place: String
     ) throws(RecordingError) -> [UInt8] {
-        let content = message["content"]?.bytes ?? []
         let encoding = message["headers"]?.list.first {
             $0.list.first?.text?.lowercased() == "content-encoding"
         }?.list.last?.text
-        guard let plain = BodyDecoding.plain(content, encoding: encoding, max: Importer.bodyMax)
-        else {
-            throw RecordingError(
-                line: 1,
-                problem: "\(place) has a body in '\(encoding ?? "")' that cannot be unpacked",
-                remedy: "Save the flows with --anticomp."
-            )
-        }
-        return plain
+        return try unpacked(message["content"]?.bytes ?? [], encoding: encoding, place)
     }
 }
 

@@ -11,48 +11,56 @@ extension ImportReader {
         let choice = HARChoice(entries, hosts: context.hosts)
         notes += choice.notes
         for (index, entry) in entries.enumerated() where !choice.leftOut.contains(index) {
-            let place = "/log/entries/\(index)"
-            guard let request = entry["request"], let method = request["method"]?.string,
-                Self.isMethod(method), let url = request["url"]?.string,
-                let target = Self.target(url)
-            else { throw fail(1, "\(place)/request has no method or no URL", export) }
-            let message = HTTPMessage.Request(
-                method,
-                target,
-                fields: try fields(request["headers"], place + "/request/headers"),
-                body: Array(try body(request["postData"], place + "/request/postData").utf8)
-            )
-            let started = entry["startedDateTime"]?.string.flatMap { Instant(iso8601: $0) }
-            let milliseconds: Double =
-                if case .number(let number) = entry["time"] { number.double ?? 1 } else { 1 }
-            guard let response = entry["response"], let status = response["status"]?.int64,
-                (100...999).contains(status)
-            else {
-                notes.append("\(place) has no answer and is left out")
-                continue
+            self.entry(index) { reader throws(RecordingError) in
+                try reader.add(entry: entry, "/log/entries/\(index)")
             }
-            let content = response["content"]
-            var bytes = Array((content?["text"]?.string ?? "").utf8)
-            if content?["encoding"]?.string == "base64" {
-                guard let decoded = Base64.bytes(content?["text"]?.string ?? "") else {
-                    throw fail(1, "\(place)/response/content/text is not base64", export)
-                }
-                bytes = decoded
-            }
-            let skipped = ["content-encoding", "content-length", "transfer-encoding"]
-            add(
-                message,
-                HTTPMessage.Response(
-                    Int(status),
-                    // The archive holds the decoded text.
-                    fields: try fields(response["headers"], place + "/response/headers")
-                        .filter { !skipped.contains($0.name.lowercased()) },
-                    body: bytes
-                ),
-                at: started,
-                microseconds: Int64(clamping: Int(min(max(milliseconds, 0), 1e9) * 1000))
-            )
         }
+    }
+
+    private mutating func add(entry: JSONValue, _ place: String) throws(RecordingError) {
+        let export = "Export the session again as HAR 1.2."
+        guard let request = entry["request"], let method = request["method"]?.string,
+            Self.isMethod(method), let url = request["url"]?.string,
+            let target = Self.target(url)
+        else { throw fail(1, "\(place)/request has no method or no URL", export) }
+        let message = HTTPMessage.Request(
+            method,
+            target,
+            fields: try fields(request["headers"], place + "/request/headers"),
+            body: Array(try body(request["postData"], place + "/request/postData").utf8)
+        )
+        let started = entry["startedDateTime"]?.string.flatMap { Instant(iso8601: $0) }
+        let milliseconds: Double =
+            if case .number(let number) = entry["time"] { number.double ?? 1 } else { 1 }
+        // Browsers write 0 for a request that had no response.
+        guard let response = entry["response"], let written = response["status"],
+            !written.isNull, written != 0
+        else {
+            notes.append("\(place) has no answer and is left out")
+            return
+        }
+        let status = try status(written, place + "/response/status")
+        let content = response["content"]
+        var bytes = Array((content?["text"]?.string ?? "").utf8)
+        if content?["encoding"]?.string == "base64" {
+            guard let decoded = Base64.bytes(content?["text"]?.string ?? "") else {
+                throw fail(1, "\(place)/response/content/text is not base64", export)
+            }
+            bytes = decoded
+        }
+        let skipped = ["content-encoding", "content-length", "transfer-encoding"]
+        try add(
+            message,
+            RecordedResponse(
+                status,
+                // The archive holds the decoded text.
+                fields: try fields(response["headers"], place + "/response/headers")
+                    .filter { !skipped.contains($0.name.lowercased()) },
+                body: bytes
+            ),
+            at: started,
+            microseconds: Int64(clamping: Int(min(max(milliseconds, 0), 1e9) * 1000))
+        )
     }
 
     /// The text that was sent; of a form some tools hold the parameters alone.

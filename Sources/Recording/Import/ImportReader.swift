@@ -1,23 +1,109 @@
 internal import Conformance
+internal import Replay
 
 /// Collects exchanges while a file is read.
+///
+/// One entry that a recording cannot hold is left out with a note; the rest is imported.
 struct ImportReader {
+    /// Notes about single entries, before the rest is only counted.
+    private static let leftOutNoteMax = 20
+    /// Bytes of a request's target and header fields, or of a response's header fields.
+    private static let headMax = 1 << 20
+    /// The instants that an entry may name: the reader takes a year of four digits.
+    private static let instants =
+        Instant(milliseconds: 0)..<Instant(milliseconds: 253_402_300_800_000)
+
     let context: Importer.Context
     var exchanges: [Exchange] = []
     var notes: [String] = []
+    /// Bytes that packed bodies of the file may still unpack to.
+    private var unpackedLeft: Int
+    private var leftOutCount = 0
+    private var firstFault: RecordingError?
+
+    /// - Parameters:
+    ///   - context: What an import needs to know beyond the file.
+    ///   - byteCount: The size of the file, in bytes.
+    init(context: Importer.Context, byteCount: Int) {
+        self.context = context
+        unpackedLeft = max(Importer.unpackedMin, byteCount * Importer.unpackedRatio)
+    }
 
     func fail(_ line: Int, _ problem: String, _ remedy: String) -> RecordingError {
         RecordingError(line: line, problem: problem, remedy: remedy)
     }
 
-    /// Adds one exchange; who called is told by the path.
+    // MARK: Entries
+
+    /// Reads one entry, or leaves it out with a note that gives the reason.
+    ///
+    /// - Parameters:
+    ///   - index: The index of the entry, from 0.
+    ///   - read: Reads the entry and adds it.
+    mutating func entry(
+        _ index: Int,
+        _ read: (inout ImportReader) throws(RecordingError) -> Void
+    ) {
+        do throws(RecordingError) {
+            try read(&self)
+        } catch {
+            leaveOut(index, error)
+        }
+    }
+
+    private mutating func leaveOut(_ index: Int, _ error: RecordingError) {
+        firstFault = firstFault ?? error
+        leftOutCount += 1
+        guard leftOutCount <= Self.leftOutNoteMax else { return }
+        let line = error.line > 1 ? " (line \(error.line))" : ""
+        notes.append("entry \(index + 1)\(line) is left out: \(error.problem)")
+    }
+
+    /// Ends the file.
+    ///
+    /// - Throws: The fault of the first bad entry, when no entry could be imported.
+    mutating func finish() throws(RecordingError) {
+        if exchanges.isEmpty, let firstFault { throw firstFault }
+        let more = leftOutCount - Self.leftOutNoteMax
+        if more > 0 {
+            notes.append(more == 1 ? "1 more entry is left out" : "\(more) more are left out")
+        }
+    }
+
+    /// Adds one exchange; its path determines the caller.
+    ///
+    /// - Throws: What a recording cannot hold.
     mutating func add(
         _ request: HTTPMessage.Request,
-        _ response: HTTPMessage.Response?,
+        _ response: RecordedResponse?,
         at moment: Instant?,
+        line number: Int = 1,
         microseconds: Int64 = 1000
-    ) {
+    ) throws(RecordingError) {
         let at = moment ?? context.now + .milliseconds(exchanges.count)
+        guard moment == nil || Self.instants.contains(at) else {
+            throw fail(
+                number,
+                "its time, \(at.milliseconds) ms since 1970, is not between the years 1970 and 9999",
+                "Correct the time."
+            )
+        }
+        guard request.target.hasPrefix("/") || request.target == "*" else {
+            throw fail(
+                number,
+                "its path '\(request.target.prefix(80))' does not begin with /",
+                "Correct the path."
+            )
+        }
+        var request = request
+        request.fields = try head(request.fields, request.target.utf8.count, number)
+        let answer = try response.map { response throws(RecordingError) in
+            HTTPMessage.Response(
+                response.status.code,
+                fields: try head(response.fields, 0, number),
+                body: response.body
+            )
+        }
         let line = request.method + " " + request.path
         let from = context.webhooks.first { $0.value == line }?.key ?? .app
         let started = max(0, (at - (exchanges.first?.at ?? at)).milliseconds) * 1000
@@ -32,13 +118,81 @@ struct ImportReader {
                 sequence: exchanges.count,
                 invoked: started,
                 completed: started + max(0, microseconds),
-                outcome: response.map(Exchange.Outcome.answered)
+                outcome: answer.map(Exchange.Outcome.answered)
                     ?? .failed(
                         .closed,
                         "the file has no answer"
                     )
             )
         )
+    }
+
+    /// The header fields without those of HTTP/2 itself, which belong to the request line.
+    private func head(
+        _ fields: [HTTPMessage.Field],
+        _ targetCount: Int,
+        _ line: Int
+    ) throws(RecordingError) -> [HTTPMessage.Field] {
+        let kept = fields.filter { !$0.name.hasPrefix(":") }
+        let count = kept.reduce(targetCount) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+        guard count <= Self.headMax else {
+            throw fail(
+                line,
+                "its path and headers have \(count) bytes, more than \(Self.headMax)",
+                "Shorten them."
+            )
+        }
+        return kept
+    }
+
+    // MARK: Values
+
+    /// A status code of a file.
+    ///
+    /// - Throws: When it is not a number that a recording can hold.
+    func status(
+        _ value: JSONValue,
+        _ place: String,
+        line: Int = 1
+    ) throws(RecordingError) -> RecordedStatus {
+        guard let number = value.int64, let status = RecordedStatus(number) else {
+            throw fail(
+                line,
+                "\(place) is \(value.text.prefix(40)), not a status between "
+                    + "\(RecordedStatus.range.lowerBound) and \(RecordedStatus.range.upperBound)",
+                "Correct the status."
+            )
+        }
+        return status
+    }
+
+    /// The plain bytes of a packed body, within the bound of one body and of the whole file.
+    mutating func unpacked(
+        _ bytes: [UInt8],
+        encoding: String?,
+        _ place: String
+    ) throws(RecordingError) -> [UInt8] {
+        let name = encoding ?? ""
+        do throws(BodyDecoding.Failure) {
+            let bound = min(Importer.bodyMax, unpackedLeft)
+            let decoded = try BodyDecoding.decoded(bytes, encoding: encoding, max: bound)
+            if decoded.wasPacked { unpackedLeft -= decoded.bytes.count }
+            return decoded.bytes
+        } catch .tooLong {
+            let problem =
+                unpackedLeft < Importer.bodyMax
+                ? "the bodies of the file unpack to too much with the body of \(place)"
+                : "\(place) has a body that unpacks to more than \(Importer.bodyMax >> 20) MiB"
+            // A body that may not be unpacked costs as much as one that may.
+            unpackedLeft -= min(Importer.bodyMax, unpackedLeft)
+            throw fail(1, problem, "Save fewer flows in one file.")
+        } catch {
+            throw fail(
+                1,
+                "\(place) has a body in '\(name.prefix(40))' that cannot be unpacked",
+                "Save the flows with --anticomp."
+            )
+        }
     }
 
     /// Path and query of a URL; nil when it is none.

@@ -49,15 +49,20 @@ package enum Importer {
     /// Deepest nesting that is read, and longest text of one body, in bytes.
     static let depthMax = 160
     static let bodyMax = 16 << 20
+    /// Bytes that all packed bodies of a file may unpack to: this many, or this many times the
+    /// file's own size where that is more.
+    static let unpackedMin = 64 << 20
+    static let unpackedRatio = 8
 
-    /// - Returns: The exchanges with the backend in their order, and notes on what was left out.
-    /// - Throws: The first place that is not what the format says.
+    /// - Returns: The exchanges with the backend in their order, and notes on what was left out: an
+    ///   entry that a recording cannot hold, with its number and the reason.
+    /// - Throws: When the file is not of the format, or no entry of it can be imported.
     package static func exchanges(
         _ bytes: [UInt8],
         format: Format,
         _ context: Context
     ) throws(RecordingError) -> (exchanges: [Exchange], notes: [String]) {
-        var reader = ImportReader(context: context)
+        var reader = ImportReader(context: context, byteCount: bytes.count)
         switch format {
         case .har: try reader.har(try json(bytes))
         case .pact: try reader.pact(try json(bytes))
@@ -68,6 +73,7 @@ package enum Importer {
         case .ndjson: try reader.lines(bytes)
         case .curl: try reader.curl(bytes)
         }
+        try reader.finish()
         return (reader.exchanges, reader.notes)
     }
 

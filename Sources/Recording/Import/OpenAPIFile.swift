@@ -11,12 +11,14 @@ extension ImportReader {
             throw fail(1, "there are no /paths", "Name an OpenAPI document of version 3.")
         }
         var without: [String] = []
+        var number = -1
         for path in paths.members {
             for method in Self.methods {
                 guard let operation = path.value[method] else { continue }
+                number += 1
                 let name = "\(method.uppercased()) \(path.key)"
                 let shared = path.value["parameters"]?.array ?? []
-                let source = OpenAPIOperation(
+                var source = OpenAPIOperation(
                     document: file,
                     operation: operation,
                     parameters: shared + (operation["parameters"]?.array ?? [])
@@ -25,7 +27,9 @@ extension ImportReader {
                     without.append(name)
                     continue
                 }
-                add(exchange.request, exchange.response, at: nil)
+                entry(number) { reader throws(RecordingError) in
+                    try reader.add(exchange.request, exchange.response, at: nil)
+                }
             }
         }
         if !without.isEmpty {
@@ -33,7 +37,7 @@ extension ImportReader {
             let more = without.count > 8 ? ", … and \(without.count - 8) more" : ""
             notes.append("left out for want of examples: \(names)\(more)")
         }
-        guard !exchanges.isEmpty else {
+        guard number + 1 > without.count else {
             throw fail(
                 1,
                 "no operation has examples of its parameters, its body and its answer",
@@ -61,16 +65,25 @@ extension ImportReader {
 /// One operation with the examples that stand in it, behind references or in schemas.
 private struct OpenAPIOperation {
     private static let depthMax = 24
+    /// Schemas that are looked into for one operation: references multiply at each level.
+    private static let schemaCountMax = 10_000
 
     let document: JSONValue
     let operation: JSONValue
     let parameters: [JSONValue]
+    private var schemasLeft = OpenAPIOperation.schemaCountMax
+
+    init(document: JSONValue, operation: JSONValue, parameters: [JSONValue]) {
+        self.document = document
+        self.operation = operation
+        self.parameters = parameters
+    }
 
     /// Nil when something that has to be sent, or what comes back, has no example.
-    func exchange(
+    mutating func exchange(
         _ method: String,
         _ path: String
-    ) -> (request: HTTPMessage.Request, response: HTTPMessage.Response)? {
+    ) -> (request: HTTPMessage.Request, response: RecordedResponse)? {
         guard let answer = answer() else { return nil }
         var target = path
         var query: [String] = []
@@ -105,16 +118,18 @@ private struct OpenAPIOperation {
     }
 
     /// The first success that shows what comes back.
-    private func answer() -> HTTPMessage.Response? {
+    private mutating func answer() -> RecordedResponse? {
         let answers = operation["responses"]?.object?.members ?? []
         for member in answers {
-            guard let status = Int(member.key), (200..<300).contains(status) else { continue }
+            guard let number = Int64(member.key), (200..<300).contains(number),
+                let status = RecordedStatus(number)
+            else { continue }
             let answer = resolved(member.value)
             guard let content = answer["content"]?.object?.members.first else {
-                return HTTPMessage.Response(status)
+                return RecordedResponse(status)
             }
             guard let example = example(of: content.value) else { continue }
-            return HTTPMessage.Response(
+            return RecordedResponse(
                 status,
                 fields: [HTTPMessage.Field("content-type", content.key)],
                 body: example.string.map { Array($0.utf8) } ?? example.bytes
@@ -133,7 +148,7 @@ private struct OpenAPIOperation {
     }
 
     /// `example`, the first of `examples`, or what the schema shows.
-    private func example(of value: JSONValue) -> JSONValue? {
+    private mutating func example(of value: JSONValue) -> JSONValue? {
         if let example = value["example"] { return example }
         if let first = value["examples"]?.object?.members.first {
             let shown = resolved(first.value)
@@ -142,8 +157,9 @@ private struct OpenAPIOperation {
         return value["schema"].flatMap { example(ofSchema: $0, depth: 0) }
     }
 
-    private func example(ofSchema schema: JSONValue, depth: Int) -> JSONValue? {
-        guard depth < Self.depthMax else { return nil }
+    private mutating func example(ofSchema schema: JSONValue, depth: Int) -> JSONValue? {
+        guard depth < Self.depthMax, schemasLeft > 0 else { return nil }
+        schemasLeft -= 1
         let schema = resolved(schema)
         if let example = schema["example"] ?? schema["examples"]?.array?.first ?? schema["const"]
             ?? schema["default"] ?? schema["enum"]?.array?.first

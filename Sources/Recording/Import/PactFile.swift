@@ -17,34 +17,44 @@ extension ImportReader {
             throw fail(1, "there are no /interactions", "Write the Pact again.")
         }
         for (index, interaction) in interactions.enumerated() {
-            let place = "/interactions/\(index)"
-            let type = interaction["type"]?.string ?? "Synchronous/HTTP"
-            guard type == "Synchronous/HTTP" else {
-                notes.append("\(place) is \(type), no HTTP, and is left out")
-                continue
+            entry(index) { reader throws(RecordingError) in
+                try reader.add(interaction: interaction, "/interactions/\(index)")
             }
-            guard let request = interaction["request"],
-                let method = request["method"]?.string?.uppercased(), Self.isMethod(method),
-                let path = request["path"]?.string, path.hasPrefix("/")
-            else {
-                throw fail(1, "\(place)/request has no method or no path", "Write the Pact again.")
-            }
-            let response = interaction["response"]
-            add(
-                HTTPMessage.Request(
-                    method,
-                    path + query(request["query"]),
-                    fields: fields(request["headers"]),
-                    body: body(request["body"])
-                ),
-                HTTPMessage.Response(
-                    Int(clamping: response?["status"]?.int64 ?? 200),
-                    fields: fields(response?["headers"]),
-                    body: body(response?["body"])
-                ),
-                at: nil
-            )
         }
+    }
+
+    private mutating func add(
+        interaction: JSONValue,
+        _ place: String
+    ) throws(RecordingError) {
+        let type = interaction["type"]?.string ?? "Synchronous/HTTP"
+        guard type == "Synchronous/HTTP" else {
+            notes.append("\(place) is \(type), no HTTP, and is left out")
+            return
+        }
+        guard let request = interaction["request"],
+            let method = request["method"]?.string?.uppercased(), Self.isMethod(method),
+            let path = request["path"]?.string, path.hasPrefix("/")
+        else {
+            throw fail(1, "\(place)/request has no method or no path", "Write the Pact again.")
+        }
+        let response = interaction["response"]
+        let written = response?["status"] ?? .null
+        try add(
+            HTTPMessage.Request(
+                method,
+                path + query(request["query"]),
+                fields: fields(request["headers"]),
+                body: body(request["body"])
+            ),
+            RecordedResponse(
+                // A Pact may leave the status to the provider.
+                written.isNull ? .ok : try status(written, "\(place)/response/status"),
+                fields: fields(response?["headers"]),
+                body: body(response?["body"])
+            ),
+            at: nil
+        )
     }
 
     private func query(_ value: JSONValue?) -> String {

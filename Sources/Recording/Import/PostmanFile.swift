@@ -17,7 +17,7 @@ extension ImportReader {
             throw fail(1, "there are no requests at /item", "Export the collection again.")
         }
         var collection = PostmanCollection(reader: self, variables: file["variable"])
-        try collection.read(items, "/item", auth: file["auth"])
+        collection.read(items, "/item", auth: file["auth"])
         self = collection.reader
     }
 }
@@ -29,6 +29,8 @@ private struct PostmanCollection {
     private let variables: [String: String]
     /// The status that each request was answered with, so that no request has two.
     private var answered: [HTTPMessage.Request: Int] = [:]
+    /// Requests and saved responses that were read.
+    private var entryCount = 0
 
     init(reader: ImportReader, variables: JSONValue?) {
         self.reader = reader
@@ -40,24 +42,52 @@ private struct PostmanCollection {
         _ items: [JSONValue],
         _ place: String,
         auth: JSONValue?
-    ) throws(RecordingError) {
+    ) {
         for (index, item) in items.enumerated() {
             let place = "\(place)/\(index)"
             if let inner = item["item"]?.array {
-                try read(inner, place + "/item", auth: item["auth"] ?? auth)
+                read(inner, place + "/item", auth: item["auth"] ?? auth)
                 continue
             }
-            guard let request = item["request"] else {
-                throw reader.fail(1, "\(place) has no request", "Export the collection again.")
-            }
+            let request = item["request"]
             let saved = item["response"]?.array ?? []
-            if saved.isEmpty { reader.add(try self.request(request, place, auth), nil, at: nil) }
+            guard let request, !saved.isEmpty else {
+                entry { collection throws(RecordingError) in
+                    guard let request else {
+                        throw collection.reader.fail(
+                            1,
+                            "\(place) has no request",
+                            "Export the collection again."
+                        )
+                    }
+                    let made = try collection.request(request, place, auth)
+                    try collection.reader.add(made, nil, at: nil)
+                }
+                continue
+            }
             for (number, response) in saved.enumerated() {
                 let place = "\(place)/response/\(number)"
-                let made = try self.request(response["originalRequest"] ?? request, place, auth)
-                try add(made, response, place)
+                entry { collection throws(RecordingError) in
+                    let original = response["originalRequest"] ?? request
+                    let made = try collection.request(original, place, auth)
+                    try collection.add(made, response, place)
+                }
             }
         }
+    }
+
+    /// Reads one request or saved response, or leaves it out with a note.
+    private mutating func entry(
+        _ read: (inout PostmanCollection) throws(RecordingError) -> Void
+    ) {
+        var fault: RecordingError?
+        do throws(RecordingError) {
+            try read(&self)
+        } catch {
+            fault = error
+        }
+        reader.entry(entryCount) { _ throws(RecordingError) in if let fault { throw fault } }
+        entryCount += 1
     }
 
     /// Examples are alternatives: a session can have only one of them.
@@ -66,20 +96,21 @@ private struct PostmanCollection {
         _ response: JSONValue,
         _ place: String
     ) throws(RecordingError) {
-        guard let status = response["code"]?.int64, (100...599).contains(status) else {
+        guard let code = response["code"] else {
             throw reader.fail(1, "\(place) has no code", "Save the answer again in Postman.")
         }
+        let status = try reader.status(code, place + "/code")
         if let other = answered[request] {
             reader.notes.append(
-                "\(place), \(status), is left out: the same request was answered \(other) before"
+                "\(place), \(status.code), is left out: the same request was answered \(other) before"
             )
             return
         }
-        answered[request] = Int(status)
-        reader.add(
+        answered[request] = status.code
+        try reader.add(
             request,
-            HTTPMessage.Response(
-                Int(status),
+            RecordedResponse(
+                status,
                 fields: Self.fields(response["header"]),
                 body: Array((response["body"]?.string ?? "").utf8)
             ),

@@ -171,9 +171,9 @@ struct JudgeTests {
             (200, "[]", .missing), (200, " {} ", .missing), (200, "0", .document(0)),
             (200, "[null]", .document([.null])),
             (404, "{}", .missing), (410, "", .missing),
-            (500, "{}", .unreadable("the probe answered 500")),
-            (302, "{}", .unreadable("the probe answered 302")),
-            (401, "{}", .unreadable("the probe answered 401")),
+            (500, "{}", .unreadable("the probe answered 500: {}")),
+            (302, "{}", .unreadable("the probe answered 302: {}")),
+            (401, "{}", .unreadable("the probe answered 401: {}")),
         ] as [(Int, String, ObservedState)]
     )
     func observes(status: Int, body: String, expected: ObservedState) {

@@ -171,6 +171,36 @@ struct RelationRuleTests {
         #expect(builder.codes(RelationRule.self) == [.allVolatile])
     }
 
+    @Test func `a probe that fails counts only where the baseline could read it every time`() {
+        var builder = builder()
+        let failed = EvidenceBuilder.probe(["error": "x"], status: 500)
+        builder.subject = [EvidenceBuilder.delivery(), failed, failed]
+        builder.twins = (1...2).map { run(builder, $0) { _ in ["access": true] } }
+        #expect(builder.codes(RelationRule.self).first == .stateDiffers)
+        builder.twins[1].insert(failed, at: 1)
+        #expect(builder.codes(RelationRule.self).first == .unobservable)
+        let text = RelationRule.findings(in: builder.evidence).first?.actual ?? ""
+        #expect(text.contains(#"the probe answered 500: {"error":"x"}"#), "\(text)")
+    }
+
+    @Test(
+        "a probe is read again after a failure that may pass",
+        arguments: [
+            (.answered(HTTPMessage.Response(500)), true),
+            (.answered(HTTPMessage.Response(503)), true),
+            (.answered(HTTPMessage.Response(200, body: Array("<html>".utf8))), true),
+            (.failed(.closed, "reset"), true), (.failed(.refused, "refused"), true),
+            (.answered(HTTPMessage.Response(200, body: Array("{}".utf8))), false),
+            (.answered(HTTPMessage.Response(404)), false),
+            (.answered(HTTPMessage.Response(401)), false), (.failed(.timedOut, "late"), false),
+        ] as [(Exchange.Outcome, Bool)]
+    )
+    func reading(outcome: Exchange.Outcome, isReadAgain: Bool) {
+        var probe = EvidenceBuilder.probe(nil)
+        probe.outcome = outcome
+        #expect(probe.isPassingProbeFailure == isReadAgain)
+    }
+
     @Test func `a twin that failed decides nothing`() {
         var builder = builder()
         builder.subject = run(builder, 0) { _ in ["plan": "a"] }

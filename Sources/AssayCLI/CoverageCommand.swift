@@ -1,0 +1,25 @@
+internal import ArgumentParser
+internal import Conformance
+internal import Foundation
+internal import Providers
+
+/// Prints the operations of the services, each with its support in the fakes.
+struct CoverageCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "coverage",
+        abstract: "Lists the operations of the services and what the fakes do about each.",
+        discussion: """
+            Example:  assay coverage
+                      assay coverage --json
+            """
+    )
+
+    @Flag(name: .long, help: "As JSON, one object for each operation.")
+    var json = false
+
+    mutating func run() throws {
+        let coverage = ServiceCoverage(providers: ProviderTable.all.listed)
+        let width = Terminal.isInteractive(1) ? Terminal.width(STDOUT_FILENO) : nil
+        Terminal.output(json ? coverage.json.prettyText + "\n" : coverage.text(width))
+    }
+}
