@@ -17,7 +17,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
     /// Purchases of a store account, newest first, in the shape of section 4.
     var history: SharedTable<String, [JSONObject]> = [:]
     package internal(set) var records: Deque<DespiaRecord> = []
-    var nextSequence: Int64 = 1
+    @StoredCount var nextSequence: Int64 = 1
     var ids: IDSource
     var actions: [StoreAction] = []
     var registrations: [Registration] = []

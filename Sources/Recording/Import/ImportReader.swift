@@ -17,10 +17,19 @@ struct ImportReader {
         at moment: Instant?,
         microseconds: Int64 = 1000
     ) {
+        if let moment, !Instant.given.contains(moment) {
+            notes.append(
+                "\(request.method) \(request.path) is dated \(moment), which is not within "
+                    + "\(Instant.givenText); it was left out"
+            )
+            return
+        }
         let at = moment ?? context.now + .milliseconds(exchanges.count)
         let line = request.method + " " + request.path
         let from = context.webhooks.first { $0.value == line }?.key ?? .app
-        let started = max(0, (at - (exchanges.first?.at ?? at)).milliseconds) * 1000
+        let started = max(0, (at - (exchanges.first?.at ?? at)).milliseconds).multiplyingSaturated(
+            1000
+        )
         exchanges.append(
             Exchange(
                 from: from,
@@ -31,7 +40,7 @@ struct ImportReader {
                 request: request,
                 sequence: exchanges.count,
                 invoked: started,
-                completed: started + max(0, microseconds),
+                completed: started.addingSaturated(max(0, microseconds)),
                 outcome: response.map(Exchange.Outcome.answered)
                     ?? .failed(
                         .closed,
