@@ -234,8 +234,7 @@ struct DistilCommand: AsyncParsableCommand {
         if let out { return out }
         let folder = RecordingFile.folder(path)
         if folder.hasPrefix("recordings/") { return "recordings" }
-        let place = ((folder as NSString).deletingLastPathComponent as NSString)
-            .deletingLastPathComponent
+        let place = PathName(PathName(folder).folder).folder
         return place.isEmpty ? "." : place
     }
 
@@ -272,7 +271,7 @@ enum RecordingFile {
     static func folder(_ path: String) -> String {
         let trimmed = path.hasSuffix("/") ? String(path.dropLast()) : path
         return trimmed.hasSuffix(".ndjson")
-            ? (trimmed as NSString).deletingLastPathComponent : trimmed
+            ? PathName(trimmed).folder : trimmed
     }
 
     /// Reads a recording, and tells what is missing from it.
@@ -345,7 +344,7 @@ enum PendingContract {
         let target = isAccepted ? path : pending
         do {
             try FileManager.default.createDirectory(
-                atPath: (target as NSString).deletingLastPathComponent,
+                atPath: PathName(target).folder,
                 withIntermediateDirectories: true
             )
             let text = ContractWriter.text(contract, id: contract.id)

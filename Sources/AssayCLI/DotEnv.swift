@@ -1,3 +1,4 @@
+internal import Conformance
 internal import Foundation
 
 /// The `.env` that lies beside a profile: what a backend's own libraries read there stands for
@@ -19,7 +20,7 @@ enum DotEnv {
     }
 
     static func path(beside profilePath: String) -> String {
-        let folder = (profilePath as NSString).deletingLastPathComponent
+        let folder = PathName(profilePath).folder
         return (folder.isEmpty ? "" : folder + "/") + ".env"
     }
 

@@ -1,3 +1,4 @@
+internal import Conformance
 internal import Foundation
 internal import Programs
 
@@ -101,7 +102,7 @@ struct FileWatch {
     func changesByPeople(_ old: Snapshot, _ new: Snapshot) -> [String] {
         Self.changes(old, new).filter { path in
             written.contains { path == $0 || path.hasPrefix($0 + "/") }
-                || Self.sources.contains((path as NSString).pathExtension)
+                || Self.sources.contains(PathName(path).fileExtension)
         }
     }
 

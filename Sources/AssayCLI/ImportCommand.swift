@@ -130,8 +130,8 @@ struct ImportCommand: AsyncParsableCommand {
 
     /// What a command sends from a file: where it was run, or beside the file that it stands in.
     private static func contents(of path: String, beside file: String) -> [UInt8]? {
-        let folder = (file as NSString).deletingLastPathComponent
-        let places = [path, (folder as NSString).appendingPathComponent(path)]
+        let folder = PathName(file).folder
+        let places = [path, PathName(folder).appending(path)]
         return places.lazy.compactMap { FileManager.default.contents(atPath: $0) }.first.map(
             Array.init
         )

@@ -87,7 +87,7 @@ struct IntroductionRun {
             let lines = "\(note.key): \(note.text)".printable.wrapped(92)
             Terminal.output(mark + " " + lines.joined(separator: "\n     ") + "\n")
         }
-        let folder = (path as NSString).deletingLastPathComponent
+        let folder = PathName(path).folder
         let schema = ".assay/profile.schema.json"
         let date = Date().formatted(.iso8601.year().month().day())
         let text = introduction.text(schema: schema, date: date, authority: authority)

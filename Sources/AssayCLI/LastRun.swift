@@ -10,7 +10,7 @@ struct LastRun {
 
     /// `.assay` beside the profile, or here.
     static func folder(_ profilePath: String?) -> String {
-        let place = ((profilePath ?? "") as NSString).deletingLastPathComponent
+        let place = PathName(profilePath ?? "").folder
         return (place.isEmpty ? "" : place + "/") + ".assay"
     }
 

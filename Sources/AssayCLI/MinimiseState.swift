@@ -35,7 +35,7 @@ final class MinimiseState: Sendable {
         }
         known = Locked(found)
         guard !isSame else { return }
-        let folder = (path as NSString).deletingLastPathComponent
+        let folder = PathName(path).folder
         try? FileManager.default.createDirectory(
             atPath: folder,
             withIntermediateDirectories: true

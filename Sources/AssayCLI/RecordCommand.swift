@@ -174,10 +174,10 @@ struct RecordCommand: AsyncParsableCommand {
     /// The folders that a recording at that path would make, the innermost first.
     private static func missingFolders(of path: String) -> [String] {
         var folders: [String] = []
-        var folder = (path as NSString).deletingLastPathComponent
+        var folder = PathName(path).folder
         while !folder.isEmpty, folder != "/", !FileManager.default.fileExists(atPath: folder) {
             folders.append(folder)
-            folder = (folder as NSString).deletingLastPathComponent
+            folder = PathName(folder).folder
         }
         return folders
     }
@@ -289,6 +289,12 @@ struct RecordCommand: AsyncParsableCommand {
         guard let url = URLComponents(string: text), let host = url.host else {
             throw Failure(.usage, "'\(text)' is not a URL such as http://127.0.0.1:8080")
         }
+        if let port = url.port, !(1...65_535).contains(port) {
+            throw Failure(
+                .usage,
+                "'\(text)' names port \(port); ports go from 1 to 65535"
+            )
+        }
         let isSecure = url.scheme == "https"
         let isLoopback = host == "localhost" || host.hasPrefix("127.")
         return CapturingProxy.Target(
@@ -358,7 +364,7 @@ struct RecordCommand: AsyncParsableCommand {
         let isLive = Terminal.isInteractive(2)
         Terminal.error((isLive ? "\r\u{1b}[K" : "") + Self.text(state) + "\n")
         if let failure = state.failure { throw Failure(.usage, failure) }
-        let folder = (writer.path as NSString).deletingLastPathComponent
+        let folder = PathName(writer.path).folder
         if !distil { Terminal.error("Next:  \(Terminal.next(["distil", folder] + distilWords))\n") }
     }
 

@@ -41,7 +41,7 @@ struct ReportFiles {
 
     /// The path, when a file can be written there.
     static func checked(_ path: String) throws -> String {
-        let folder = (path as NSString).deletingLastPathComponent
+        let folder = PathName(path).folder
         if !folder.isEmpty {
             try? FileManager.default.createDirectory(
                 atPath: folder,

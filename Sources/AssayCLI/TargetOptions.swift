@@ -106,7 +106,7 @@ struct TargetOptions: ParsableArguments {
         switch ProfileParser.parse(text, path: path, environment: variables) {
         case .success(var profile):
             // What a profile names lies beside it.
-            let place = (path as NSString).deletingLastPathComponent
+            let place = PathName(path).folder
             func beside(_ name: String) -> String {
                 place.isEmpty || name.hasPrefix("/") ? name : place + "/" + name
             }

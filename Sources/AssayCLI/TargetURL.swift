@@ -28,6 +28,12 @@ struct TargetURL {
                 "\(host) is not this machine; if it may be called, add --allow-host \(host)"
             )
         }
+        if let port = url.port, !(1...65_535).contains(port) {
+            throw Failure(
+                .usage,
+                "\(flag) '\(text)' names port \(port); ports go from 1 to 65535"
+            )
+        }
         base = "\(scheme)://\(host)" + (url.port.map { ":\($0)" } ?? "")
         target =
             (url.percentEncodedPath.isEmpty ? "/" : url.percentEncodedPath)

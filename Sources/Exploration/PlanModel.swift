@@ -104,7 +104,7 @@ struct PlanModel: Sendable {
             environment: act.place,
             state: plan.days == nil ? .lifetime : .active,
             purchased: act.time,
-            end: plan.days.map { act.time + .seconds($0 * 86_400) }
+            end: plan.days.map { act.time + .days($0) }
         )
         return activate(line, at: act.time)
     }
@@ -188,7 +188,7 @@ struct PlanModel: Sendable {
                 environment: line.environment,
                 state: .active,
                 purchased: time,
-                end: time + .seconds(days * 86_400)
+                end: time + .days(days)
             ),
             at: time
         )
@@ -256,7 +256,7 @@ struct PlanModel: Sendable {
         at time: Duration
     ) -> Message {
         let days = Self.plans.first { $0.name == line.plan }?.days ?? 30
-        (line.purchased, line.end, line.renews) = (time, start + .seconds(days * 86_400), nil)
+        (line.purchased, line.end, line.renews) = (time, start + .days(days), nil)
         return activate(line, at: time)
     }
 

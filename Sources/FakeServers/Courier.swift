@@ -262,9 +262,19 @@ package struct WebhookURL: Hashable, Sendable {
         guard LoopbackHost.isLoopback(String(host)) || allowedHosts.contains(String(host)) else {
             return nil
         }
+        let behind = authority.hasPrefix("[") ? host.count + 2 : host.count
+        let port = authority.dropFirst(behind)
+        guard port.isEmpty || port.first == ":" && Self.isPort(port.dropFirst()) else {
+            return nil
+        }
         base = scheme + authority
         let path = rest.dropFirst(authority.count)
         target = path.isEmpty ? "/" : path.hasPrefix("?") ? "/" + path : String(path)
+    }
+
+    /// Whether a text is a port from 1 to 65535; NIO ends the process for others.
+    private static func isPort(_ text: Substring) -> Bool {
+        text.utf8.allSatisfy { (48...57).contains($0) } && UInt16(text).map { $0 > 0 } ?? false
     }
 }
 

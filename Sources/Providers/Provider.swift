@@ -98,6 +98,9 @@ package protocol Provider: Hashable, Codable, Sendable {
     /// When something next happens by itself; nil when nothing will.
     var nextMoment: Instant? { get }
 
+    /// The number of renewals that happen by themselves up to a time, as far as they are foreseen.
+    func renewalCount(by time: Instant) -> Int
+
     /// Who has something there, in no order.
     func subscribers(at now: Instant) -> [ShownSubscriber]
 
@@ -251,6 +254,8 @@ extension Provider {
     ) -> [Services.InternalCall] { [] }
 
     package var nextMoment: Instant? { nil }
+
+    package func renewalCount(by time: Instant) -> Int { 0 }
 
     package func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt? { nil }
 

@@ -39,6 +39,7 @@ package final class ProviderEntry: Sendable {
     let prepare: @Sendable (inout Services, HTTPMessage.Request, Instant) -> Void
     let settle: @Sendable (inout Services, Instant) -> [Services.InternalCall]
     let nextMoment: @Sendable (Services) -> Instant?
+    let renewalCount: @Sendable (Services, Instant) -> Int
     let attempt: @Sendable (Services, WebhookDelivery, Instant) -> WebhookAttempt?
     let schedule: @Sendable (Services, WebhookDelivery) -> RetrySchedule
     let call: @Sendable (Exchange) -> ProviderCall?
@@ -78,6 +79,7 @@ package final class ProviderEntry: Sendable {
         prepare = { Kind.prepare(&$0, for: $1, at: $2) }
         settle = { Kind.settle(&$0, at: $1) }
         nextMoment = { $0[keyPath: place].nextMoment }
+        renewalCount = { $0[keyPath: place].renewalCount(by: $1) }
         attempt = { $0[keyPath: place].attempt(at: $1, now: $2) }
         schedule = { $0[keyPath: place].schedule(of: $1) }
         call = { Kind.call(in: $0) }

@@ -181,6 +181,14 @@ package struct Services: Hashable, Codable, Sendable {
         ([queue.nextDue] + table.entries.map { $0.nextMoment(self) }).compactMap { $0 }.min()
     }
 
+    /// The largest number of renewals that one move of the clock may cause.
+    package static let renewalsMax = 5_000
+
+    /// The number of renewals that a move of the clock to that time causes.
+    package func renewalCount(by time: Instant) -> Int {
+        table.entries.reduce(0) { $0 + $1.renewalCount(self, time) }
+    }
+
     /// Where one attempt goes and what it says, signed with real time; nil when the webhook is gone.
     package func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt? {
         table[delivery.provider]?.attempt(self, delivery, now)

@@ -21,7 +21,8 @@ struct ControlClockTests {
         arguments: [
             ("2026-09-24T12:00:00Z" as JSONValue, 1_790_251_200_000 as Int64),
             ("2026-09-24T12:00:00.250Z", 1_790_251_200_250),
-            (1_800_000_000_000, 1_800_000_000_000), (0, 0), (-1, -1),
+            (1_800_000_000_000, 1_800_000_000_000),
+            (946_684_800_000, 946_684_800_000), (4_102_444_800_000, 4_102_444_800_000),
         ]
     )
     func setsTime(value: JSONValue, milliseconds: Int64) async {
@@ -52,14 +53,14 @@ struct ControlClockTests {
 
     @Test func `a frozen clock stands still where it is put, and runs on from there`() async {
         let stage = ControlStage()
-        let frozen = await stage.call("PUT", "/clock", ["frozen": true, "now": 5000])
+        let frozen = await stage.call("PUT", "/clock", ["frozen": true, "now": 1_600_000_000_000])
         #expect(frozen["frozen"] == true)
-        #expect(frozen["now_ms"] == 5000)
+        #expect(frozen["now_ms"] == 1_600_000_000_000)
         let still = await stage.call("GET", "/clock")
-        #expect(still["now_ms"] == 5000)
+        #expect(still["now_ms"] == 1_600_000_000_000)
         let running = await stage.call("PUT", "/clock", ["frozen": false])
         #expect(running["frozen"] == false)
-        #expect(running["now_ms"] == 5000, "it runs on from where it stood")
+        #expect(running["now_ms"] == 1_600_000_000_000, "it runs on from where it stood")
     }
 
     @Test func `nothing to set is an error, and so is null`() async {
@@ -104,12 +105,12 @@ struct ControlClockTests {
         let stage = ControlStage()
         let none = await stage.call("POST", "/clock/advance", [:])
         #expect(none.error == "give 'by', 'to' or 'until': 'settled'")
-        let two = await stage.call("POST", "/clock/advance", ["by": "5m", "to": 5])
+        let two = await stage.call("POST", "/clock/advance", ["by": "5m", "to": 1_600_000_000_000])
         #expect(two.error == "give one of by and to, not both")
         let other = await stage.call("POST", "/clock/advance", ["until": "setled"])
         #expect(other.error == "'until' is 'setled', which is none of settled")
         #expect(other.hint == "did you mean 'settled'?")
-        let past = await stage.call("POST", "/clock/advance", ["to": 5])
+        let past = await stage.call("POST", "/clock/advance", ["to": 1_600_000_000_000])
         #expect(past.error.contains("does not go back"))
         let now = await stage.call(
             "POST",
@@ -163,5 +164,47 @@ struct ControlClockTests {
         let done = await stage.call("POST", "/clock/advance", ["by": "1h"])
         #expect(done["ahead_ms"] == 3_600_000)
         #expect(done["frozen"] == true)
+    }
+
+    @Test(
+        "a time outside of 2000 to 2100 is refused with its bound",
+        arguments: [
+            1_798_761_600_000_000, 1_798_761_600, 946_684_799_999, 4_102_444_800_001, 0, -1, .max,
+            .min,
+        ] as [Int64]
+    )
+    func refusesFarTimes(milliseconds: Int64) async {
+        let stage = ControlStage()
+        for (method, path, name) in [("PUT", "/clock", "now"), ("POST", "/clock/advance", "to")] {
+            let body = JSONObject(members: [.init(key: name, value: .integer(milliseconds))])
+            let answer = await stage.call(method, path, .object(body))
+            #expect(answer.status == 400)
+            #expect(answer.error.contains("2000-01-01 to 2100-01-01"), "\(answer.error)")
+        }
+        #expect(await stage.call("GET", "/clock")["ahead_ms"] == 0)
+    }
+
+    @Test func `advancing beyond 2100 is refused`() async {
+        let stage = ControlStage()
+        let answer = await stage.call("POST", "/clock/advance", ["by": "900000d"])
+        #expect(answer.status == 400)
+        #expect(answer.error.contains("2000-01-01 to 2100-01-01"), "\(answer.error)")
+    }
+
+    @Test func `a move that renews too often is refused, and a smaller one is carried out`() async {
+        let stage = ControlStage()
+        _ = await stage.call("PUT", "/store/products/daily", ["days": 1])
+        let bought = await stage.call(
+            "POST",
+            "/store/purchase",
+            ["user": "ada", "product": "daily"]
+        )
+        #expect(bought.status == 200, "\(bought.error)")
+        let far = await stage.call("PUT", "/clock", ["now": "2099-01-01T00:00:00Z"])
+        #expect(far.status == 400)
+        #expect(far.error.contains("one move renews at most 5000 times"), "\(far.error)")
+        #expect(await stage.call("GET", "/clock")["ahead_ms"] == 0)
+        let near = await stage.call("PUT", "/clock", ["now": "2036-01-01T00:00:00Z"])
+        #expect(near.status == 200, "\(near.error)")
     }
 }

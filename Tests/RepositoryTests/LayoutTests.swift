@@ -264,4 +264,12 @@ struct LayoutTests {
             }
         }
     }
+
+    @Test func `no source lets Foundation split a path, which traps for names of one letter`() {
+        let lines = Repository.lines(below: "Sources")
+        #expect(lines.count > 4000, "the sources were not found")
+        for line in lines where line.text.contains("as NSString).") {
+            #expect(Bool(false), "\(line.path):\(line.number): split the path with PathName")
+        }
+    }
 }

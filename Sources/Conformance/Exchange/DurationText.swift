@@ -1,8 +1,18 @@
 extension Duration {
+    /// A number of days; beyond the range of `Int64` milliseconds its edge.
+    package static func days(_ count: some BinaryInteger) -> Duration {
+        .milliseconds(Int64(clamping: count).multiplyingSaturated(86_400_000))
+    }
+
+    /// A number of hours; beyond the range of `Int64` milliseconds its edge.
+    package static func hours(_ count: some BinaryInteger) -> Duration {
+        .milliseconds(Int64(clamping: count).multiplyingSaturated(3_600_000))
+    }
+
     /// Whole milliseconds, rounded towards zero; beyond the range of `Int64` its edge.
     package var milliseconds: Int64 {
-        components.seconds.multiplyingSaturated(1000)
-            .addingSaturated(components.attoseconds / 1_000_000_000_000_000)
+        // The components end the process for a length beyond Int64 seconds, which a file may hold.
+        Int64(clamping: attoseconds / 1_000_000_000_000_000)
     }
 
     /// Reads what contracts and profiles write: `200ms`, `2s`, `5m`, `1h`, `30d`, with an optional

@@ -21,6 +21,15 @@ package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringCon
         milliseconds / 1000 - (milliseconds % 1000 < 0 ? 1 : 0)
     }
 
+    /// The instants that a caller, an import or a saved state may give: 2000-01-01 to 2100-01-01.
+    ///
+    /// A date outside of it is a mistake of units, seconds or microseconds for milliseconds.
+    package static let given =
+        Instant(milliseconds: 946_684_800_000)...Instant(milliseconds: 4_102_444_800_000)
+
+    /// The same range as errors print it.
+    package static let givenText = "2000-01-01 to 2100-01-01"
+
     package static func < (left: Instant, right: Instant) -> Bool {
         left.milliseconds < right.milliseconds
     }

@@ -62,6 +62,7 @@ extension ControlAPI {
         guard time != nil || frozen != nil else {
             throw Refusal(400, "give 'now', 'frozen' or both")
         }
+        if let time { try checkReach(call.namespace, time) }
         world.edit(call.namespace) { services, _ in
             if let frozen { services.clock.freeze(frozen, at: wall) }
             if let time { services.clock.set(to: time, at: wall) }
@@ -72,11 +73,29 @@ extension ControlAPI {
     fileprivate func advance(_ call: Call) async throws(Refusal) -> JSONValue {
         let now = world.read(call.namespace) { $1 } ?? world.now
         let target = try target(call, now)
+        if let target { try checkReach(call.namespace, target) }
         let done = await courier.advance(call.namespace, to: target)
         var shown = shownClock(call.namespace).object ?? JSONObject()
         shown["attempts"] = .integer(Int64(done.attemptCount))
         shown["settled"] = .bool(done.isSettled)
         return .object(shown)
+    }
+
+    /// Refuses a move that leaves the given instants or that causes more renewals than one call can
+    /// carry out in a few seconds.
+    private func checkReach(_ namespace: String, _ time: Instant) throws(Refusal) {
+        guard Instant.given.contains(time) else {
+            throw Refusal(400, "the clock would be at \(time), not within \(Instant.givenText)")
+        }
+        let count = world.read(namespace) { services, _ in services.renewalCount(by: time) } ?? 0
+        guard count <= Services.renewalsMax else {
+            throw Refusal(
+                400,
+                "a move to \(time) would renew \(count) times, and one move renews at most "
+                    + "\(Services.renewalsMax) times",
+                hint: "move the clock in several steps, or cancel subscriptions first"
+            )
+        }
     }
 
     /// The time to move to; nil: until no delivery waits any more.

@@ -93,10 +93,21 @@ extension ControlAPI {
         }
     }
 
+    /// The numbers that a query may give: those that JSON numbers hold exactly in every language,
+    /// and -1, the number before the first entry.
+    private static let numbers = -1...(1 << 53)
+
     private func number(_ call: Call, _ name: String) throws(Refusal) -> Int? {
         guard let text = call.query(name) else { return nil }
         guard let number = Int(text) else {
             throw Refusal(400, "'\(name)' is '\(text)', which is no number")
+        }
+        guard Self.numbers.contains(number) else {
+            throw Refusal(
+                400,
+                "'\(name)' is '\(text)'; it takes \(Self.numbers.lowerBound) to "
+                    + "\(Self.numbers.upperBound)"
+            )
         }
         return number
     }

@@ -85,10 +85,16 @@ extension ControlMember {
         case .list: return value.array == nil ? wrong("a list") : nil
         case .object: return value.object == nil ? wrong("an object") : nil
         case .moment:
-            return Self.moment(value) == nil
-                ? (
+            guard let time = Self.moment(value) else {
+                return (
                     "'\(name)' takes a time such as 2026-09-24T12:00:00Z, or milliseconds", nil
-                ) : nil
+                )
+            }
+            if Instant.given.contains(time) { return nil }
+            return (
+                "'\(name)' is \(time.description), which is not within \(Instant.givenText)",
+                "a number is milliseconds since 1970, not seconds or microseconds"
+            )
         case .address:
             guard let text = value.string else { return wrong("a URL") }
             if isCallable(text) { return nil }

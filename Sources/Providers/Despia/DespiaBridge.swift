@@ -28,7 +28,8 @@ extension DespiaState {
         device.commandCount += 1
         let number = device.commandCount
         let page = (body["page"] ?? body["tPage"])?.int64
-        let gap = page.flatMap { time in device.lastCommandAt.map { time - $0 } }
+        let gap = page.flatMap { time in device.lastCommandAt.map { time.subtractingSaturated($0) }
+        }
         device.lastCommandAt = page
         devices[name] = device
         record(.bridge, name, now, body, text: text, command: command)

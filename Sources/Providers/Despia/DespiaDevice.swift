@@ -171,7 +171,7 @@ package struct DespiaDevice: Hashable, Codable, Sendable {
     package var syncsVault = true
     package var storedValue: String?
     package var paywall: Paywall?
-    package var commandCount: Int64 = 0
+    @StoredCount package var commandCount: Int64 = 0
     package var lastCommandAt: Int64?
 
     /// Synthetic: a stock user agent, a blank and the fragment the runtime appends (section 2).

@@ -109,7 +109,7 @@ extension DespiaState {
         at now: Instant
     ) -> JSONObject {
         let product = Catalog().product(action.product)
-        let end = product.days.map { now + .seconds($0 * 86_400) }
+        let end = product.days.map { now + .days($0) }
         let entitlement =
             settings.historyEntitlementField == .entitlement
             ? product.entitlements.first ?? "" : action.product

@@ -22,7 +22,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
     package internal(set) var records: Deque<DespiaRecord> = []
     /// How many bytes the record has; nil: not counted since lines were removed or read from a file.
     var recordBytes: Int?
-    var nextSequence: Int64 = 1
+    @StoredCount var nextSequence: Int64 = 1
     var ids: IDSource
     var actions: [StoreAction] = []
     var registrations: [Registration] = []

@@ -63,7 +63,7 @@ package struct OneSignalConsole: Hashable, Codable, Sendable {
     }
 
     struct Outcome: Hashable, Codable, Sendable {
-        var count: Int64 = 0
+        @StoredCount var count: Int64 = 0
         var sum = 0.0
     }
 

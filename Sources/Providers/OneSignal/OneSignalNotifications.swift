@@ -235,7 +235,7 @@ extension OneSignalState {
     }
 
     /// Notifications of the API are gone after thirty days (section 6).
-    private static let keptFor: Duration = .seconds(30 * 86_400)
+    private static let keptFor: Duration = .days(30)
 
     static func isPurged(_ found: NotificationLog.Notification, _ now: Instant) -> Bool {
         now - found.queued > keptFor

@@ -6,7 +6,7 @@ package import Conformance
 /// host served them.
 package struct OneSignalState: Hashable, Sendable {
     /// Results are kept for this long after the first request with a key (section 5).
-    package static let replayWindow: Duration = .seconds(30 * 86_400)
+    package static let replayWindow: Duration = .days(30)
 
     /// A call with its path taken apart.
     struct Call {

@@ -180,7 +180,7 @@ extension PurchaselyState {
     private mutating func startGrace(of old: Subscription, at now: Instant) {
         var found = old
         found.status = "IN_GRACE_PERIOD"
-        found.graceEnd = (found.nextRenewal ?? now) + .seconds(16 * 86_400)
+        found.graceEnd = (found.nextRenewal ?? now) + .days(16)
         found.effectiveEnd = found.graceEnd
         save(found)
         send("ACTIVATE", found, at: now)
@@ -228,7 +228,7 @@ extension PurchaselyState {
         var found = old
         found.status = "PAUSED"
         found.isActive = false
-        found.resume = now + .seconds(30 * 86_400)
+        found.resume = now + .days(30)
         save(found)
         send("DEACTIVATE", found, at: now)
         send("SUBSCRIPTION_PAUSED", found, at: now)

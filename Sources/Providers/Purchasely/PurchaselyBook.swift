@@ -54,7 +54,7 @@ package struct PurchaselyBook: Hashable, Sendable {
 
 extension PurchaselyState.Subscription {
     /// When something next happens to it by itself; nil when nothing will.
-    fileprivate var moment: Instant? {
+    var moment: Instant? {
         guard !isOneTime else { return nil }
         if status == "PAUSED" { return resume }
         return isActive ? effectiveEnd : nil

@@ -76,7 +76,7 @@ package struct PurchaselyEventFactory: Sendable {
 
     private func dates(_ spec: PurchaselySpec) -> PurchaselyEvent.Dates {
         let purchased = spec.purchased ?? spec.time
-        let ends = spec.expires ?? purchased + .seconds(30 * 86_400)
+        let ends = spec.expires ?? purchased + .days(30)
         var dates = PurchaselyEvent.Dates(
             purchased: base + purchased,
             originallyPurchased: base + purchased
@@ -85,7 +85,7 @@ package struct PurchaselyEventFactory: Sendable {
         dates.nextRenewal = base + (spec.renews ?? ends)
         dates.effectiveRenewal = base + ends
         if spec.status == "IN_GRACE_PERIOD" { dates.graceEnd = base + ends }
-        if spec.status == "PAUSED" { dates.resume = base + ends + .seconds(30 * 86_400) }
+        if spec.status == "PAUSED" { dates.resume = base + ends + .days(30) }
         return dates
     }
 }

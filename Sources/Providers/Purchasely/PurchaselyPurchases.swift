@@ -69,7 +69,7 @@ extension PurchaselyState {
 
     static func period(_ plan: String) -> Duration {
         let name = plan.lowercased()
-        if name.contains("year") || name.contains("annual") { return .seconds(365 * 86_400) }
+        if name.contains("year") || name.contains("annual") { return .days(365) }
         return .seconds((name.contains("week") ? 7 : 30) * 86_400)
     }
 

@@ -27,7 +27,7 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
         package var status: String?
         package var price: Double
         package var revenue: Double
-        package var renewalCount: Int64 = 0
+        @StoredCount package var renewalCount: Int64 = 0
         package var isActive = true
 
         package var isOneTime: Bool { !purchaseType.hasSuffix("SUBSCRIPTION") }
@@ -84,6 +84,14 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
     package var nextMoment: Instant? { subscriptions.nextDue?.time }
 
     /// Renews, ends and unpauses what is due by then, in the order of its time.
+    package func renewalCount(by time: Instant) -> Int {
+        subscriptions.all.reduce(0) { count, found in
+            guard found.isActive, let next = found.moment, next <= time else { return count }
+            let period = Self.period(found.plan).milliseconds
+            return count + 1 + Int((time - next).milliseconds / period)
+        }
+    }
+
     package mutating func advance(to now: Instant) {
         while let due = subscriptions.nextDue, due.time <= now,
             let found = subscriptions[due.id]

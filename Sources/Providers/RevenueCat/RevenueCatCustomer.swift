@@ -42,7 +42,7 @@ package struct Purchase: Hashable, Codable, Sendable {
     package var isPaused = false
     package var isOneTime = false
     package var isTemporary = false
-    package var renewalNumber: Int64 = 1
+    @StoredCount package var renewalNumber: Int64 = 1
     package var cancelReason: String?
     /// The product that takes over at the end of the period.
     package var nextProductID: String?

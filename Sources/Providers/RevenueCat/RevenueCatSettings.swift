@@ -131,6 +131,32 @@ package struct Catalog: Hashable, Codable, Sendable {
             self.price = price
             self.entitlements = entitlements
         }
+
+        /// The days that a period may have; a shorter one would renew without end.
+        static let daysGiven: ClosedRange<Int64> = 1...36_500
+
+        private enum CodingKeys: String, CodingKey {
+            case days, trialDays, price, currency, exchangeRate, entitlements, basePlan
+        }
+
+        /// - Throws: A decoding error for a period that is not within 1 to 36,500 days.
+        package init(from decoder: any Decoder) throws {
+            let saved = try decoder.container(keyedBy: CodingKeys.self)
+            days = try saved.decodeIfPresent(Int64.self, forKey: .days)
+            trialDays = try saved.decode(Int64.self, forKey: .trialDays)
+            price = try saved.decode(Double.self, forKey: .price)
+            currency = try saved.decode(String.self, forKey: .currency)
+            exchangeRate = try saved.decode(Double.self, forKey: .exchangeRate)
+            entitlements = try saved.decode([String].self, forKey: .entitlements)
+            basePlan = try saved.decodeIfPresent(String.self, forKey: .basePlan)
+            guard days.map(Self.daysGiven.contains) ?? true else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: .days,
+                    in: saved,
+                    debugDescription: "a period has 1 to 36500 days"
+                )
+            }
+        }
     }
 
     package var entitlement = "premium"

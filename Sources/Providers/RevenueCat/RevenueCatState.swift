@@ -12,7 +12,7 @@ package struct RevenueCatState: Hashable, Sendable {
     package var key: Secret?
     var customers = CustomerBook()
     var customerByID: SharedTable<String, Int> = [:]
-    private var nextCustomer = 0
+    @StoredCount private var nextCustomer = 0
     var ids: IDSource
     /// Events that nobody has taken yet, oldest first.
     private var outgoing: [JSONObject] = []

@@ -236,13 +236,24 @@ extension DeliveryQueue: Codable {
     package init(from decoder: any Decoder) throws {
         let saved = try decoder.container(keyedBy: CodingKeys.self)
         deliveries = try saved.decode(SharedTable<Int, WebhookDelivery>.self, forKey: .deliveries)
-        attemptCount = try saved.decode(Int.self, forKey: .attemptCount)
-        nextNumber = try saved.decode(Int.self, forKey: .nextNumber)
+        attemptCount = try saved.decode(StoredCount<Int>.self, forKey: .attemptCount).wrappedValue
+        nextNumber = try saved.decode(StoredCount<Int>.self, forKey: .nextNumber).wrappedValue
+        guard deliveries.keys.allSatisfy({ isNumbered($0) }) else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .deliveries,
+                in: saved,
+                debugDescription: "a delivery's number is not its key, from 1 to below nextNumber"
+            )
+        }
         finished = Deque(try saved.decode([Int].self, forKey: .finished))
         droppedCount = try saved.decodeIfPresent(Int.self, forKey: .droppedCount) ?? 0
         for number in finished { finishedBytes += deliveries[number]?.body.utf8.count ?? 0 }
         for delivery in deliveries.values { enlist(delivery) }
         for delivery in deliveries.values { wait(delivery) }
+    }
+
+    private func isNumbered(_ key: Int) -> Bool {
+        deliveries[key]?.number == key && (1..<max(1, nextNumber)).contains(key)
     }
 
     package func encode(to encoder: any Encoder) throws {

@@ -106,7 +106,9 @@ struct ImportReader {
         }
         let line = request.method + " " + request.path
         let from = context.webhooks.first { $0.value == line }?.key ?? .app
-        let started = max(0, (at - (exchanges.first?.at ?? at)).milliseconds) * 1000
+        let started = max(0, (at - (exchanges.first?.at ?? at)).milliseconds).multiplyingSaturated(
+            1000
+        )
         exchanges.append(
             Exchange(
                 from: from,
@@ -117,7 +119,7 @@ struct ImportReader {
                 request: request,
                 sequence: exchanges.count,
                 invoked: started,
-                completed: started + max(0, microseconds),
+                completed: started.addingSaturated(max(0, microseconds)),
                 outcome: answer.map(Exchange.Outcome.answered)
                     ?? .failed(
                         .closed,

@@ -35,8 +35,12 @@ extension RevenueCatState {
         }
         var product = services.revenueCat.catalog.product(call.value)
         try Switches.merge(&product, .object(call.body), "a product")
-        guard product.days.map({ $0 > 0 }) ?? true, product.exchangeRate > 0 else {
-            throw ControlRefusal(400, "'days' and 'exchangeRate' are greater than zero")
+        guard product.exchangeRate > 0 else {
+            throw ControlRefusal(400, "'exchangeRate' is greater than zero")
+        }
+        let days = Catalog.Product.daysGiven
+        guard product.days.map(days.contains) ?? true else {
+            throw ControlRefusal(400, "'days' takes \(days.lowerBound) to \(days.upperBound)")
         }
         services.revenueCat.catalog.products[call.value] = product
         return try shownCatalog(services)

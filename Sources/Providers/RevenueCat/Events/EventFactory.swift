@@ -157,7 +157,7 @@ package struct EventFactory: Sendable {
         case "EXPIRATION": .expired(reason: spec.reason ?? "UNSUBSCRIBE")
         case "BILLING_ISSUE": .failed(graceEnd: spec.grace.map { context.base + $0 })
         case "SUBSCRIPTION_PAUSED":
-            .paused(until: context.base + expires(spec) + .seconds(30 * 86_400))
+            .paused(until: context.base + expires(spec) + .days(30))
         case "PRODUCT_CHANGE":
             .changed(to: spec.newProduct.map { productID($0, store: spec.store) })
         // Every other type, known or not, has nothing of its own.
@@ -233,7 +233,7 @@ package struct EventFactory: Sendable {
     private func expires(_ spec: EventSpec) -> Duration {
         if let expires = spec.expires { return expires }
         // Refunds and ended subscriptions lie in the past (fact sheet, section 3, rows 3 and 13).
-        return spec.isOver ? spec.time - .seconds(60) : purchased(spec) + .seconds(30 * 86_400)
+        return spec.isOver ? spec.time - .seconds(60) : purchased(spec) + .days(30)
     }
 
     /// None when the product maps to no entitlement; names of consumables begin with `coins`.

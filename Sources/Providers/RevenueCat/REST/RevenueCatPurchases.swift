@@ -95,7 +95,7 @@ extension RevenueCatState {
         }
         var action = StoreAction(.extend, user: id)
         action.product = found.productID
-        action.by = .seconds(days * 86_400)
+        action.by = .days(days)
         do throws(StoreAction.Refusal) {
             try carryOut(action, at: call.now)
         } catch {
@@ -117,7 +117,7 @@ extension RevenueCatState {
             if let time = call.body["expiry_time_ms"]?.int64, let end = found.expires {
                 action.by = Instant(milliseconds: time) - end
             } else if let days = call.body["extend_by_days"]?.int64, (1...365).contains(days) {
-                action.by = .seconds(days * 86_400)
+                action.by = .days(days)
             } else {
                 throw RevenueCatError(400, 7226, "expiry_time_ms or extend_by_days is required.")
             }

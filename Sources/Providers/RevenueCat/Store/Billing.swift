@@ -17,7 +17,7 @@ extension RevenueCatState {
             let start = purchase.expires ?? now
             purchase.period = "NORMAL"
             purchase.purchased = start
-            purchase.expires = start + .seconds(days * 86_400)
+            purchase.expires = start + .days(days)
             purchase.renewalNumber += 1
         } else if let span = action.grace {
             let end = max(purchase.expires ?? now, now) + span

@@ -36,7 +36,7 @@ extension RevenueCatState {
             period: action.period,
             purchased: now,
             originallyPurchased: now,
-            expires: days.map { now + .seconds($0 * 86_400) },
+            expires: days.map { now + .days($0) },
             transactionID: transaction,
             originalTransactionID: transaction,
             priceUSD: .number(

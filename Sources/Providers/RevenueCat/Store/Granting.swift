@@ -40,7 +40,7 @@ extension RevenueCatState {
             period: "PROMOTIONAL",
             purchased: now,
             originallyPurchased: now,
-            expires: until ?? (start ?? now) + .seconds(hours * 3600),
+            expires: until ?? (start ?? now) + .hours(hours),
             transactionID: transaction,
             originalTransactionID: transaction,
             priceUSD: 0,

@@ -10,6 +10,23 @@ extension RevenueCatState {
         customers.nextDue(noticedAfter: .seconds(settings.expirationDelaySeconds))
     }
 
+    package func renewalCount(by time: Instant) -> Int {
+        var count = 0
+        for customer in customers.all {
+            for purchase in customer.subscriptions.values {
+                guard case .begins(let first) = purchase.moment, first <= time else { continue }
+                let next = purchase.nextProductID ?? purchase.productID
+                let days = Int(catalog.product(next).days ?? 30)
+                count += 1 + Self.days(from: first, to: time) / days
+            }
+        }
+        return count
+    }
+
+    private static func days(from start: Instant, to end: Instant) -> Int {
+        Int((end - start).milliseconds / 86_400_000)
+    }
+
     /// The purchase that a store transaction belongs to, as it is now.
     package func purchase(withTransaction id: String) -> Purchase? {
         customers.owners(of: .transaction(id)).lazy.flatMap(\.customer.purchases).first {

@@ -48,7 +48,7 @@ extension RevenueCatState {
         purchase.period = "NORMAL"
         // Stripe repeats the old start of the period.
         if purchase.store != "STRIPE" { purchase.purchased = now }
-        purchase.expires = now + .seconds(days * 86_400)
+        purchase.expires = now + .days(days)
         purchase.priceUSD = .number(JSONNumber(product.price))
         purchase.price = .number(JSONNumber(product.price * product.exchangeRate))
         purchase.unsubscribed = nil

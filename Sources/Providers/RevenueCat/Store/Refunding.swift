@@ -52,7 +52,7 @@ extension RevenueCatState {
         purchase.cancelReason = nil
         purchase.willRenew = !purchase.isOneTime
         if !purchase.isOneTime, let days = catalog.product(purchase.productID).days {
-            let end = purchase.purchased + .seconds(days * 86_400)
+            let end = purchase.purchased + .days(days)
             purchase.expires = end
             // Over in the meantime: it stays over, and the event says so by its dates.
             if end <= now {

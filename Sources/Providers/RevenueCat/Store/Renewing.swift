@@ -25,7 +25,7 @@ extension RevenueCatState {
         let start = max(purchase.expires ?? time, time)
         purchase.period = "NORMAL"
         purchase.purchased = purchase.isPaused ? time : start
-        purchase.expires = purchase.purchased + .seconds((product.days ?? 30) * 86_400)
+        purchase.expires = purchase.purchased + .days(product.days ?? 30)
         purchase.renewalNumber += 1
         purchase.transactionID = renewalTransaction(purchase)
         if !purchase.isFamilyShared {
@@ -114,7 +114,7 @@ extension RevenueCatState {
         guard let expires = purchase.expires, !purchase.hasEnded else {
             throw Refusal("\(purchase.productID) has no period to extend")
         }
-        purchase.expires = expires + (action.by ?? .seconds(7 * 86_400))
+        purchase.expires = expires + (action.by ?? .days(7))
         save(purchase, number, now)
         emit("SUBSCRIPTION_EXTENDED", purchase, of: number, at: now)
     }
@@ -153,7 +153,7 @@ extension RevenueCatState {
             throw Refusal("only Play pauses; \(purchase.productID) is from \(purchase.store)")
         }
         let end = purchase.expires ?? now
-        purchase.resume = end + (action.by ?? .seconds(30 * 86_400))
+        purchase.resume = end + (action.by ?? .days(30))
         save(purchase, number, now)
         emit(
             "SUBSCRIPTION_PAUSED",

@@ -157,7 +157,7 @@ extension RevenueCatState {
             )
         }
         let now = call.now
-        let month = now - .seconds(28 * 86_400)
+        let month = now - .days(28)
         let customers = customers.all
         let running = customers.flatMap(\.purchases).filter {
             !$0.isOneTime && $0.isActive(at: now)
