@@ -45,7 +45,8 @@ extension RunExecutor {
     /// They are findings only where no other source of them exists: the store of a backend that was
     /// running already, or that keeps its data between runs, may hold users of earlier runs.
     ///
-    /// - Parameter nonce: The text that every ID of this run contains, where IDs are strings.
+    /// - Parameter nonce: The part that every ID of this run contains, where IDs are strings.
+    /// - Returns: The failed case, or none.
     func strayEffects(of nonce: String) -> [CaseResult] {
         let stray = effectsOfNoRun.filter { isCharged($0, nonce) }
         guard !stray.isEmpty else { return [] }

@@ -55,8 +55,9 @@ struct StateBoundTests {
             log.keep(body, of: "key\(number)", at: Self.start)
         }
         #expect(log.byteCount <= NotificationLog.bytesMax)
-        #expect(log.result(of: "key99", at: Self.start, within: .seconds(9)) == body)
-        #expect(log.result(of: "key0", at: Self.start, within: .seconds(9)) == nil)
+        let lifetime = Duration.seconds(9)
+        #expect(log.result(of: "key99", at: Self.start, within: lifetime) == body)
+        #expect(log.result(of: "key0", at: Self.start, within: lifetime) == nil)
     }
 
     @Test func `bodies of finished deliveries stay within their bound, and none that waits goes`() {

@@ -9,7 +9,11 @@ import Testing
 struct FaultWithoutCallTests {
     /// A purchase while RevenueCat's REST API fails.
     private static func contract(like relation: Expectation.Relation?) -> Contract {
-        let failing = ProviderPlan(provider: .revenueCat, answers: [.status(503)], includesReads: true)
+        let failing = ProviderPlan(
+            provider: .revenueCat,
+            answers: [.status(503)],
+            includesReads: true
+        )
         return SimulatedContracts.contract(
             "unreadable",
             [.provider(failing), SimulatedContracts.deliver("a")],

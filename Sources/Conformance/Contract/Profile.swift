@@ -65,8 +65,10 @@ package struct Profile: Hashable, Sendable {
         package var stop: Stop?
         package var intercept: Intercept?
 
-        /// Whether each backend that Assay starts keeps its data in a new folder: the command or a
-        /// variable names `{{data}}`. Any other store may outlive a run and be shared.
+        /// Whether each backend that Assay starts keeps its data in a new folder.
+        ///
+        /// The command or a variable names `{{data}}` then. Any other store may outlive a run and be
+        /// shared.
         package var hasOwnData: Bool {
             ([command] + environment.values).contains { $0.contains("{{data}}") }
         }

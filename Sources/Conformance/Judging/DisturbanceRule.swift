@@ -38,7 +38,8 @@ package struct DisturbanceRule: Rule {
         return [
             Finding(
                 .disturbanceMissed,
-                expected: "call \(missed.number) of the backend to \(missed.provider), to disturb it",
+                expected:
+                    "call \(missed.number) of the backend to \(missed.provider), to disturb it",
                 actual: "\(missed.count(in: evidence.subject)) calls",
                 location: evidence.plan.contract.location
             )

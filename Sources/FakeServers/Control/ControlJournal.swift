@@ -172,6 +172,8 @@ actor JournalFollower {
     private let passes: @Sendable (Exchange) -> Bool
     private let numbers: AsyncStream<Int>.Iterator
     private var seen: Int
+    /// The number of the first entry that the journal held when the stream began.
+    private let firstKept: Int
     /// How many are still to be shown.
     private var left: Int
     /// Entries that were there and had not ended; they come later, with a lower number.
@@ -192,6 +194,7 @@ actor JournalFollower {
         self.passes = passes
         self.seen = seen
         self.left = left
+        firstKept = journal.read { $0.forgottenCount }
         numbers = journal.follow().makeAsyncIterator()
     }
 
@@ -214,7 +217,9 @@ actor JournalFollower {
         while true {
             if let exchange = page.popLast() { return .exchange(exchange) }
             guard !isPastRead else { break }
-            readPage()
+            if let number = readPage() {
+                return .cut("the journal forgot entry \(number) before it was read")
+            }
         }
         var numbers = numbers
         while let number = await numbers.next(isolation: self) {
@@ -231,15 +236,25 @@ actor JournalFollower {
         return .cut("too many entries came while it did not read")
     }
 
-    private func readPage() {
-        let found = journal.read { [seen, passes] in
-            $0.page(after: seen, limit: 32, where: passes)
+    /// Reads entries that are there.
+    ///
+    /// - Returns: The number of the first entry that was there when the stream began and that the
+    ///   journal has forgotten since; nil when nothing is missing.
+    private func readPage() -> Int? {
+        let needed = max(seen + 1, firstKept)
+        let (found, isForgotten) = journal.read { [seen, passes] journal in
+            (
+                journal.page(after: seen, limit: 32, where: passes),
+                !journal.isComplete(since: needed)
+            )
         }
+        if isForgotten { return needed }
         isPastRead = found.last <= seen
         seen = max(seen, found.last)
         for exchange in found.exchanges where exchange.completed == nil {
             unfinished.insert(exchange.sequence)
         }
         page = found.exchanges.filter { $0.completed != nil }.reversed()
+        return nil
     }
 }
