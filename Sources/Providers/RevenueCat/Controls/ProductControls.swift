@@ -33,14 +33,14 @@ extension RevenueCatState {
         guard !call.value.isEmpty, call.value.utf8.count <= 200 else {
             throw ControlRefusal(400, "a product's id has 1 to 200 characters")
         }
+        let days = Catalog.Product.daysGiven
+        guard call.body["days"]?.int64.map(days.contains) ?? true else {
+            throw ControlRefusal(400, "'days' takes \(days.lowerBound) to \(days.upperBound)")
+        }
         var product = services.revenueCat.catalog.product(call.value)
         try Switches.merge(&product, .object(call.body), "a product")
         guard product.exchangeRate > 0 else {
             throw ControlRefusal(400, "'exchangeRate' is greater than zero")
-        }
-        let days = Catalog.Product.daysGiven
-        guard product.days.map(days.contains) ?? true else {
-            throw ControlRefusal(400, "'days' takes \(days.lowerBound) to \(days.upperBound)")
         }
         services.revenueCat.catalog.products[call.value] = product
         return try shownCatalog(services)
