@@ -149,7 +149,7 @@ struct OpenWordsTests {
             ("text", #""""#), ("text", #""x""#), ("word", #""two""#), ("flag", "false"),
             ("whole", "0"), ("whole", "-5"), ("number", "0.5"), ("number", "5"),
             ("texts", "[]"), ("texts", #"["a", ""]"#), ("list", "[1, null]"), ("object", "{}"),
-            ("moment", "0"), ("moment", #""2026-09-24T12:00:00Z""#),
+            ("moment", "946684800000"), ("moment", #""2026-09-24T12:00:00Z""#),
             ("address", #""http://127.0.0.1/x""#),
         ]
     )
