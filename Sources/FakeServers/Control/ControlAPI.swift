@@ -102,6 +102,8 @@ package final class ControlAPI: Sendable {
             var body: JSONObject = ["error": .string(redaction.text(error.text))]
             if let hint = error.hint { body["hint"] = .string(redaction.text(hint)) }
             var response = HTTPMessage.Response(error.status, json: .object(body))
+            // A refusal in a frame of a foreign page would look as if the page had been admitted.
+            response.fields.append(LivePage.unframed)
             if error.status == 401 {
                 response.fields.append(HTTPMessage.Field("www-authenticate", "Bearer"))
             }

@@ -29,6 +29,12 @@ enum LivePage {
         "require-trusted-types-for 'script'", "trusted-types 'none'",
     ].joined(separator: "; ")
 
+    /// The header that keeps a response without a page out of every frame.
+    static let unframed = HTTPMessage.Field(
+        "content-security-policy",
+        "default-src 'none'; frame-ancestors 'none'"
+    )
+
     private static func file(_ bytes: [UInt8], _ type: String) -> HTTPMessage.Response {
         HTTPMessage.Response(
             200,
