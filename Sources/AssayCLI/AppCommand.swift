@@ -94,6 +94,8 @@ struct AppCommand: AsyncParsableCommand {
             among: library.headings
         )
         run.keepsEvidence = saveFile != nil
+        run.suite = SuiteRun.digest(of: library, selected)
+        run.saved = try saveFile.map { try SavedRunFile($0, profile: profile) }
         if !files.usesStandardOutput, case .browser(let address, _, _) = performer {
             Terminal.error(
                 "assay \(assayVersion) · \(selected.count) scenarios · seed \(seed)\n"
@@ -124,7 +126,6 @@ struct AppCommand: AsyncParsableCommand {
             }
         }
         progress.clear()
-        report.suite = SuiteRun.digest(of: library, selected)
         report.isInterrupted = interruption.isRaised
         try files.show(report, replay: ReplayCommand(replayWords(seed)))
         if let saveFile { try Conclusion.save(report, profile, to: saveFile) }

@@ -82,6 +82,7 @@ struct Conclusion: Sendable {
         do {
             let text = try SavedRun.lines(report, profile: profile).joined(separator: "\n") + "\n"
             try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+            _ = chmod(path, 0o600)
         } catch {
             throw Failure(.usage, "cannot write the run '\(path)': \(error)")
         }

@@ -30,8 +30,12 @@ struct DeviceRun: Sendable {
 
     let profile: Profile
     let seed: String
+    /// The digest of the scenarios.
+    var suite = ""
     var knownFailures = KnownFailures()
     var keepsEvidence = false
+    /// The file that gets each case as it finishes.
+    var saved: SavedRunFile?
     /// The folder for pictures of the page; nil: none.
     var pictures: String?
 
@@ -53,6 +57,20 @@ struct DeviceRun: Sendable {
         )
         options.keepsEvidence = keepsEvidence
         let chosen = options
+        var header = RunReport(
+            version: assayVersion,
+            suite: suite,
+            seed: seed,
+            target: performer.target,
+            began: began,
+            seconds: 0,
+            jobs: jobs,
+            cases: [],
+            isInterrupted: false,
+            notes: []
+        )
+        header.declared = SecretDeclaration(profile)
+        let empty = header
         let cast = performer.cast(profile)
         let start = ContinuousClock().now
         let played = try await play(performer, began: began, opened: opened) { perform in
@@ -63,22 +81,22 @@ struct DeviceRun: Sendable {
                 clock: RealClock(),
                 perform: perform
             )
-            let runner = SuiteRunner(on: stage, options: chosen) { progress?.report($0) }
+            let runner = SuiteRunner(on: stage, options: chosen) { event in
+                switch event {
+                case .planned(let ids): saved?.begin(empty, planned: ids)
+                case .finished(let result, _, _): saved?.add(result)
+                default: break
+                }
+                progress?.report(event)
+            }
             return await runner.run(contracts)
         }
-        var report = RunReport(
-            version: assayVersion,
-            suite: "",
-            seed: seed,
-            target: performer.target,
-            began: began,
-            seconds: Double((ContinuousClock().now - start).milliseconds) / 1000,
-            jobs: jobs,
-            cases: played.value,
-            isInterrupted: Task.isCancelled,
-            notes: played.notes
-        )
-        report.declared = SecretDeclaration(profile)
+        await saved?.end()
+        var report = empty
+        report.seconds = Double((ContinuousClock().now - start).milliseconds) / 1000
+        report.cases = played.value
+        report.isInterrupted = Task.isCancelled
+        report.notes = played.notes
         return report
     }
 

@@ -112,7 +112,9 @@ struct ExploreCommand: AsyncParsableCommand {
         let setup = Setup(
             profile: profile,
             files: try reports.files(),
-            saveFile: try Setting.save.text(save, environment).map { try ReportFiles.checked($0) },
+            saved: try Setting.save.text(save, environment).map {
+                try SavedRunFile(ReportFiles.checked($0), profile: profile)
+            },
             shard: shard,
             seed: seedText,
             options: options,
@@ -126,7 +128,7 @@ struct ExploreCommand: AsyncParsableCommand {
     struct Setup {
         let profile: Profile
         let files: ReportFiles
-        let saveFile: String?
+        let saved: SavedRunFile?
         let shard: Shard?
         let seed: String
         var options: Campaign.Options
@@ -147,9 +149,27 @@ struct ExploreCommand: AsyncParsableCommand {
                 .map(\.element)
         }
 
-        /// What is found stands there as it will be read again.
-        mutating func write(to folder: String) {
-            options.written = { contract in
+        /// Begins the saved run, which gets each found failure at once.
+        func beginSaving(_ target: String) {
+            let nothing = ExploreRun.Result(
+                outcome: Campaign.Outcome(),
+                target: target,
+                began: SuiteRun.now(),
+                seconds: 0
+            )
+            var report = nothing.report(seed: seed, jobs: options.jobs, profile)
+            report.shard = shard?.description
+            saved?.begin(report, planned: nil)
+        }
+
+        func save(_ event: Campaign.Event) {
+            if case .found(let found) = event { saved?.add(found.result) }
+        }
+
+        /// The setup whose failures look as they will be read again from that folder.
+        func writing(to folder: String) -> Setup {
+            var copy = self
+            copy.options.written = { contract in
                 let text = ContractWriter.text(contract, id: contract.id)
                 let path = Conclusion.path(of: contract, in: folder)
                 guard
@@ -161,28 +181,28 @@ struct ExploreCommand: AsyncParsableCommand {
                 else { return nil }
                 return read.first
             }
+            return copy
         }
     }
 
-    private func exploreLives(_ setup: Setup) async throws {
+    private func exploreLives(_ given: Setup) async throws {
         guard !appOptions.isGiven else {
             throw Failure(
                 .usage,
                 "--url, --scripted, --defect and --browser are about an app: add --app"
             )
         }
-        var setup = setup
-        let (profile, environment) = (setup.profile, setup.environment)
+        let (profile, environment) = (given.profile, given.environment)
         let means = Means(of: profile)
         let selection = try LifeSelection(only)
         try selection.check(means, profile)
         let stock = try stock(environment)
         let source = Campaign.Source(
             selection.applied(to: LifeGenerator.Options(means: means)),
-            corpus: setup.share(of: stock.contents.lives)
+            corpus: given.share(of: stock.contents.lives)
         )
         let foundFolder = stock.foundFolder
-        setup.write(to: foundFolder)
+        let setup = given.writing(to: foundFolder)
         let run = ExploreRun(
             profile: profile,
             addresses: try target.addresses(for: profile),
@@ -197,12 +217,17 @@ struct ExploreCommand: AsyncParsableCommand {
             try await run.run(
                 interruption: interruption,
                 opened: { session in
+                    setup.beginSaving(session.backend.target)
                     guard !isQuiet else { return }
                     Terminal.error(heading + "backend  \(session.backend.target)\n\n")
                 },
-                report: { teller.report($0) }
+                report: { event in
+                    setup.save(event)
+                    teller.report(event)
+                }
             )
         }
+        await setup.saved?.end()
         teller.clear()
         let isKept = teller.keep(result.outcome)
         let outcome = try conclude(
@@ -302,7 +327,7 @@ struct ExploreCommand: AsyncParsableCommand {
             replay: replay,
             isVerbose: reports.verbose,
             isStrict: false,
-            saveFile: setup.saveFile,
+            saveFile: setup.saved?.path,
             baselineFile: nil,
             earlier: KnownFailures(),
             updates: false,

@@ -8,7 +8,7 @@ internal import Reports
 
 extension ExploreCommand {
     /// Plays lives of an app on a phone.
-    func explorePhones(_ setup: Setup) async throws {
+    func explorePhones(_ given: Setup) async throws {
         guard only.isEmpty, target.target == nil, target.start == nil else {
             throw Failure(
                 .usage,
@@ -16,13 +16,12 @@ extension ExploreCommand {
                     + "out"
             )
         }
-        var setup = setup
-        let (profile, environment) = (setup.profile, setup.environment)
+        let (profile, environment) = (given.profile, given.environment)
         let hosts = TargetOptions.hosts(target.allowHost, environment)
         let performer = try appOptions.performer(profile, hosts, "explore --app", environment)
         let stock = try stock(environment)
         let foundFolder = stock.foundFolder
-        setup.write(to: foundFolder)
+        let setup = given.writing(to: foundFolder)
         let options = setup.options
         let lives = setup.share(of: stock.contents.phones)
         let teller = ExploreProgress(stock.corpus, known: stock.contents.coverage)
@@ -32,6 +31,7 @@ extension ExploreCommand {
                     + "app      \(performer.target)\n\n"
             )
         }
+        setup.beginSaving(performer.target)
         let device = DeviceRun(profile: profile, seed: setup.seed)
         let interruption = Interruption()
         let began = SuiteRun.now()
@@ -55,11 +55,15 @@ extension ExploreCommand {
                         corpus: lives,
                         options: options,
                         clock: clock,
-                        report: { teller.report($0) }
+                        report: { event in
+                            setup.save(event)
+                            teller.report(event)
+                        }
                     ).run()
                 }
             )
         }
+        await setup.saved?.end()
         teller.clear()
         let result = ExploreRun.Result(
             outcome: played.value,

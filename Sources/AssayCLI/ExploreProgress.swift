@@ -10,7 +10,8 @@ final class ExploreProgress: Sendable {
     private struct State {
         var isShown = false
         var lastLine: Duration = .zero
-        var hasFailedToKeep = false
+        /// Histories that could not be written yet.
+        var unkept: [Story] = []
     }
 
     /// How often a line is written where there is no terminal.
@@ -35,7 +36,10 @@ final class ExploreProgress: Sendable {
             say("fails    \(cause.words)  after \(story.size) acts; made smaller …")
         case .found(let found):
             say("found    \(found.cause.words)  \(found.story.title)")
-            keep([found.original, found.story])
+            keep(found.original)
+            keep(found.story)
+        case .kept(let story): keep(story)
+        case .covered(let coverage): keep(coverage)
         case .backendRestarted(let text):
             say("assay: the backend ended by itself (\(text)) and was started again")
         }
@@ -79,29 +83,33 @@ final class ExploreProgress: Sendable {
 
     // MARK: Keeping
 
-    /// What was found is on the disk before anything else can happen.
-    private func keep(_ stories: [Story]) {
+    /// Writes a history at once, so that a campaign that is killed keeps it.
+    private func keep(_ story: Story) {
         guard let corpus else { return }
         do {
-            try corpus.add(stories, known)
+            try corpus.add(story)
         } catch {
             let isFirst = state.withLock { state in
-                defer { state.hasFailedToKeep = true }
-                return !state.hasFailedToKeep
+                defer { state.unkept.append(story) }
+                return state.unkept.isEmpty
             }
             if isFirst { say("assay: cannot write the corpus: \(error.plainReason)") }
         }
     }
 
-    /// Keeps what a campaign has earned, before a report can fail, or tells why it cannot.
+    /// Writes how often everything ran; a failure is reported at the end of the campaign.
+    private func keep(_ coverage: LifeCoverage) {
+        try? corpus?.write(known.merged(with: coverage))
+    }
+
+    /// Keeps what a campaign has earned, before a report can fail, or reports why it cannot.
     ///
-    /// - Returns: Whether it is kept, where somebody wants it.
+    /// - Returns: False when something that is to be kept could not be written.
     func keep(_ outcome: Campaign.Outcome) -> Bool {
         guard let corpus else { return true }
-        var coverage = known
-        coverage.merge(outcome.coverage)
         do {
-            try corpus.add(outcome.kept, coverage)
+            for story in state.withLock({ $0.unkept }) { try corpus.add(story) }
+            try corpus.write(known.merged(with: outcome.coverage))
             return true
         } catch {
             Terminal.error(
@@ -109,5 +117,13 @@ final class ExploreProgress: Sendable {
             )
             return false
         }
+    }
+}
+
+extension LifeCoverage {
+    fileprivate func merged(with other: LifeCoverage) -> LifeCoverage {
+        var merged = self
+        merged.merge(other)
+        return merged
     }
 }

@@ -124,14 +124,16 @@ struct LifeCorpus: Sendable {
         }
     }
 
-    /// Adds lives that are not there yet, and replaces the counts.
-    func add(_ stories: [Story], _ coverage: LifeCoverage) throws {
-        for story in stories {
-            switch story {
-            case .people(let life): try add(life)
-            case .phone(let life): try add(life)
-            }
+    /// Adds a history that is not there yet.
+    func add(_ story: Story) throws {
+        switch story {
+        case .people(let life): try add(life)
+        case .phone(let life): try add(life)
         }
+    }
+
+    /// Replaces the counts.
+    func write(_ coverage: LifeCoverage) throws {
         let counts = coverage.counts.sorted { $0.key < $1.key }.map {
             JSONObject.Member(key: $0.key, value: .integer(Int64($0.value)))
         }

@@ -75,7 +75,8 @@ struct MergeCommand: ParsableCommand {
             + contents.flatMap(\.phones).map(Story.phone)
         let foundCount: Int
         do {
-            try target.add(stories, coverage)
+            for story in stories { try target.add(story) }
+            try target.write(coverage)
             foundCount = try target.takeFound(from: sources)
         } catch {
             throw Failure(

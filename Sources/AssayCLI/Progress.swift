@@ -29,7 +29,7 @@ final class Progress: Sendable {
     func report(_ event: SuiteRunner.Event) {
         switch event {
         // The first is not for people; the others are told when the run is over.
-        case .calibrated, .stopped, .sideFailed: break
+        case .calibrated, .planned, .stopped, .sideFailed: break
         case .started(let id): state.withLock { $0.running.append(id) }
         case .backendRestarted(let text):
             clear()

@@ -23,6 +23,8 @@ struct SuiteRun: Sendable {
     var isWhole = false
     var shard: Shard?
     var keepsEvidence = false
+    /// The file that gets each case as it finishes.
+    var saved: SavedRunFile?
     /// How the app with accounts deviates from a correct one.
     var appDefects: Set<AccountApp.Defect> = []
     /// How the app on the Despia runtime deviates from a correct one.
@@ -92,14 +94,17 @@ struct SuiteRun: Sendable {
             },
             options: options
         ) { event in
-            if case .stopped(let reasons) = event { obstacles.withLock { $0 = reasons } }
-            if case .sideFailed(let reason) = event {
-                sideFailures.withLock { $0.append(reason) }
-            }
-            if endsAtFailure, case .finished(let result, _, _) = event,
-                [.failed, .unexpectedPass].contains(result.verdict)
-            {
-                failed.end()
+            switch event {
+            case .stopped(let reasons): obstacles.withLock { $0 = reasons }
+            case .sideFailed(let reason): sideFailures.withLock { $0.append(reason) }
+            case .planned(let ids):
+                saved?.begin(header(session.backend.target, began), planned: ids)
+            case .finished(let result, _, _):
+                saved?.add(result)
+                if endsAtFailure, [.failed, .unexpectedPass].contains(result.verdict) {
+                    failed.end()
+                }
+            case .calibrated, .started, .backendRestarted: break
             }
             progress.report(event)
         }
@@ -108,6 +113,7 @@ struct SuiteRun: Sendable {
         let ticking = progress.beginTicking()
         let (cases, isOutOfTime) = await run(runner, endingWith: failed)
         ticking.cancel()
+        await saved?.end()
         let seconds = Double((clock.now - start).milliseconds) / 1000
         let sessions = [session] + sides.withLock { $0 }
         var notes = notes(about: sessions, options.nonce)
@@ -125,27 +131,17 @@ struct SuiteRun: Sendable {
         }
         if whileOpen == nil { await session.close() }
         progress.clear()
-        var report = RunReport(
-            version: assayVersion,
-            suite: suite,
-            seed: seed,
-            target: session.backend.target,
-            began: began,
-            seconds: seconds,
-            jobs: jobs,
-            cases: cases,
-            isInterrupted: Task.isCancelled || interruption?.isRaised == true,
-            notes: notes
-        )
-        report.declared = SecretDeclaration(profile)
+        var report = header(session.backend.target, began)
+        report.cases = cases
+        report.seconds = seconds
+        report.isInterrupted = Task.isCancelled || interruption?.isRaised == true
+        report.notes = notes
         report.backendCount = sessions.count
         if !openTimes.contains(nil) {
             let openTime = openTimes.compactMap(\.self).reduce(.zero, +)
             report.backendSeconds = Double(openTime.milliseconds) / 1000
         }
         report.obstacles = obstacles.withLock { $0 }
-        report.isWhole = isWhole
-        report.shard = shard?.description
         report.isOutOfTime = isOutOfTime && !report.isInterrupted
         guard let whileOpen else { return report }
         do {
@@ -155,6 +151,26 @@ struct SuiteRun: Sendable {
             throw error
         }
         await session.close()
+        return report
+    }
+
+    /// The report of this run before its first case.
+    private func header(_ target: String, _ began: Instant) -> RunReport {
+        var report = RunReport(
+            version: assayVersion,
+            suite: suite,
+            seed: seed,
+            target: target,
+            began: began,
+            seconds: 0,
+            jobs: jobs,
+            cases: [],
+            isInterrupted: false,
+            notes: []
+        )
+        report.declared = SecretDeclaration(profile)
+        report.isWhole = isWhole
+        report.shard = shard?.description
         return report
     }
 

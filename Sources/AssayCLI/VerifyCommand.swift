@@ -241,6 +241,7 @@ struct VerifyCommand: AsyncParsableCommand {
             && (selection.level ?? .should) >= .should && library.errors.isEmpty
         run.shard = shard
         run.keepsEvidence = saveFile != nil || update
+        if !dryRun { run.saved = try saveFile.map { try SavedRunFile($0, profile: profile) } }
         run.isWanted = { selection.takes($0.heading) }
         run.timeMax = timeMax
         run.endsAtFailure = failFast

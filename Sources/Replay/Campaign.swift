@@ -53,6 +53,10 @@ package final class Campaign: Sendable {
         /// A life failed; it is being made smaller.
         case failing(LifeCause, Story)
         case found(Found)
+        /// A history that covers something new, and is about to run.
+        case kept(Story)
+        /// All that was covered by now, at most every five seconds.
+        case covered(LifeCoverage)
         /// A life told nothing.
         case undecided(CaseResult)
         case backendRestarted(String)
@@ -109,8 +113,6 @@ package final class Campaign: Sendable {
         package var undecidedClauses: [String: Int] = [:]
         /// How many lives each clause was asked by.
         package var clauses: [String: Int] = [:]
-        /// Lives worth beginning with next time.
-        package var kept: [Story] = []
         /// How much was covered when.
         package var growth: [Progress] = []
         /// Why nothing was played.
@@ -193,7 +195,7 @@ package final class Campaign: Sendable {
             switch event {
             case .calibrated(let sight): report(.calibrated(sight))
             case .backendRestarted(let text): report(.backendRestarted(text))
-            case .started, .finished, .stopped, .sideFailed: break
+            case .planned, .started, .finished, .stopped, .sideFailed: break
             }
         }
         // What can be seen is learnt from a plain purchase, whatever is drawn first.

@@ -109,6 +109,7 @@ struct CampaignCourse {
                     alone = []
                 }
                 ledger.tell()
+                ledger.cover(generator.coverage)
             }
             group.cancelAll()
         }
@@ -161,8 +162,7 @@ struct CampaignCourse {
             let drawn = generator.next()
             (script, newCount) = (drawn.script, drawn.newCount)
         }
-        if newCount > 0 { ledger.outcome.kept.append(.people(script.life)) }
-        ledger.drew(newCount: newCount)
+        ledger.drew(.people(script.life), newCount: newCount)
         return script
     }
 

@@ -13,6 +13,7 @@ struct CampaignLedger {
     private var drawnCount = 0
     private var undecidedInARow = 0
     private var lastTold: Duration
+    private var lastCovered: Duration
     /// When a life told anything last.
     private var lastDecided: Duration
 
@@ -21,6 +22,7 @@ struct CampaignLedger {
     /// How often it is told how far the campaign is, and written down how much is covered.
     private static let tellInterval: Duration = .milliseconds(250)
     private static let growthInterval: Duration = .seconds(1)
+    private static let coverageInterval: Duration = .seconds(5)
 
     init(
         _ options: Campaign.Options,
@@ -31,6 +33,7 @@ struct CampaignLedger {
         start = clock.now
         lastNew = clock.now
         lastTold = clock.now
+        lastCovered = clock.now
         lastDecided = clock.now
     }
 
@@ -61,10 +64,23 @@ struct CampaignLedger {
 
     // MARK: What is drawn and told
 
-    mutating func drew(newCount: Int) {
+    /// - Parameters:
+    ///   - story: The history that is about to run.
+    ///   - newCount: The number of things that no history before it covered.
+    mutating func drew(_ story: Story, newCount: Int) {
         drawnCount += 1
-        if newCount > 0 { lastNew = clock.now }
+        if newCount > 0 {
+            lastNew = clock.now
+            report(.kept(story))
+        }
         outcome.progress.features += newCount
+    }
+
+    /// Reports the coverage when the last report of it is `coverageInterval` ago.
+    mutating func cover(_ coverage: LifeCoverage) {
+        guard clock.now - lastCovered >= Self.coverageInterval else { return }
+        lastCovered = clock.now
+        report(.covered(coverage))
     }
 
     mutating func tell(isLast: Bool = false) {
@@ -141,7 +157,6 @@ struct CampaignLedger {
             outcome.found.append(found)
             outcome.progress.found += 1
         }
-        outcome.kept.append(found.story)
         report(.found(found))
     }
 }

@@ -62,6 +62,7 @@ final class Tally: Sendable {
         self.knownFailures = knownFailures
         self.report = report
         state = Locked(State(results: Array(repeating: nil, count: plans.count)))
+        report(.planned(plans.map(\.contract.caseID)))
     }
 
     var results: [CaseResult?] { state.withLock { $0.results } }

@@ -159,6 +159,7 @@ private struct PhoneCourse {
                 hasMachine = false
                 if let results { await take(turn, results) }
                 ledger.tell()
+                ledger.cover(generator.coverage)
             }
         }
         // The time is over, and the machine never had any for them.
@@ -194,8 +195,7 @@ private struct PhoneCourse {
             ledger.outcome.end = "no life is drawn that the app could play"
             return nil
         }
-        if newCount > 0 { ledger.outcome.kept.append(.phone(script.life)) }
-        ledger.drew(newCount: newCount)
+        ledger.drew(.phone(script.life), newCount: newCount)
         return script
     }
 

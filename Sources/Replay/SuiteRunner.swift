@@ -32,6 +32,8 @@ package final class SuiteRunner: Sendable {
     /// Something worth a line on stderr.
     package enum Event: Sendable {
         case calibrated(RunRecord.Sight)
+        /// The IDs of all cases of the run, before the first of them finishes.
+        case planned([String])
         case started(String)
         case finished(CaseResult, done: Int, of: Int)
         case backendRestarted(String)

@@ -5,10 +5,10 @@ import Testing
 @Suite("Saved runs")
 struct SavedRunTests {
     /// A report with cases of every kind; those with evidence are judged again.
-    private static func report(_ count: Int = 4) -> RunReport {
+    private static func report(_ count: Int = 4, id: String? = nil) -> RunReport {
         let cases = (0..<count).map { index -> CaseResult in
             var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation())
-            builder.contract.id = "test/case-\(index)"
+            builder.contract.id = id ?? "test/case-\(index)"
             builder.subject = [
                 EvidenceBuilder.delivery(
                     "purchase",
@@ -195,5 +195,47 @@ struct SavedRunTests {
         let rewritten = try SavedRun.lines(second, profile: builder.profile, key: seed)
             .joined(separator: "\n")
         #expect(rewritten == text, "secrets are marked once")
+    }
+
+    // MARK: While the run goes on
+
+    private static func running(_ results: [CaseResult], planned: [String]?) throws -> String {
+        let writer = try SavedRunWriter(profile: Profile())
+        var header = report(0)
+        header.notes = []
+        let head = try writer.head(running: header, planned: planned)
+        return try ([head] + results.map(writer.line)).joined(separator: "\n") + "\n"
+    }
+
+    @Test func `a run that was ended from outside names the cases that are missing`() throws {
+        let results = Self.report(3).cases
+        let planned = (0..<14).map { "test/case-\($0)" }
+        let text = try Self.running([results[2], results[0]], planned: planned)
+        let saved = try SavedRun(parsing: text)
+        #expect(
+            saved.cut == "the run was ended from outside; 2 of 14 cases are there; missing: "
+                + "test/case-1, test/case-3, test/case-4, test/case-5, test/case-6, test/case-7, "
+                + "test/case-8, test/case-9 and 4 more"
+        )
+        // In the order of the plan, not in the order in which they finished.
+        #expect(saved.entries.map(\.contract.caseID) == ["test/case-0", "test/case-2"])
+        let report = saved.judged(knownFailures: KnownFailures())
+        #expect(report.isInterrupted && report.exitCode == 130)
+        #expect(report.cases.map(\.verdict) == [.passed, .passed])
+    }
+
+    @Test func `the last result of a case that ran again counts`() throws {
+        let results = Self.report(2, id: "test/case").cases
+        let saved = try SavedRun(parsing: Self.running(results, planned: ["test/case"]))
+        #expect(saved.entries.count == 1)
+        #expect(
+            saved.judged(knownFailures: KnownFailures()).cases.map(\.verdict) == [.failed]
+        )
+        #expect(saved.cut == "the run was ended from outside; 1 of 1 cases are there")
+    }
+
+    @Test func `a campaign that was killed counts what it found`() throws {
+        let saved = try SavedRun(parsing: Self.running(Self.report(2).cases, planned: nil))
+        #expect(saved.cut == "the run was ended from outside; 2 cases are there")
     }
 }

@@ -1,5 +1,6 @@
 import Conformance
 import Exploration
+import FakeServers
 import Synchronization
 import Testing
 
@@ -37,11 +38,38 @@ struct CampaignLedgerTests {
 
     private func ledger(
         _ clock: HandClock = HandClock(),
+        report: @escaping @Sendable (Campaign.Event) -> Void = { _ in },
         _ change: (inout Campaign.Options) -> Void = { _ in }
     ) -> CampaignLedger {
         var options = Campaign.Options(seed: 1, jobs: 2, nonce: "n")
         change(&options)
-        return CampaignLedger(options, clock) { _ in }
+        return CampaignLedger(options, clock, report: report)
+    }
+
+    // MARK: What is kept
+
+    @Test func `a history that covers something new is reported when it is drawn`() {
+        let kept = Locked<[Story]>([])
+        var ledger = ledger(report: { event in
+            if case .kept(let story) = event { kept.withLock { $0.append(story) } }
+        })
+        let (first, second) = (Self.life("purchase"), Self.life("purchase", "cancel"))
+        ledger.drew(.people(first), newCount: 0)
+        ledger.drew(.people(second), newCount: 3)
+        #expect(kept.withLock { $0.map(\.size) } == [Story.people(second).size])
+    }
+
+    @Test func `the coverage is reported every five seconds`() {
+        let clock = HandClock()
+        let count = Locked(0)
+        var ledger = ledger(clock, report: { event in
+            if case .covered = event { count.withLock { $0 += 1 } }
+        })
+        for _ in 0..<100 {
+            clock.now += .milliseconds(100)
+            ledger.cover(LifeCoverage())
+        }
+        #expect(count.withLock { $0 } == 2)
     }
 
     // MARK: When it is over
@@ -51,7 +79,7 @@ struct CampaignLedgerTests {
         var ledger = ledger(clock)
         clock.now += .seconds(59)
         #expect(!ledger.isOver())
-        ledger.drew(newCount: 1)
+        ledger.drew(.people(Self.life("purchase")), newCount: 1)
         clock.now += .seconds(59)
         #expect(!ledger.isOver())
         // While nothing could be drawn nothing new is no sign of anything.
@@ -71,7 +99,7 @@ struct CampaignLedgerTests {
         clock.now += .seconds(599)
         #expect(!timed.isOver())
         #expect(!counted.isOver())
-        counted.drew(newCount: 0)
+        counted.drew(.people(Self.life("purchase")), newCount: 0)
         #expect(counted.isOver())
         #expect(first.isOver(isSuspicious: true))
         clock.now += .seconds(1)

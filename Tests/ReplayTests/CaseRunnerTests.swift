@@ -40,6 +40,7 @@ struct PlayedCases: Sendable {
             let text =
                 switch event {
                 case .calibrated: "calibrated"
+                case .planned: "planned"
                 case .started(let id): "started \(id)"
                 case .finished(let result, _, _): "finished \(result.contract.id)"
                 case .backendRestarted(let text): "restarted \(text)"

@@ -618,6 +618,7 @@ final class PlayedSuite: @unchecked Sendable {
     private(set) var toldVerdicts: [String: Verdict] = [:]
     private(set) var counts: [Int] = []
     private(set) var totals: Set<Int> = []
+    private(set) var planned: [[String]] = []
     private(set) var time: Duration = .zero
 
     init(_ cases: [PlayedCase], jobs: Int = 1, seed: UInt64 = 0, sideCount: Int = 0) {
@@ -669,6 +670,7 @@ final class PlayedSuite: @unchecked Sendable {
             toldVerdicts[result.contract.id] = result.verdict
             counts.append(done)
             totals.insert(total)
+        case .planned(let ids): planned.append(ids)
         case .calibrated, .backendRestarted, .stopped, .sideFailed: log.append("\(event)")
         }
     }

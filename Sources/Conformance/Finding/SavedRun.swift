@@ -1,6 +1,7 @@
 /// A run that was written down completely, so that it can be judged again without the backend.
 ///
-/// One JSON text a line: a head, then a line for every case with all that its verdict rests on.
+/// Each line is a JSON text: a head, then a line for each case with the evidence of its verdict. The
+/// lines are written as cases finish, and once more in the order of the cases when the run is over.
 /// Secrets are replaced by marks before anything is written: see `SavedRun.lines`.
 package struct SavedRun: Sendable {
     /// What all cases share.
@@ -21,6 +22,10 @@ package struct SavedRun: Sendable {
         package var profile: Profile
         /// How many lines follow; nil in runs that were written before lines were counted.
         package var caseCount: Int?
+        /// Whether the run had not ended when this line was written.
+        package var isRunning: Bool?
+        /// The IDs of all cases of a run that had not ended; nil where they are drawn as it goes on.
+        package var planned: [String]?
 
         package init(_ report: RunReport, profile: Profile) {
             assay = 1
@@ -132,19 +137,48 @@ package struct SavedRun: Sendable {
         for line in lines.dropFirst() {
             entries.append(try line.decoded(as: Entry.self).understood(by: understood))
         }
+        if head.isRunning == true { entries = Self.last(of: entries, in: head.planned ?? []) }
         self.entries = entries
         let wanted = head.caseCount ?? 0
         let place: String? =
             if let broken {
                 "the file breaks off in line \(broken.number)"
+            } else if head.isRunning == true {
+                "the run was ended from outside"
             } else if entries.count < wanted {
                 "the file breaks off after line \(entries.count + 1)"
             } else {
                 nil
             }
         let count = head.caseCount.map { "\(entries.count) of \($0) cases" }
-        cut = place.map { $0 + "; \(count ?? "\(entries.count) cases") are there" }
+        let missing = Self.missing(entries, of: head.planned ?? [])
+        cut = place.map { $0 + "; \(count ?? "\(entries.count) cases") are there" + missing }
     }
+
+    /// The last result of each case, in the order of the plan: a case that ran again has two lines.
+    private static func last(of entries: [Entry], in planned: [String]) -> [Entry] {
+        var places: [String: Int] = [:]
+        for (index, id) in planned.enumerated() { places[id] = index }
+        var last: [String: Entry] = [:]
+        for entry in entries { last[entry.contract.caseID] = entry }
+        return last.values.sorted {
+            let (first, second) = ($0.contract.caseID, $1.contract.caseID)
+            let order = (places[first] ?? planned.count, places[second] ?? planned.count)
+            return order.0 == order.1 ? first < second : order.0 < order.1
+        }
+    }
+
+    /// The IDs of the first planned cases without a line, and the number of the others.
+    private static func missing(_ entries: [Entry], of planned: [String]) -> String {
+        let there = Set(entries.map(\.contract.caseID))
+        let missing = planned.filter { !there.contains($0) }
+        guard !missing.isEmpty else { return "" }
+        let rest = missing.count - namedMissingMax
+        return "; missing: " + missing.prefix(namedMissingMax).joined(separator: ", ")
+            + (rest > 0 ? " and \(rest) more" : "")
+    }
+
+    private static let namedMissingMax = 8
 
     /// One line of the file, and its number from 1.
     private struct Line {

@@ -15,33 +15,64 @@ extension SavedRun {
         profile: Profile,
         key: UInt64 = .random(in: .min ... .max)
     ) throws -> [String] {
-        let writer = SavedRunWriter(profile: profile, key: key)
-        let redaction = writer.redaction()
-        var clean = report
-        clean.target = redaction.text(report.target)
-        clean.notes = report.notes.map(redaction.text)
-        let head = try writer.text(Head(clean, profile: profile), redaction)
-        let readProfile = try JSONValue(parsing: Array(head.utf8), options: Self.options)
-            .decoded(as: Head.self).profile
-        return try [head]
-            + report.cases.map { try writer.line($0, readProfile) }
+        let writer = try SavedRunWriter(profile: profile, key: key)
+        return try [writer.head(report)] + report.cases.map(writer.line)
     }
 
     static let options = JSONValue.ParseOptions(depthMax: 100_000, duplicateKeys: .keep)
 }
 
-/// Writes cases without their secrets.
-private struct SavedRunWriter {
-    let profile: Profile
-    let key: UInt64
+/// Writes the lines of a saved run without its secrets, each line by itself.
+package struct SavedRunWriter: Sendable {
+    private let profile: Profile
+    /// The profile as a reader of the file gets it.
+    private var readProfile: Profile
+    private let key: UInt64
     private let declared: SecretDeclaration
     private let known: KnownSecrets
 
-    init(profile: Profile, key: UInt64) {
+    /// - Parameters:
+    ///   - profile: Names what is secret beyond the tables.
+    ///   - key: Marks are keyed with it; it is never written.
+    /// - Throws: When the profile cannot be encoded, which no profile brings about.
+    package init(
+        profile: Profile,
+        key: UInt64 = .random(in: .min ... .max)
+    ) throws {
         self.profile = profile
         self.key = key
+        readProfile = profile
         declared = SecretDeclaration(profile)
         known = KnownSecrets(declared.values) { SecretRule.mark + $0 + "›" }
+        let text = try text(profile, redaction())
+        readProfile = try JSONValue(parsing: Array(text.utf8), options: SavedRun.options)
+            .decoded(as: Profile.self)
+    }
+
+    /// The first line of a run that is over.
+    package func head(_ report: RunReport) throws -> String {
+        try text(SavedRun.Head(clean(report), profile: profile), redaction())
+    }
+
+    /// The first line of a run that goes on.
+    ///
+    /// - Parameters:
+    ///   - report: The run without its cases.
+    ///   - planned: The IDs of all cases; nil where they are drawn as it goes on.
+    package func head(running report: RunReport, planned: [String]?) throws -> String {
+        var head = SavedRun.Head(clean(report), profile: profile)
+        head.isRunning = true
+        head.planned = planned
+        head.caseCount = planned?.count
+        return try text(head, redaction())
+    }
+
+    private func clean(_ report: RunReport) -> RunReport {
+        let redaction = redaction()
+        var clean = report
+        clean.target = redaction.text(report.target)
+        clean.notes = report.notes.map(redaction.text)
+        return clean
     }
 
     /// The values that were found under secret names, to be found elsewhere as well.
@@ -49,7 +80,7 @@ private struct SavedRunWriter {
         var values: Set<String> = []
     }
 
-    func redaction(
+    private func redaction(
         known: KnownSecrets? = nil,
         isHarmless: @escaping (String) -> Bool = { _ in false },
         found: @escaping (String) -> Void = { _ in }
@@ -74,13 +105,14 @@ private struct SavedRunWriter {
     }
 
     /// One line of JSON; every text in it is looked at by its looks once more.
-    func text(_ value: some Encodable, _ redaction: Redaction) throws -> String {
+    private func text(_ value: some Encodable, _ redaction: Redaction) throws -> String {
         try JSONValue(encoding: value).mapLeaves { leaf in
             leaf.string.map { .string(redaction.words($0)) } ?? leaf
         }.text
     }
 
-    func line(_ result: CaseResult, _ readProfile: Profile) throws -> String {
+    /// The line of one case.
+    package func line(_ result: CaseResult) throws -> String {
         guard let evidence = result.evidence else {
             return try text(bare(result, redaction()), redaction())
         }
@@ -97,7 +129,7 @@ private struct SavedRunWriter {
         }
         let second = redaction(known: everywhere, isHarmless: made.contains)
         let line = try text(entry, second)
-        return isJudgedAlike(line, evidence, readProfile)
+        return isJudgedAlike(line, evidence)
             ? line : try text(bare(result, second), second)
     }
 
@@ -114,11 +146,7 @@ private struct SavedRunWriter {
             && value.utf8.contains { (48...57).contains($0) || (65...90).contains($0) }
     }
 
-    private func isJudgedAlike(
-        _ line: String,
-        _ evidence: CaseEvidence,
-        _ readProfile: Profile
-    ) -> Bool {
+    private func isJudgedAlike(_ line: String, _ evidence: CaseEvidence) -> Bool {
         let entry = try? JSONValue(parsing: Array(line.utf8), options: SavedRun.options)
             .decoded(as: SavedRun.Entry.self)
         guard let masked = entry?.evidence(readProfile) else { return false }
