@@ -38,8 +38,8 @@ struct CampaignLedgerTests {
 
     private func ledger(
         _ clock: HandClock = HandClock(),
-        report: @escaping @Sendable (Campaign.Event) -> Void = { _ in },
-        _ change: (inout Campaign.Options) -> Void = { _ in }
+        _ change: (inout Campaign.Options) -> Void = { _ in },
+        reportingTo report: @escaping @Sendable (Campaign.Event) -> Void = { _ in }
     ) -> CampaignLedger {
         var options = Campaign.Options(seed: 1, jobs: 2, nonce: "n")
         change(&options)
@@ -50,7 +50,7 @@ struct CampaignLedgerTests {
 
     @Test func `a history that covers something new is reported when it is drawn`() {
         let kept = Locked<[Story]>([])
-        var ledger = ledger(report: { event in
+        var ledger = ledger(reportingTo: { event in
             if case .kept(let story) = event { kept.withLock { $0.append(story) } }
         })
         let (first, second) = (Self.life("purchase"), Self.life("purchase", "cancel"))
@@ -62,7 +62,7 @@ struct CampaignLedgerTests {
     @Test func `the coverage is reported every five seconds`() {
         let clock = HandClock()
         let count = Locked(0)
-        var ledger = ledger(clock, report: { event in
+        var ledger = ledger(clock, reportingTo: { event in
             if case .covered = event { count.withLock { $0 += 1 } }
         })
         for _ in 0..<100 {
