@@ -78,7 +78,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .target(name: "Programs", swiftSettings: strict),
+        .target(name: "Programs", dependencies: ["Conformance"], swiftSettings: strict),
         .target(name: "Browser", dependencies: ["Conformance", "Programs"], swiftSettings: strict),
         .target(
             name: "Phone",
@@ -103,7 +103,7 @@ let package = Package(
         .target(
             name: "Recording",
             dependencies: [
-                "Conformance", "Providers", "ContractFiles", "FakeServers", "Replay",
+                "Conformance", "Providers", "ContractFiles", "FakeServers", "Programs", "Replay",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

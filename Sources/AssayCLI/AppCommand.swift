@@ -4,6 +4,7 @@ internal import Conformance
 internal import ContractFiles
 internal import FakeServers
 internal import Foundation
+internal import Programs
 internal import Replay
 internal import Reports
 
@@ -106,16 +107,10 @@ struct AppCommand: AsyncParsableCommand {
             guard case .browser = performer else {
                 throw Failure(.usage, "--pictures shows a page: leave --scripted out")
             }
-            do {
-                try FileManager.default.createDirectory(
-                    atPath: pictures,
-                    withIntermediateDirectories: true
-                )
+            do throws(OutputFile.WriteError) {
+                try OutputFile.makeFolder(pictures, .asUmask)
             } catch {
-                throw Failure(
-                    .usage,
-                    "cannot write to '\(pictures)': \(error.localizedDescription)"
-                )
+                throw Failure(.usage, error.description)
             }
             run.pictures = pictures
         }
@@ -127,7 +122,7 @@ struct AppCommand: AsyncParsableCommand {
         }
         progress.clear()
         report.isInterrupted = interruption.isRaised
-        try files.show(report, replay: ReplayCommand(replayWords(seed)))
+        files.show(report, replay: ReplayCommand(replayWords(seed)))
         if let saveFile { try Conclusion.save(report, profile, to: saveFile) }
         throw ExitCode(report.exitCode)
     }

@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import Foundation
 internal import Programs
 internal import Providers
-internal import Replay
 
 /// The version that reports and `--version` print.
 let assayVersion = "0.1.0"
@@ -25,9 +24,8 @@ struct Assay: AsyncParsableCommand {
             From the environment alone:
             \(Setting.withoutFlag)
 
-            Exit codes: 0 all green, 1 failures, 2 usage or configuration, 3 a file does not \
-            parse, 4 nothing selected, 5 inconclusive or not run, 6 backend or port not \
-            reachable, 70 a bug in Assay, 130 interrupted.
+            Exit codes:
+            \(ExitStatus.table)
             """,
         version: assayVersion,
         subcommands: [
@@ -39,30 +37,6 @@ struct Assay: AsyncParsableCommand {
             ImportCommand.self, ExportCommand.self, ExploreCommand.self,
         ]
     )
-}
-
-/// The documented exit codes (architecture, section 6).
-enum ExitStatus: Int32 {
-    case green = 0
-    case failures = 1
-    case usage = 2
-    case unparsable = 3
-    case nothingSelected = 4
-    case undecided = 5
-    case unreachable = 6
-    /// A fault of Assay or of this machine (EX_SOFTWARE).
-    case ours = 70
-    case interrupted = 130
-
-    /// The code for something that could not be opened before the first case.
-    init(_ kind: ReplaySession.OpenError.Kind) {
-        self =
-            switch kind {
-            case .configuration: .usage
-            case .unreachable: .unreachable
-            case .ours: .ours
-            }
-    }
 }
 
 /// A failure of the program itself, with its exit code; the text goes to stderr.
@@ -81,7 +55,21 @@ enum Main {
     static func main() async {
         Terminal.ignoreBrokenPipes()
         CrashNotice.install()
+        Descriptors.openStandardStreams()
         Descriptors.raiseLimit()
+        let status = await run()
+        let reason = StandardOutput.lostReason
+        if let reason { Terminal.error("assay: \(reason)\n") }
+        guard reason != nil || LostFiles.exist, let known = ExitStatus(rawValue: status) else {
+            exit(status)
+        }
+        exit(known.withLostOutput.rawValue)
+    }
+
+    /// Runs the command of the arguments.
+    ///
+    /// - Returns: Its exit code, before it is known whether its output arrived.
+    private static func run() async -> Int32 {
         do {
             try needProcesses()
             var command = try Assay.parseAsRoot()
@@ -93,22 +81,25 @@ enum Main {
             } else {
                 try command.run()
             }
-            exit(ExitStatus.green.rawValue)
+            return ExitStatus.green.rawValue
         } catch let failure as Failure {
             if !failure.description.isEmpty { Terminal.error("assay: \(failure.description)\n") }
-            exit(failure.status.rawValue)
+            return failure.status.rawValue
+        } catch let error as OutputFile.WriteError {
+            Terminal.error("assay: \(error)\n")
+            return ExitStatus.outputFailed.rawValue
         } catch let code as ExitCode {
-            exit(code.rawValue)
+            return code.rawValue
         } catch {
             let status = Assay.exitCode(for: error)
             let message = Assay.fullMessage(for: error)
             if status.isSuccess {
                 Terminal.output(message + "\n")
-                exit(0)
+                return ExitStatus.green.rawValue
             }
             Terminal.error(message + "\n")
             // ArgumentParser's own code for wrong usage is 64.
-            exit(status == .validationFailure ? ExitStatus.usage.rawValue : 70)
+            return (status == .validationFailure ? ExitStatus.usage : .ours).rawValue
         }
     }
 

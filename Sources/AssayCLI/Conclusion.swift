@@ -3,6 +3,7 @@ internal import Conformance
 internal import ContractFiles
 internal import FakeServers
 internal import Foundation
+internal import Programs
 internal import Recording
 internal import Replay
 internal import Reports
@@ -46,25 +47,24 @@ struct Conclusion: Sendable {
         // A report that cannot be written loses nothing that was found.
         let foundLines = writeFound(outcome)
         defer { if !foundLines.isEmpty { Terminal.error(foundLines) } }
-        try files.show(outcome, replay: replay, profile: profilePath, isVerbose: isVerbose)
+        files.show(outcome, replay: replay, profile: profilePath, isVerbose: isVerbose)
         if let saveFile { try Self.save(outcome, profile, to: saveFile) }
-        if let baselineFile { outcome = try writeBaseline(outcome, to: baselineFile) }
-        if updates { try writeUpdates(outcome) }
+        if let baselineFile { outcome = writeBaseline(outcome, to: baselineFile) }
+        if updates { writeUpdates(outcome) }
         if let memory, let problem = LastRun.remember(outcome, after: last, in: memory) {
             Terminal.error("assay: \(problem)\n")
         }
         return outcome
     }
 
-    /// Writes what failed as known; from now on it is.
-    private func writeBaseline(_ report: RunReport, to path: String) throws -> RunReport {
+    /// Writes what failed as known; from now on it is, where it could be written.
+    private func writeBaseline(_ report: RunReport, to path: String) -> RunReport {
         let entries = KnownFailures.baseline(report, keeping: earlier)
-        do {
-            try Data(KnownFailures.text(entries, of: report).utf8)
-                .write(to: URL(fileURLWithPath: path), options: .atomic)
-        } catch {
-            throw Failure(.usage, "cannot write '\(path)': \(error.plainReason)")
+        let text = KnownFailures.text(entries, of: report)
+        let isWritten = LostFiles.unless { () throws(OutputFile.WriteError) in
+            try OutputFile(path).write(text)
         }
+        guard isWritten else { return report }
         if !files.usesStandardOutput {
             Terminal.error(
                 "baseline \(path): \(entries.count) known failures; write 'known-failing: \(path)' "
@@ -89,7 +89,7 @@ struct Conclusion: Sendable {
     }
 
     /// Writes the golden contracts that differ as pending ones, beside the accepted.
-    private func writeUpdates(_ report: RunReport) throws {
+    private func writeUpdates(_ report: RunReport) {
         var generator = SystemRandomNumberGenerator()
         let redactor = Redactor(
             key: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) },
@@ -111,12 +111,10 @@ struct Conclusion: Sendable {
             )
             let path = result.contract.location.path + ".new"
             let text = ContractWriter.text(updated, id: updated.id)
-            do {
-                try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
-                Terminal.error("pending  \(path)\n")
-            } catch {
-                throw Failure(.usage, "cannot write '\(path)': \(error.plainReason)")
+            let isWritten = LostFiles.unless { () throws(OutputFile.WriteError) in
+                try OutputFile(path).write(text)
             }
+            if isWritten { Terminal.error("pending  \(path)\n") }
         }
     }
 
@@ -141,19 +139,12 @@ struct Conclusion: Sendable {
             guard let contract = result.found else { continue }
             let id = Self.id(of: contract)
             let path = Self.path(of: contract, in: found)
-            do {
-                try FileManager.default.createDirectory(
-                    atPath: found + "/found",
-                    withIntermediateDirectories: true
-                )
-                try Data(ContractWriter.text(contract, id: id).utf8)
-                    .write(to: URL(fileURLWithPath: path))
-                if !files.usesStandardOutput {
-                    let words = [Terminal.program] + playWords + [path]
-                    lines += "found    \(path)\n         \(ShellCommand(words))\n"
-                }
-            } catch {
-                lines += "assay: cannot write '\(path)': \(error.plainReason)\n"
+            let isWritten = LostFiles.unless { () throws(OutputFile.WriteError) in
+                try OutputFile(path).write(ContractWriter.text(contract, id: id))
+            }
+            if isWritten, !files.usesStandardOutput {
+                let words = [Terminal.program] + playWords + [path]
+                lines += "found    \(path)\n         \(ShellCommand(words))\n"
             }
         }
         return lines

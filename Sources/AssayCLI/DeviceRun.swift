@@ -3,6 +3,7 @@ internal import Conformance
 internal import FakeServers
 internal import Foundation
 internal import Phone
+internal import Programs
 internal import Replay
 internal import Reports
 
@@ -180,7 +181,9 @@ struct DeviceRun: Sendable {
     ) -> @Sendable ([UInt8]) -> Void {
         let name = String(caseID.map { $0.isLetter || $0.isNumber || "_.".contains($0) ? $0 : "-" })
         return { bytes in
-            try? Data(bytes).write(to: URL(fileURLWithPath: "\(folder)/\(name).png"))
+            LostFiles.unless { () throws(OutputFile.WriteError) in
+                try OutputFile("\(folder)/\(name).png").write(bytes)
+            }
         }
     }
 }

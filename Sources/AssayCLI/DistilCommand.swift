@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Conformance
 internal import ContractFiles
 internal import Foundation
+internal import Programs
 internal import Recording
 
 struct DistilCommand: AsyncParsableCommand {
@@ -342,16 +343,7 @@ enum PendingContract {
             }
         }
         let target = isAccepted ? path : pending
-        do {
-            try FileManager.default.createDirectory(
-                atPath: PathName(target).folder,
-                withIntermediateDirectories: true
-            )
-            let text = ContractWriter.text(contract, id: contract.id)
-            try Data(text.utf8).write(to: URL(fileURLWithPath: target), options: .atomic)
-        } catch {
-            throw Failure(.usage, "cannot write '\(target)': \(error.localizedDescription)")
-        }
+        try OutputFile(target).write(ContractWriter.text(contract, id: contract.id))
         return isAccepted ? .written(path) : .pending(pending)
     }
 }

@@ -245,10 +245,12 @@ struct ExploreCommand: AsyncParsableCommand {
         throw Self.exitCode(outcome, isKept: isKept)
     }
 
-    /// What is green was not all that was asked for when it could not be kept.
+    /// The code of a campaign; a corpus that could not be written is lost output.
     static func exitCode(_ outcome: RunReport, isKept: Bool) -> ExitCode {
-        let isGreen = outcome.exitCode == 0
-        return ExitCode(isKept || !isGreen ? outcome.exitCode : ExitStatus.usage.rawValue)
+        guard !isKept, let status = ExitStatus(rawValue: outcome.exitCode) else {
+            return ExitCode(outcome.exitCode)
+        }
+        return ExitCode(status.withLostOutput.rawValue)
     }
 
     /// What a campaign begins with, and where it leaves what it earns.

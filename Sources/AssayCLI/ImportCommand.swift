@@ -108,7 +108,11 @@ struct ImportCommand: AsyncParsableCommand {
         let files = FileManager.default
         let (path, aside) = (folder + "/recording.ndjson", folder + "/recording.ndjson.old")
         try? files.removeItem(atPath: aside)
-        try files.moveItem(atPath: path, toPath: aside)
+        do {
+            try files.moveItem(atPath: path, toPath: aside)
+        } catch {
+            throw Failure(.outputFailed, "cannot move '\(path)': \(error.plainReason)")
+        }
         do {
             try write(answered, profile, now)
         } catch {
@@ -116,7 +120,11 @@ struct ImportCommand: AsyncParsableCommand {
             try? files.moveItem(atPath: aside, toPath: path)
             throw error
         }
-        try files.removeItem(atPath: aside)
+        do {
+            try files.removeItem(atPath: aside)
+        } catch {
+            throw Failure(.outputFailed, "cannot remove '\(aside)': \(error.plainReason)")
+        }
         Terminal.error("\(folder): the import without answers was replaced\n")
     }
 
@@ -196,7 +204,7 @@ struct ImportCommand: AsyncParsableCommand {
                 )
             )
         } catch {
-            throw Failure(.usage, error.description)
+            throw Failure(error.isWriteFailure ? .outputFailed : .usage, error.description)
         }
         for exchange in exchanges {
             writer.began(exchange)
@@ -209,7 +217,7 @@ struct ImportCommand: AsyncParsableCommand {
             )
         }
         writer.close()
-        if let failure = writer.state.failure { throw Failure(.usage, failure) }
+        if let failure = writer.state.failure { throw Failure(.outputFailed, failure) }
         Terminal.output("\(exchanges.count) exchanges written to \(path)\n")
         Terminal.error("Next:  \(Terminal.next(["distil", folder]))\n")
     }

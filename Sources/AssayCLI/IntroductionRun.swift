@@ -16,9 +16,14 @@ struct IntroductionRun {
     /// Who signed an https target's certificate, where somebody said so.
     var authority: String?
 
-    /// Nothing that somebody wrote is overwritten.
+    /// Checks before the backend is started that the profile can be written and overwrites nothing.
+    ///
+    /// - Throws: A failure of usage with the reason.
     static func checkFree(_ path: String, _ command: String) throws {
-        guard FileManager.default.fileExists(atPath: path) else { return }
+        guard FileManager.default.fileExists(atPath: path) else {
+            _ = try ReportFiles.checked(path)
+            return
+        }
         throw Failure(
             .usage,
             "'\(path)' exists, and \(command) overwrites nothing; 'assay doctor' examines it, and "
@@ -104,17 +109,8 @@ struct IntroductionRun {
             )
         }
         let place = folder.isEmpty ? "." : folder
-        do {
-            try FileManager.default.createDirectory(
-                atPath: place + "/.assay",
-                withIntermediateDirectories: true
-            )
-            try Data(Language.profile.schema.utf8).write(
-                to: URL(fileURLWithPath: place + "/" + schema)
-            )
-            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-        } catch {
-            throw Failure(.usage, "cannot write '\(path)': \(error.localizedDescription)")
-        }
+        try OutputFile.makeFolder(place + "/.assay", .ownerOnly)
+        try OutputFile(place + "/" + schema).write(Language.profile.schema)
+        try OutputFile(path).write(text)
     }
 }

@@ -28,7 +28,7 @@ struct JudgeCommand: ParsableCommand {
         let outcome = saved.judged(
             knownFailures: try reports.knownFailures(or: saved.head.profile.knownFailingPath)
         )
-        try files.show(
+        files.show(
             outcome,
             replay: ReplayCommand([Terminal.program, "judge", file], selects: false)
         )

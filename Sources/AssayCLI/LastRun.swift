@@ -1,5 +1,6 @@
 internal import Conformance
 internal import Foundation
+internal import Programs
 
 /// What failed in the last run, for `--rerun-failed`: a file beside the profile, of no use to anybody
 /// else.
@@ -70,20 +71,15 @@ struct LastRun {
             "assay": 1, "seed": .string(report.seed),
             "failed": .strings(failed),
         ]
-        do {
-            try FileManager.default.createDirectory(
-                atPath: folder,
-                withIntermediateDirectories: true
-            )
-            let ignored = URL(fileURLWithPath: folder + "/.gitignore")
-            if !FileManager.default.fileExists(atPath: ignored.path) {
-                try Data("*\n".utf8).write(to: ignored)
+        do throws(OutputFile.WriteError) {
+            let ignored = folder + "/.gitignore"
+            if !FileManager.default.fileExists(atPath: ignored) {
+                try OutputFile(ignored, .ownerOnly).write("*\n")
             }
-            try Data((value.prettyText + "\n").utf8)
-                .write(to: URL(fileURLWithPath: path), options: .atomic)
+            try OutputFile(path, .ownerOnly).write(value.prettyText + "\n")
             return nil
         } catch {
-            return "cannot remember what failed: \(error.localizedDescription)"
+            return "cannot remember what failed: \(error)"
         }
     }
 }

@@ -2,6 +2,7 @@ internal import Conformance
 internal import ContractFiles
 internal import Exploration
 internal import Foundation
+internal import Programs
 
 /// The folder in which campaigns leave what is worth beginning with, for later ones and for others.
 ///
@@ -192,7 +193,7 @@ struct LifeCorpus: Sendable {
     }
 
     private func write(_ text: String, to path: String) throws {
-        try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+        try OutputFile(path).write(text)
     }
 
     /// The same for the same life, wherever it was found.

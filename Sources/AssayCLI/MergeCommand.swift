@@ -47,7 +47,7 @@ struct MergeCommand: ParsableCommand {
             throw Failure(.usage, "there is nothing to join")
         }
         if joined.suite == Campaign.suite { joined.cases = Campaign.joined(parts.map(\.cases)) }
-        try written.show(
+        written.show(
             joined,
             replay: ReplayCommand([Terminal.program, "merge"] + paths, selects: false)
         )
@@ -80,7 +80,7 @@ struct MergeCommand: ParsableCommand {
             foundCount = try target.takeFound(from: sources)
         } catch {
             throw Failure(
-                .usage,
+                .outputFailed,
                 "cannot write the corpus '\(target.folder)': \(error.plainReason)"
             )
         }

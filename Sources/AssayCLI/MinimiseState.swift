@@ -2,6 +2,7 @@ internal import Conformance
 internal import ContractFiles
 internal import FakeServers
 internal import Foundation
+internal import Programs
 internal import Providers
 
 /// What a search for a smaller contract was told so far, in a file, so that one that was interrupted
@@ -10,14 +11,14 @@ internal import Providers
 /// The first line says for which contract and which backends; another search begins anew. What
 /// cannot be written costs nothing but time.
 final class MinimiseState: Sendable {
-    private let path: String
+    private let file: OutputFile
     private let known: Locked<[String: Bool]>
 
     /// - Parameters:
     ///   - path: Where the file is, or will be.
     ///   - search: What the answers depend on: the whole contract and the commands.
     init(path: String, search: [String]) {
-        self.path = path
+        file = OutputFile(path, .ownerOnly)
         let header = JSONValue.object([
             "minimise": .string(Self.digest(search.joined(separator: "\n")))
         ])
@@ -35,12 +36,7 @@ final class MinimiseState: Sendable {
         }
         known = Locked(found)
         guard !isSame else { return }
-        let folder = PathName(path).folder
-        try? FileManager.default.createDirectory(
-            atPath: folder,
-            withIntermediateDirectories: true
-        )
-        try? Data((header.text + "\n").utf8).write(to: URL(fileURLWithPath: path))
+        try? file.write(header.text + "\n")
     }
 
     /// How many answers were there when the search began.
@@ -56,15 +52,12 @@ final class MinimiseState: Sendable {
         let line: JSONValue = ["candidate": .string(digest), "keeps": .bool(keeps)]
         known.withLock { known in
             known[digest] = keeps
-            guard let handle = FileHandle(forWritingAtPath: path) else { return }
-            defer { try? handle.close() }
-            _ = try? handle.seekToEnd()
-            try? handle.write(contentsOf: Data((line.text + "\n").utf8))
+            try? file.append(line.text + "\n")
         }
     }
 
     /// The search is over.
-    func end() { try? FileManager.default.removeItem(atPath: path) }
+    func end() { try? FileManager.default.removeItem(atPath: file.path) }
 
     private static func digest(of contract: Contract) -> String {
         digest(ContractWriter.text(contract, id: contract.id))

@@ -1,8 +1,10 @@
 internal import Foundation
+internal import Programs
 
 extension Error {
     /// Why something could not be read or written, in the system's own words.
     var plainReason: String {
+        if let error = self as? OutputFile.WriteError { return error.reason }
         let error = self as NSError
         guard let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError,
             cause.domain == NSPOSIXErrorDomain

@@ -154,9 +154,9 @@ struct RecordCommand: AsyncParsableCommand {
             await control.close()
             throw Failure(.unreachable, error.description + "; choose another with --listen")
         }
+        try announce(session, proxy, control.server, path)
         isListening = true
         control.connect(profile)
-        announce(session, proxy, control.server, path)
         let progress = Task { await Self.follow(writer) }
         let death = try await control.run(interruption)
         progress.cancel()
@@ -270,7 +270,7 @@ struct RecordCommand: AsyncParsableCommand {
                 }
             )
         } catch {
-            throw Failure(.usage, error.description)
+            throw Failure(error.isWriteFailure ? .outputFailed : .usage, error.description)
         }
     }
 
@@ -312,7 +312,7 @@ struct RecordCommand: AsyncParsableCommand {
         _ proxy: CapturingProxy,
         _ control: ControlServer,
         _ path: String
-    ) {
+    ) throws {
         let style = Terminal.style()
         var text =
             "proxy       \(style.bold(proxy.baseURL))  in front of \(session.backend.target)\n"
@@ -324,6 +324,7 @@ struct RecordCommand: AsyncParsableCommand {
         text += "recording   \(path)\n"
         text += SessionControl.line(control, style)
         Terminal.output(text)
+        try StandardOutput.check()
         Terminal.error("ready; send the app's requests to the proxy; Ctrl-C ends it\n")
     }
 
@@ -363,7 +364,7 @@ struct RecordCommand: AsyncParsableCommand {
         let state = writer.state
         let isLive = Terminal.isInteractive(2)
         Terminal.error((isLive ? "\r\u{1b}[K" : "") + Self.text(state) + "\n")
-        if let failure = state.failure { throw Failure(.usage, failure) }
+        if let failure = state.failure { throw Failure(.outputFailed, failure) }
         let folder = PathName(writer.path).folder
         if !distil { Terminal.error("Next:  \(Terminal.next(["distil", folder] + distilWords))\n") }
     }

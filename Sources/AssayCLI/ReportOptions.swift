@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Conformance
 internal import ContractFiles
 internal import Foundation
+internal import Programs
 internal import Replay
 internal import Reports
 
@@ -16,7 +17,7 @@ struct ReportFiles {
 
     private let files: [(format: Format, path: String)]
 
-    /// Opens every path now, so that a long run is not lost to a typo.
+    /// Checks every path now, so that a long run is not lost to a typo.
     init(_ options: [String]) throws {
         files = try options.map { option in
             let parts = option.split(separator: "=", maxSplits: 1).map(String.init)
@@ -40,24 +41,29 @@ struct ReportFiles {
     }
 
     /// The path, when a file can be written there.
+    ///
+    /// - Throws: A failure of usage with the reason.
     static func checked(_ path: String) throws -> String {
-        let folder = PathName(path).folder
-        if !folder.isEmpty {
-            try? FileManager.default.createDirectory(
-                atPath: folder,
-                withIntermediateDirectories: true
-            )
+        do throws(OutputFile.WriteError) {
+            try OutputFile(path).check()
+        } catch {
+            throw Failure(.usage, error.description)
         }
-        guard let handle = fopen(path, "a") else {
-            let code = errno
-            let reason =
-                code == ENOENT && !FileManager.default.fileExists(atPath: folder)
-                ? "there is no folder '\(folder)', and it cannot be made"
-                : String(cString: strerror(code))
-            throw Failure(.usage, "cannot write the report '\(path)': \(reason)")
-        }
-        fclose(handle)
         return path
+    }
+
+    /// Removes the files of an earlier run.
+    ///
+    /// A run that is killed leaves none then that looks like its own. The summary of a CI step stays,
+    /// as other commands have written to it.
+    func removeEarlier() {
+        for (_, path) in files where path != "-" && !Self.isStepSummary(path) {
+            OutputFile(path).removeEarlier()
+        }
+    }
+
+    private static func isStepSummary(_ path: String) -> Bool {
+        path == ProcessInfo.processInfo.environment["GITHUB_STEP_SUMMARY"]
     }
 
     /// Whether a report takes the place of what people read; annotations are lines among others.
@@ -70,15 +76,14 @@ struct ReportFiles {
     ///   - replay: The command that repeats it.
     ///   - profile: The profile's path, where there is one; by default the one that lies here.
     ///   - isVerbose: Whether every case is told in full.
-    /// - Throws: A failure of usage where a file cannot be written.
     func show(
         _ report: RunReport,
         replay: ReplayCommand,
         profile: String? = TargetOptions.path(nil),
         isVerbose: Bool = false
-    ) throws {
+    ) {
         defer { Terminal.output(annotations(report, profile)) }
-        try write(report, replay, profile)
+        write(report, replay, profile)
         guard !usesStandardOutput else { return }
         let terminal = TerminalReport(style: Terminal.style(), replay: replay)
         for block in terminal.blocks(report, fullMax: isVerbose ? .max : Self.fullMax) {
@@ -116,18 +121,11 @@ struct ReportFiles {
         )
     }
 
-    private static func append(_ text: String, to path: String) throws {
-        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
-        defer { try? file.close() }
-        try file.seekToEnd()
-        try file.write(contentsOf: Data(text.utf8))
-    }
-
     private func write(
         _ report: RunReport,
         _ replay: ReplayCommand,
         _ profile: String?
-    ) throws {
+    ) {
         for (format, path) in files where path != "-" || format != .github {
             let text =
                 switch format {
@@ -142,15 +140,13 @@ struct ReportFiles {
                 Terminal.output(text)
                 continue
             }
-            do {
+            LostFiles.unless { () throws(OutputFile.WriteError) in
                 // A step's summary is what all its commands have written.
-                if path == ProcessInfo.processInfo.environment["GITHUB_STEP_SUMMARY"] {
-                    try Self.append(text, to: path)
+                if Self.isStepSummary(path) {
+                    try OutputFile(path).append(text)
                 } else {
-                    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+                    try OutputFile(path).write(text)
                 }
-            } catch {
-                throw Failure(.usage, "cannot write the report '\(path)': \(error.plainReason)")
             }
         }
     }
@@ -167,8 +163,15 @@ struct ReportOptions: ParsableArguments {
     @Flag(name: .long, help: "Tell every case that is not green in full, not only the worst five.")
     var verbose = false
 
-    func files() throws -> ReportFiles {
-        try ReportFiles(Setting.report.texts(report))
+    /// Checks the report files, and removes those of an earlier run.
+    ///
+    /// - Parameter keepsEarlier: Whether nothing runs, so that the files of an earlier run stay.
+    /// - Returns: The files that can be written.
+    /// - Throws: A failure of usage for an option that names no format, or no file that can be written.
+    func files(keepsEarlier: Bool = false) throws -> ReportFiles {
+        let files = try ReportFiles(Setting.report.texts(report))
+        if !keepsEarlier { files.removeEarlier() }
+        return files
     }
 
     /// What a replay needs of these options.

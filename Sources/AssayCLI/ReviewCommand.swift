@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Conformance
 internal import ContractFiles
 internal import Foundation
+internal import Programs
 internal import Recording
 internal import Reports
 
@@ -173,12 +174,14 @@ struct ReviewCommand: ParsableCommand {
 
     private func accept(_ path: String) throws {
         let accepted = String(path.dropLast(4))
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw Failure(.usage, "cannot read '\(path)'")
+        }
+        try OutputFile(accepted).write(Array(data))
         do {
-            let data = try Data(contentsOf: URL(fileURLWithPath: path))
-            try data.write(to: URL(fileURLWithPath: accepted), options: .atomic)
             try FileManager.default.removeItem(atPath: path)
         } catch {
-            throw Failure(.usage, "cannot write '\(accepted)': \(error.localizedDescription)")
+            throw Failure(.outputFailed, "cannot remove '\(path)': \(error.plainReason)")
         }
         Terminal.output("  accepted\n")
     }

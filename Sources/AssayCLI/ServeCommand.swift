@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Conformance
 internal import FakeServers
 internal import Foundation
+internal import Programs
 internal import Providers
 internal import Replay
 internal import Reports
@@ -148,7 +149,7 @@ struct ServeCommand: AsyncParsableCommand {
         open.control.open(control)
         // Whoever reads that it is ready may end it.
         let interruption = Interruption()
-        announce(open, interception)
+        try announce(open, interception)
         let lines = quiet ? nil : Task { await Self.follow(world) }
         do {
             try await interruption.run { await courier.run() }
@@ -296,24 +297,16 @@ struct ServeCommand: AsyncParsableCommand {
     /// A file that cannot be written is told now and not when the work is lost.
     private func checkExport() throws {
         guard let path = exportOnExit else { return }
-        guard let file = fopen(path, "a") else {
-            throw Failure(
-                .usage,
-                "cannot write --export-on-exit '\(path)': \(String(cString: strerror(errno)))"
-            )
+        do throws(OutputFile.WriteError) {
+            try OutputFile(path, .ownerOnly).check()
+        } catch {
+            throw Failure(.usage, "cannot write --export-on-exit '\(path)': \(error.reason)")
         }
-        fclose(file)
     }
 
     private func export(_ world: FakeWorld) throws {
         guard let path = exportOnExit else { return }
-        let text = try world.save().prettyText + "\n"
-        do {
-            // Beside it first: a full disk leaves the old file as it was.
-            try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
-        } catch {
-            throw Failure(.usage, "cannot write '\(path)': \(error.localizedDescription)")
-        }
+        try OutputFile(path, .ownerOnly).write(try world.save().prettyText + "\n")
         Terminal.error("state written to \(path)\n")
     }
 
@@ -410,7 +403,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    private func announce(_ open: Open, _ interception: Interception?) {
+    private func announce(_ open: Open, _ interception: Interception?) throws {
         let style = Terminal.style()
         var text = ""
         for server in open.servers {
@@ -427,6 +420,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
         text += SessionControl.line(open.control, style)
         Terminal.output(text)
+        try StandardOutput.check()
         Terminal.error("ready; Ctrl-C ends it\n")
     }
 

@@ -1,6 +1,7 @@
 internal import Conformance
 internal import FakeServers
 internal import Foundation
+internal import Programs
 internal import Replay
 internal import Reports
 
@@ -13,11 +14,12 @@ internal import Darwin
 /// Standard output for results, standard error for progress.
 enum Terminal {
     static func output(_ text: String) {
-        write(text, to: STDOUT_FILENO)
+        StandardOutput.write(text)
     }
 
     static func error(_ text: String) {
-        write(text, to: STDERR_FILENO)
+        // Nothing is left to report its failure on.
+        _ = SystemWrite.all(Array(text.utf8), to: STDERR_FILENO)
     }
 
     /// How this program was called, so that a printed command runs the same one.
@@ -67,23 +69,5 @@ enum Terminal {
     /// `assay list | head` must end quietly and not by a signal.
     static func ignoreBrokenPipes() {
         signal(SIGPIPE, SIG_IGN)
-    }
-
-    private static func write(_ text: String, to descriptor: Int32) {
-        var bytes = Array(text.utf8)[...]
-        while !bytes.isEmpty {
-            let count = bytes.withUnsafeBytes {
-                #if canImport(Glibc)
-                Glibc.write(descriptor, $0.baseAddress, $0.count)
-                #else
-                Darwin.write(descriptor, $0.baseAddress, $0.count)
-                #endif
-            }
-            if count > 0 {
-                bytes = bytes.dropFirst(count)
-            } else if errno != EINTR {
-                return
-            }
-        }
     }
 }

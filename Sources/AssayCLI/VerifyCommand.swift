@@ -119,6 +119,7 @@ struct VerifyCommand: AsyncParsableCommand {
             let before = watch.snapshot()
             var copy = self
             var end: any Error = ExitCode(0)
+            LostFiles.forget()
             do {
                 try await copy.once(interruption, last)
             } catch let failure as Failure where !interruption.isRaised {
@@ -211,7 +212,7 @@ struct VerifyCommand: AsyncParsableCommand {
                 "\(timeGiven?.name ?? "") '\(timeText)' is not a duration such as 90s or 15m"
             )
         }
-        let files = try reports.files()
+        let files = try reports.files(keepsEarlier: dryRun)
         guard (1...4096).contains(journal) else {
             throw Failure(.usage, "--journal takes 1 to 4096 megabytes")
         }
@@ -220,7 +221,9 @@ struct VerifyCommand: AsyncParsableCommand {
         )
         let baselineFile = try baseline.map { try ReportFiles.checked($0) }
         // What stands there already and is not played by this run stays; it is read before the run.
-        let earlier = try ReportOptions.knownFailures(at: baselineFile)
+        let earlier = try ReportOptions.knownFailures(
+            at: baselineFile.flatMap { FileManager.default.fileExists(atPath: $0) ? $0 : nil }
+        )
         let saveFile = try Setting.save.text(save, environment).map { try ReportFiles.checked($0) }
         var run = SuiteRun(
             profile: profile,

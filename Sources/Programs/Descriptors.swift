@@ -9,6 +9,18 @@ package enum Descriptors {
     /// More than any run needs; a larger limit makes old programs slow that close every number.
     private static let wanted: rlim_t = 65_536
 
+    /// Opens the standard streams that the caller has closed.
+    ///
+    /// No file and no connection gets their numbers then, and with them the printed text. Writing to a
+    /// closed standard output still fails.
+    package static func openStandardStreams() {
+        for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
+        where fcntl(number, F_GETFD) < 0 {
+            // The lowest free number is this one.
+            _ = open("/dev/null", number == STDERR_FILENO ? O_WRONLY : O_RDONLY)
+        }
+    }
+
     /// Raises the soft limit to the hard one, as far as a run needs it.
     package static func raiseLimit() {
         guard var limits = limits(), limits.rlim_cur < min(limits.rlim_max, wanted) else { return }

@@ -1,6 +1,7 @@
 package import Conformance
 package import FakeServers
 internal import Foundation
+internal import Programs
 internal import Providers
 
 /// The intercepting proxy of a run with all that makes a backend's clients come to it: an authority
@@ -25,7 +26,8 @@ package final class Interception: Sendable {
     ///   - servers: The fakes that stand in.
     ///   - world: What they share.
     ///   - allowed: Hosts that a backend may call all the same.
-    ///   - folder: Made if it is not there; what stood in its files is replaced.
+    ///   - folder: Made if it is not there; the content of its files is replaced. No other user may
+    ///     read what is made.
     ///   - now: What the authority's certificates are dated by.
     ///   - address: Where the proxy listens; port 0 picks a free one.
     ///   - onRefusal: Told of everything that is refused, once for each kind.
@@ -65,15 +67,14 @@ package final class Interception: Sendable {
         } catch {
             throw ReplaySession.OpenError(kind: .unreachable, description: error.description)
         }
-        do {
+        do throws(OutputFile.WriteError) {
             try Self.write(authority, allowsOthers: !allowed.isEmpty, to: folder)
-            try Data(script.utf8).write(to: URL(fileURLWithPath: folder + "/env.sh"))
+            try OutputFile(folder + "/env.sh", .ownerOnly).write(script)
         } catch {
             await proxy.stop()
             throw ReplaySession.OpenError(
                 kind: .configuration,
-                description: "cannot write the authority to '\(folder)': "
-                    + error.localizedDescription
+                description: "cannot write the authority to '\(folder)': \(error.reason)"
             )
         }
     }
@@ -101,15 +102,7 @@ package final class Interception: Sendable {
         _ authority: Authority,
         allowsOthers: Bool,
         to folder: String
-    ) throws {
-        try FileManager.default.createDirectory(
-            atPath: folder + "/python",
-            withIntermediateDirectories: true
-        )
-        try FileManager.default.createDirectory(
-            atPath: folder + "/php",
-            withIntermediateDirectories: true
-        )
+    ) throws(OutputFile.WriteError) {
         // Who may call others has to trust them as before; who may not trusts nobody else, so that
         // a client that goes round the proxy reaches no service either.
         let others = allowsOthers ? systemRoots.lazy.compactMap(text).first ?? "" : ""
@@ -135,7 +128,7 @@ package final class Interception: Sendable {
             ),
         ]
         for (name, bytes) in files {
-            try Data(bytes).write(to: URL(fileURLWithPath: folder + "/" + name))
+            try OutputFile(folder + "/" + name, .ownerOnly).write(bytes)
         }
     }
 

@@ -222,7 +222,7 @@ struct ExitCodeTests {
             ["verify", "--report", "json=/proc/nope/x.json"] + Self.start()
         )
         #expect(result.status == 2)
-        #expect(result.errors.contains("cannot write the report '/proc/nope/x.json'"))
+        #expect(result.errors.contains("cannot write '/proc/nope/x.json'"))
     }
 
     @Test func `a selection of nothing is exit 4, with a suggestion`() async throws {

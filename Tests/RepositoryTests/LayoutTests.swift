@@ -53,7 +53,7 @@ struct LayoutTests {
                 ]
             ),
             ("Phone", ["Conformance", "Providers"]),
-            ("Programs", ["Foundation", "Glibc", "Darwin", "Synchronization"]),
+            ("Programs", ["Conformance", "Foundation", "Glibc", "Darwin", "Synchronization"]),
             (
                 "Browser",
                 ["Conformance", "Programs", "Foundation", "Synchronization", "Glibc", "Darwin"]
@@ -70,8 +70,10 @@ struct LayoutTests {
             (
                 "Recording",
                 [
-                    "Conformance", "ContractFiles", "Providers", "FakeServers", "Replay", "NIOCore",
-                    "NIOHTTP1", "NIOPosix", "NIOSSL", "NIOEmbedded", "NIOWebSocket", "Dispatch",
+                    "Conformance", "ContractFiles", "Providers", "FakeServers", "Programs",
+                    "Replay",
+                    "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "NIOEmbedded", "NIOWebSocket",
+                    "Dispatch",
                     "Foundation", "Glibc", "Darwin",
                 ]
             ),

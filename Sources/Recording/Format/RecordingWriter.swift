@@ -1,6 +1,7 @@
 package import Conformance
 package import FakeServers
 internal import Foundation
+internal import Programs
 internal import Providers
 internal import Replay
 
@@ -24,6 +25,8 @@ package final class RecordingWriter: JournalTap {
 
     package struct OpenError: Error, Sendable, CustomStringConvertible {
         package let description: String
+        /// Whether the file was made and could not be written, as on a full disk.
+        package var isWriteFailure = false
     }
 
     package let path: String
@@ -39,7 +42,8 @@ package final class RecordingWriter: JournalTap {
     private let prove: @Sendable (Exchange) -> SenderProof?
 
     /// - Parameters:
-    ///   - path: A file that does not exist yet; its folders are made.
+    ///   - path: A file that does not exist yet. It and the folders that are made for it are the
+    ///     owner's alone.
     ///   - header: The first line.
     ///   - redactor: Takes the secrets out of every line.
     ///   - isWanted: Whether an exchange belongs into the recording.
@@ -57,8 +61,12 @@ package final class RecordingWriter: JournalTap {
         self.isWanted = isWanted
         prove = proof
         bodyMax = header.bodyMax
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
-        try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        do throws(OutputFile.WriteError) {
+            try OutputFile.makeFolder(PathName(path).folder, .ownerOnly)
+        } catch {
+            let reason = "cannot make the folder '\(error.path)': \(error.reason)"
+            throw OpenError(description: "cannot write the recording '\(path)': \(reason)")
+        }
         descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0o600)
         guard descriptor >= 0 else {
             let reason =
@@ -69,7 +77,9 @@ package final class RecordingWriter: JournalTap {
         }
         write(redactor.line(header.json))
         if let failure = progress.withLock({ $0.failure }) {
-            throw OpenError(description: failure)
+            _ = system.close(descriptor)
+            unlink(path)
+            throw OpenError(description: failure, isWriteFailure: true)
         }
     }
 
@@ -230,7 +240,11 @@ package final class RecordingWriter: JournalTap {
     /// Writes the last line, which says how many exchanges there are, and closes the file.
     package func close() {
         write(redactor.line(Recording.closing(progress.withLock { $0.exchangeCount })))
-        _ = system.close(descriptor)
+        guard system.close(descriptor) != 0 else { return }
+        let reason = String(cString: strerror(errno))
+        progress.withLock { progress in
+            progress.failure = progress.failure ?? "cannot finish writing '\(path)': \(reason)"
+        }
     }
 }
 
