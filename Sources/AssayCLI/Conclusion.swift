@@ -78,13 +78,13 @@ struct Conclusion: Sendable {
         return known
     }
 
+    /// Writes the complete run for its owner alone.
+    ///
+    /// - Throws: When a value cannot be encoded, which no run brings about.
     static func save(_ report: RunReport, _ profile: Profile, to path: String) throws {
-        do {
-            let text = try SavedRun.lines(report, profile: profile).joined(separator: "\n") + "\n"
-            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-            _ = chmod(path, 0o600)
-        } catch {
-            throw Failure(.usage, "cannot write the run '\(path)': \(error)")
+        let text = try SavedRun.lines(report, profile: profile).joined(separator: "\n") + "\n"
+        LostFiles.unless { () throws(OutputFile.WriteError) in
+            try OutputFile(path, .ownerOnly).write(text)
         }
     }
 

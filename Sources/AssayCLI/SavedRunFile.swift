@@ -1,6 +1,7 @@
 internal import Conformance
 internal import FakeServers
 internal import Foundation
+internal import Programs
 
 /// The file of `--save` while its run goes on: a head, and a line for each case as it finishes, so that
 /// a run that is killed keeps the cases that have finished.
@@ -24,18 +25,12 @@ final class SavedRunFile: Sendable {
     /// - Parameters:
     ///   - path: The file, which `ReportFiles.checked` found to be writable.
     ///   - profile: Names what is secret.
-    /// - Throws: A failure of usage when the old file cannot be removed.
+    /// - Throws: When the profile cannot be encoded, which no profile brings about.
     init(_ path: String, profile: Profile) throws {
         self.path = path
         writer = try SavedRunWriter(profile: profile)
         (results, continuation) = AsyncStream.makeStream()
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        guard attributes?[.type] as? FileAttributeType == .typeRegular else { return }
-        do {
-            try FileManager.default.removeItem(atPath: path)
-        } catch {
-            throw Failure(.usage, "cannot replace the run '\(path)': \(error.plainReason)")
-        }
+        OutputFile(path).removeEarlier()
     }
 
     /// Writes the head, and the results that are added from then on.

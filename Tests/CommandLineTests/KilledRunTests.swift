@@ -45,9 +45,11 @@ struct KilledRunTests {
                 + ExitCodeTests.start(),
             folder: folder.path
         )
-        #expect(result.status == 0, "\(result.output)\(result.errors)")
+        // Beside other tests a case may be inconclusive, but none fails.
+        #expect([0, 5].contains(result.status), "\(result.output)\(result.errors)")
         let judged = try await Program.run(["judge", "run.ndjson"], folder: folder.path)
-        #expect(judged.status == 0, "\(judged.output)\(judged.errors)")
+        #expect(judged.status == result.status, "\(judged.output)\(judged.errors)")
+        #expect(!judged.output.contains("cases are there"))
         let attributes = try FileManager.default.attributesOfItem(
             atPath: folder.path + "/run.ndjson"
         )
@@ -72,12 +74,12 @@ struct KilledRunTests {
         #expect(isThere, "\(killed.output)\(killed.errors)")
         let judged = try await Program.run(["judge", "run.ndjson"], folder: folder.path)
         #expect(judged.status == 130, "\(judged.output)\(judged.errors)")
-        #expect(judged.output.contains("E"), "\(judged.output)")
+        #expect(judged.output.contains("FAIL"), "\(judged.output)")
         let next = try await Program.run(
             ["explore", "--lives", "5", "--jobs", "2", "--corpus", "corpus"]
                 + ExitCodeTests.start(),
             folder: folder.path
         )
-        #expect(next.status == 0, "\(next.output)\(next.errors)")
+        #expect([0, 5].contains(next.status), "\(next.output)\(next.errors)")
     }
 }
