@@ -95,7 +95,7 @@ enum Main {
             }
             exit(ExitStatus.green.rawValue)
         } catch let failure as Failure {
-            if !failure.description.isEmpty { Terminal.error("assay: \(failure.description)\n") }
+            if !failure.description.isEmpty { Terminal.failure(failure.description) }
             exit(failure.status.rawValue)
         } catch let code as ExitCode {
             exit(code.rawValue)
@@ -103,7 +103,7 @@ enum Main {
             let status = Assay.exitCode(for: error)
             let message = Assay.fullMessage(for: error)
             if status.isSuccess {
-                Terminal.output(message + "\n")
+                Terminal.document(message + "\n")
                 exit(0)
             }
             Terminal.error(message + "\n")

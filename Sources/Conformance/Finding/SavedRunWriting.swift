@@ -20,7 +20,11 @@ extension SavedRun {
         var clean = report
         clean.target = redaction.text(report.target)
         clean.notes = report.notes.map(redaction.text)
-        let head = try writer.text(Head(clean, profile: profile), redaction)
+        clean.seed = redaction.words(report.seed)
+        let head = try writer.text(
+            Head(clean, profile: profile.redacted(by: writer.profileRedaction)),
+            redaction
+        )
         let readProfile = try JSONValue(parsing: Array(head.utf8), options: Self.options)
             .decoded(as: Head.self).profile
         return try [head]
@@ -40,8 +44,14 @@ private struct SavedRunWriter {
     init(profile: Profile, key: UInt64) {
         self.profile = profile
         self.key = key
-        declared = SecretDeclaration(profile)
-        known = KnownSecrets(declared.values) { SecretRule.mark + $0 + "›" }
+        let declared = SecretDeclaration(profile)
+        self.declared = declared
+        known = KnownSecrets(declared.values) { name in
+            // The rule of secrets looks for that mark, and for no value that was only found.
+            declared.namesFound.contains(name)
+                ? Self.mark(declared.values[name]?.exposed ?? "", key)
+                : SecretRule.mark + name + "›"
+        }
     }
 
     /// The values that were found under secret names, to be found elsewhere as well.
@@ -60,13 +70,18 @@ private struct SavedRunWriter {
             isHarmless: isHarmless,
             mask: { _, value in
                 found(value)
-                return mark(value)
+                return Self.mark(value, key)
             }
         )
     }
 
+    /// Templates of a profile are no secrets.
+    var profileRedaction: Redaction {
+        redaction(isHarmless: { !SecretDeclaration.isLiteral($0) })
+    }
+
     /// The kind is left out: the same value may stand under two names.
-    private func mark(_ value: String) -> String {
+    private static func mark(_ value: String, _ key: UInt64) -> String {
         var hasher = Hasher()
         hasher.combine(key)
         hasher.combine(value)
@@ -91,9 +106,10 @@ private struct SavedRunWriter {
         entry.note = result.note.map(first.text)
         entry.subject = evidence.subject.redacted(by: first)
         entry.twins = evidence.twins.map { $0.redacted(by: first) }
+        entry.sight = evidence.sight.redacted(by: first)
         var everywhere = known
-        for value in finds.values.sorted() where Self.isDistinct(value) {
-            everywhere.add(value, mark(value), isKept: true)
+        for value in finds.values.sorted() where SecretDeclaration.isDistinct(value) {
+            everywhere.add(value, Self.mark(value, key), isKept: true)
         }
         let second = redaction(known: everywhere, isHarmless: made.contains)
         let line = try text(entry, second)
@@ -106,12 +122,6 @@ private struct SavedRunWriter {
         var result = result.redacted(by: redaction)
         result.evidence = nil
         return SavedRun.Entry(result)
-    }
-
-    /// Words of the language itself are found in too many places.
-    private static func isDistinct(_ value: String) -> Bool {
-        value.utf8.count >= 8
-            && value.utf8.contains { (48...57).contains($0) || (65...90).contains($0) }
     }
 
     private func isJudgedAlike(
@@ -133,6 +143,15 @@ extension RunRecord {
         var copy = self
         copy.exchanges = exchanges.map(redaction.exchange)
         copy.backendExit = backendExit.map(redaction.text)
+        return copy
+    }
+}
+
+extension RunRecord.Sight {
+    fileprivate func redacted(by redaction: Redaction) -> RunRecord.Sight {
+        var copy = self
+        copy.plainAnswer = plainAnswer.map(redaction.text)
+        copy.nobody = nobody?.mapValues(redaction.json)
         return copy
     }
 }
