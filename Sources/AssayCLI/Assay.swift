@@ -83,7 +83,7 @@ enum Main {
             }
             return ExitStatus.green.rawValue
         } catch let failure as Failure {
-            if !failure.description.isEmpty { Terminal.error("assay: \(failure.description)\n") }
+            if !failure.description.isEmpty { Terminal.failure(failure.description) }
             return failure.status.rawValue
         } catch let error as OutputFile.WriteError {
             Terminal.error("assay: \(error)\n")
@@ -94,7 +94,7 @@ enum Main {
             let status = Assay.exitCode(for: error)
             let message = Assay.fullMessage(for: error)
             if status.isSuccess {
-                Terminal.output(message + "\n")
+                Terminal.document(message + "\n")
                 return ExitStatus.green.rawValue
             }
             Terminal.error(message + "\n")

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Conformance
 internal import Foundation
 internal import Providers
+internal import Reports
 
 /// Prints the operations of the services, each with its support in the fakes.
 struct CoverageCommand: ParsableCommand {
@@ -20,6 +21,10 @@ struct CoverageCommand: ParsableCommand {
     mutating func run() throws {
         let coverage = ServiceCoverage(providers: ProviderTable.all.listed)
         let width = Terminal.isInteractive(1) ? Terminal.width(STDOUT_FILENO) : nil
-        Terminal.output(json ? coverage.json.prettyText + "\n" : coverage.text(width))
+        if json {
+            Terminal.document(coverage.json.printedText + "\n")
+        } else {
+            Terminal.output(coverage.text(width))
+        }
     }
 }

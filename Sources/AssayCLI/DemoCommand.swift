@@ -56,9 +56,11 @@ struct DemoCommand: AsyncParsableCommand {
         let terminal = TerminalReport(
             style: style,
             replay: ReplayCommand([Terminal.program, "demo", "--seed", seed])
+                .redacted(SecretDeclaration()),
+            stop: Terminal.commandStop
         )
-        for block in terminal.blocks(green) { Terminal.output(block) }
-        Terminal.output(terminal.summary(green) + "\n")
+        for block in terminal.blocks(green.redacted()) { Terminal.output(block) }
+        Terminal.output(terminal.summary(green.redacted()) + "\n")
         guard green.exitCode == 0 else { throw ExitCode(green.exitCode) }
         Terminal.output(
             style.bold("2. The same backend with defects of the published identity guide") + "\n\n"
@@ -68,7 +70,7 @@ struct DemoCommand: AsyncParsableCommand {
             defects: ["guide"]
         )
         if red.isInterrupted { throw ExitCode(130) }
-        show(red, terminal, style)
+        show(red.redacted(), terminal, style)
         guard red.exitCode == 1 else {
             throw Failure(.failures, "the defective backend was not found out")
         }
@@ -78,7 +80,11 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     /// One failing case in full, the others as a line each.
-    private func show(_ report: RunReport, _ terminal: TerminalReport, _ style: TerminalStyle) {
+    private func show(
+        _ report: Redacted<RunReport>,
+        _ terminal: TerminalReport,
+        _ style: TerminalStyle
+    ) {
         let failed = report.cases.filter { $0.verdict == .failed }
         let example =
             failed.first { $0.findings.first?.code == .effectExtra } ?? failed.first

@@ -5,6 +5,7 @@ internal import Foundation
 internal import Providers
 internal import Recording
 internal import Replay
+internal import Reports
 
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -251,6 +252,7 @@ struct ExportCommand: ParsableCommand {
         let file = try RecordingFile.read(recording)
         let recorded = file.header.target
         let url = base ?? (recorded.isEmpty ? "http://127.0.0.1" : recorded)
-        Terminal.output(Exporter.text(file, format, base: url))
+        let text = Exporter.text(file, format, base: url)
+        Terminal.document(format == .har ? ForeignText.escapedJSON(text) : text)
     }
 }

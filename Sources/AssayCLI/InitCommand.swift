@@ -68,7 +68,7 @@ struct InitCommand: AsyncParsableCommand {
         let found = survey.commands.first.map { SourceFiles.command($0, in: folder) }
         var command = found
         if Terminal.isInteractive(0), Terminal.isInteractive(2) {
-            let hint = found.map { " [\($0)]" } ?? ""
+            let hint = found.map { " [\(Redaction.forPeople().command($0))]" } ?? ""
             Terminal.error("How is the backend started?\(hint) ")
             let answer = (readLine() ?? "").trimmingCharacters(in: .whitespaces)
             if !answer.isEmpty { command = answer }
@@ -80,7 +80,10 @@ struct InitCommand: AsyncParsableCommand {
                     + "--target URL for one that runs already"
             )
         }
-        if command == found { Terminal.output("starting it with:  \(command)\n") }
+        if command == found {
+            let shown = Redaction.forPeople().command(command)
+            Terminal.output("starting it with:  \(shown)\n")
+        }
         target.start = command
     }
 }

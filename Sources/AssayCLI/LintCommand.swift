@@ -27,7 +27,7 @@ struct LintCommand: AsyncParsableCommand {
                 let known = Language.allCases.map(\.rawValue).joined(separator: ", ")
                 throw Failure(.usage, "--schema '\(schema)' is none of \(known)")
             }
-            Terminal.output(language.schema)
+            Terminal.document(language.schema)
             return
         }
         var errors: [ContractError] = []

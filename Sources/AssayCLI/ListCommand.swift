@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Conformance
 internal import ContractFiles
+internal import Reports
 
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -33,7 +34,7 @@ struct ListCommand: AsyncParsableCommand {
                     "source": .string(contract.source),
                 ]
             }
-            Terminal.output(JSONValue.array(cases).prettyText + "\n")
+            Terminal.document(JSONValue.array(cases).printedText + "\n")
         } else {
             var text = ""
             var last = ""

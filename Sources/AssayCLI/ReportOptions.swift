@@ -82,10 +82,16 @@ struct ReportFiles {
         profile: String? = TargetOptions.path(nil),
         isVerbose: Bool = false
     ) {
-        defer { Terminal.output(annotations(report, profile)) }
+        let replay = replay.redacted(report.declared)
+        let report = report.redacted()
+        defer { Terminal.commands(annotations(report, profile)) }
         write(report, replay, profile)
         guard !usesStandardOutput else { return }
-        let terminal = TerminalReport(style: Terminal.style(), replay: replay)
+        let terminal = TerminalReport(
+            style: Terminal.style(),
+            replay: replay,
+            stop: Terminal.commandStop
+        )
         for block in terminal.blocks(report, fullMax: isVerbose ? .max : Self.fullMax) {
             Terminal.output(block)
         }
@@ -93,7 +99,7 @@ struct ReportFiles {
     }
 
     /// What a forge reads among the lines of the log.
-    private func annotations(_ report: RunReport, _ profile: String?) -> String {
+    private func annotations(_ report: Redacted<RunReport>, _ profile: String?) -> String {
         guard files.contains(where: { $0.path == "-" && $0.format == .github }) else { return "" }
         return GitHubReport.render(report, places: Self.places(profile))
     }
@@ -122,8 +128,8 @@ struct ReportFiles {
     }
 
     private func write(
-        _ report: RunReport,
-        _ replay: ReplayCommand,
+        _ report: Redacted<RunReport>,
+        _ replay: Redacted<ReplayCommand>,
         _ profile: String?
     ) {
         for (format, path) in files where path != "-" || format != .github {
@@ -137,7 +143,7 @@ struct ReportFiles {
                 case .badge: BadgeReport.render(report)
                 }
             if path == "-" {
-                Terminal.output(text)
+                Terminal.document(text)
                 continue
             }
             LostFiles.unless { () throws(OutputFile.WriteError) in

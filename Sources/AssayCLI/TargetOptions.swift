@@ -62,6 +62,7 @@ struct TargetOptions: ParsableArguments {
                     + "assay.yaml; 'assay demo' needs neither"
             )
         }
+        Terminal.hide(SecretDeclaration(profile))
         profile.authorityPath = try Self.authority(ca, or: profile.authorityPath)
         if try Setting.intercept.isAsked(intercept, environment) {
             guard profile.start != nil else {
@@ -113,6 +114,7 @@ struct TargetOptions: ParsableArguments {
             if let folder = profile.start?.folder { profile.start?.folder = beside(folder) }
             profile.knownFailingPath = profile.knownFailingPath.map(beside)
             profile.authorityPath = profile.authorityPath.map(beside)
+            Terminal.hide(SecretDeclaration(profile))
             if given == nil, !place.isEmpty {
                 profile.folder = place
                 if let start = profile.start, start.folder == nil { profile.start?.folder = place }

@@ -12,14 +12,64 @@ internal import Darwin
 #endif
 
 /// Standard output for results, standard error for progress.
+///
+/// Everything but documents and our own commands passes one law: declared secrets are masked, and
+/// foreign text is escaped (`TerminalOutput`).
 enum Terminal {
+    /// Secrets that a profile declares, which nothing here prints.
+    private struct Hidden {
+        var declared = SecretDeclaration()
+        var known = KnownSecrets()
+    }
+
+    private static let hidden = Locked(Hidden())
+
+    /// What keeps the log of a CI service from obeying foreign lines; nil: nothing has to.
+    static let commandStop: CommandStop? = {
+        var generator = SystemRandomNumberGenerator()
+        return CommandStop(ProcessInfo.processInfo.environment, using: &generator)
+    }()
+
+    /// From now on, these secrets are masked in whatever is printed.
+    static func hide(_ declared: SecretDeclaration) {
+        hidden.withLock { hidden in
+            hidden.declared.merge(declared)
+            hidden.known = KnownSecrets(hidden.declared.values) { "‹secret:\($0)›" }
+        }
+    }
+
     static func output(_ text: String) {
-        StandardOutput.write(text)
+        StandardOutput.write(safe(text, STDOUT_FILENO))
     }
 
     static func error(_ text: String) {
         // Nothing is left to report its failure on.
-        _ = SystemWrite.all(Array(text.utf8), to: STDERR_FILENO)
+        _ = SystemWrite.all(Array(safe(text, STDERR_FILENO).utf8), to: STDERR_FILENO)
+    }
+
+    /// Prints a document that a program reads, such as JSON: whoever made it has escaped it in the
+    /// document's own way.
+    static func document(_ text: String) {
+        StandardOutput.write(text)
+    }
+
+    /// Prints commands of ours that the log of a CI service obeys.
+    static func commands(_ text: String) {
+        StandardOutput.write(text)
+    }
+
+    /// Prints why the program ends; further lines are those of a backend.
+    static func failure(_ text: String) {
+        let lines = text.redacted(hidden.withLock { $0.declared }).value.exactLines
+        let rest = Array(lines.dropFirst())
+        let shown = rest.isEmpty ? [] : commandStop?.enclosed(rest) ?? rest
+        error((["assay: " + lines[0]] + shown).joined(separator: "\n") + "\n")
+    }
+
+    private static func safe(_ text: String, _ descriptor: Int32) -> String {
+        let known = hidden.withLock { $0.known }
+        return TerminalOutput(keepsCodes: isInteractive(descriptor), stop: commandStop)
+            .text(known.replaced(in: text))
     }
 
     /// How this program was called, so that a printed command runs the same one.

@@ -208,7 +208,9 @@ package final class ReplaySession: Sendable {
             let refused = interception?.refusals.lines ?? []
             throw OpenError(
                 kind: .unreachable,
-                description: ([error.description] + refused).joined(separator: "\n"),
+                // The backend's own lines are in it.
+                description: ([error.description] + refused).joined(separator: "\n")
+                    .redacted(SecretDeclaration(profile)).value,
                 hasEnded: error.hasEnded
             )
         }

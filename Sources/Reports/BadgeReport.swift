@@ -4,7 +4,7 @@ package import Conformance
 ///
 /// The grade counts only when the whole suite was selected; a part of it shows its clauses.
 package enum BadgeReport {
-    package static func render(_ report: RunReport) -> String {
+    package static func render(_ report: Redacted<RunReport>) -> String {
         let standing = report.standing
         let clauses = "\(standing.count(.proven)) of \(standing.clauses.count) clauses"
         let isGreen = report.exitCode == 0
@@ -21,6 +21,6 @@ package enum BadgeReport {
             "schemaVersion": 1, "label": "assay", "message": .string(message),
             "color": .string(color), "isError": .bool(!isGreen),
         ]
-        return JSONValue.object(badge).prettyText + "\n"
+        return JSONValue.object(badge).printedText + "\n"
     }
 }

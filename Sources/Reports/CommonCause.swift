@@ -10,7 +10,7 @@ struct CommonCause: Hashable {
     private let text: String
 
     /// Nil for a case that is told by itself.
-    init?(_ result: CaseResult) {
+    init?(_ result: Redacted<CaseResult>) {
         verdict = result.verdict
         code = result.findings.first?.code
         switch (result.verdict, code) {

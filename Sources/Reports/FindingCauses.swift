@@ -5,12 +5,12 @@ struct FindingCause {
     let code: FindingCode
     let verdict: Verdict
     /// With where each stands among all that are not green.
-    private(set) var cases: [(number: Int, result: CaseResult)]
+    private(set) var cases: [(number: Int, result: Redacted<CaseResult>)]
 
     var clauses: [String] { Set(cases.map(\.result.contract.clause)).sorted() }
 
     /// The causes of cases that are not green, failures before doubts, the commonest first.
-    static func all(_ loud: [CaseResult]) -> [FindingCause] {
+    static func all(_ loud: [Redacted<CaseResult>]) -> [FindingCause] {
         var causes: [FindingCause] = []
         for (number, result) in loud.enumerated() {
             guard let code = result.findings.first?.code else { continue }

@@ -50,8 +50,7 @@ package enum GitHubReport {
         package static let asWritten = Places(profile: nil) { $0 }
     }
 
-    package static func render(_ original: RunReport, places: Places = .asWritten) -> String {
-        let report = original.withoutSecrets
+    package static func render(_ report: Redacted<RunReport>, places: Places = .asWritten) -> String {
         var text = report.obstacles.map {
             command("error", [("title", "Assay stopped before the first case")], $0)
         }.joined()
@@ -73,7 +72,7 @@ package enum GitHubReport {
     }
 
     /// What is annotated: failures first, and one of each clause before a second of any.
-    private static func ordered(_ cases: [CaseResult]) -> [CaseResult] {
+    private static func ordered(_ cases: [Redacted<CaseResult>]) -> [Redacted<CaseResult>] {
         let loud = cases.filter { $0.isLoud && $0.verdict != .knownFailure }
         var known: Set<String> = []
         let isFirst = loud.map { known.insert("\($0.verdict.rank) \($0.contract.clause)").inserted }
@@ -83,7 +82,7 @@ package enum GitHubReport {
         return loud.indices.sorted { place($0) < place($1) }.map { loud[$0] }
     }
 
-    private static func annotation(_ result: CaseResult, _ places: Places) -> String {
+    private static func annotation(_ result: Redacted<CaseResult>, _ places: Places) -> String {
         let level = result.verdict == .inconclusive ? "warning" : "error"
         guard let finding = result.findings.first else {
             return command(
@@ -132,7 +131,7 @@ package enum GitHubReport {
 
     private static func escaped(_ text: String, inProperty: Bool) -> String {
         var output = ""
-        for character in text.unicodeScalars {
+        for character in text.printableLines.unicodeScalars {
             switch character {
             case "%": output += "%25"
             case "\r": output += "%0D"

@@ -3,11 +3,10 @@ package import Conformance
 /// The JSON report: its shape is a promise to scripts (architecture, section 6).
 package enum JSONReport {
     /// - Parameters:
-    ///   - original: The run.
+    ///   - report: The run.
     ///   - replay: How a case is looked at again; each that did not pass says it.
     /// - Returns: The document, with a newline at its end.
-    package static func render(_ original: RunReport, replay: ReplayCommand? = nil) -> String {
-        let report = original.withoutSecrets
+    package static func render(_ report: Redacted<RunReport>, replay: Redacted<ReplayCommand>? = nil) -> String {
         var root: JSONObject = [
             "assay": .string(report.version),
             "suite": .string(report.suite),
@@ -39,10 +38,10 @@ package enum JSONReport {
         if !report.obstacles.isEmpty { root["stopped"] = .strings(report.obstacles) }
         root["notes"] = .strings(report.remarks)
         root["cases"] = .array(report.cases.map { json($0, replay) })
-        return JSONValue.object(root).prettyText + "\n"
+        return JSONValue.object(root).printedText + "\n"
     }
 
-    private static func json(_ result: CaseResult, _ replay: ReplayCommand?) -> JSONValue {
+    private static func json(_ result: Redacted<CaseResult>, _ replay: Redacted<ReplayCommand>?) -> JSONValue {
         var fields: JSONObject = [
             "id": .string(result.contract.caseID),
             "contract": .string(result.contract.id),
@@ -64,7 +63,7 @@ package enum JSONReport {
         }
         if !result.hints.isEmpty { fields["hints"] = .strings(result.hints) }
         if let replay, !result.findings.isEmpty {
-            fields["replay"] = .string(replay.text(result.contract.caseID))
+            fields["replay"] = .string(replay.value.text(result.contract.caseID))
         }
         fields["findings"] = .array(result.findings.map { json($0, of: result.contract) })
         return .object(fields)

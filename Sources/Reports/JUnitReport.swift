@@ -6,16 +6,16 @@ package import Conformance
 /// cases are errors, and so are cases that did not run without being declared unsupported.
 package enum JUnitReport {
     /// - Parameters:
-    ///   - original: The run.
+    ///   - report: The run.
     ///   - replay: The command that repeats it; nil: none is told.
     /// - Returns: An XML document.
-    package static func render(_ original: RunReport, replay: ReplayCommand? = nil) -> String {
-        let report = original.withoutSecrets
-        let suites = Dictionary(grouping: report.cases, by: { folder($0.contract.id) })
+    package static func render(_ report: Redacted<RunReport>, replay: Redacted<ReplayCommand>? = nil) -> String {
+        let all: [Redacted<CaseResult>] = report.cases
+        let suites = Dictionary(grouping: all, by: { folder($0.contract.id) })
             .sorted { $0.key < $1.key }
         var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
         text +=
-            "<testsuites name=\"assay\" \(counts(report.cases, withSkipped: false)) time=\"\(time(report.seconds))\">\n"
+            "<testsuites name=\"assay\" \(counts(all, withSkipped: false)) time=\"\(time(report.seconds))\">\n"
         for (folder, cases) in suites {
             let seconds = cases.reduce(0) { $0 + $1.seconds }
             text += "  <testsuite name=\"\(escaped(folder))\" \(counts(cases)) "
@@ -28,7 +28,7 @@ package enum JUnitReport {
     }
 
     /// The whole has no count of what was skipped in that schema.
-    private static func counts(_ cases: [CaseResult], withSkipped: Bool = true) -> String {
+    private static func counts(_ cases: [Redacted<CaseResult>], withSkipped: Bool = true) -> String {
         let failures = cases.count { [.failed, .unexpectedPass].contains($0.verdict) }
         let errors = cases.count { isError($0) }
         let skipped = cases.count {
@@ -38,15 +38,15 @@ package enum JUnitReport {
             + (withSkipped ? " skipped=\"\(skipped)\"" : "")
     }
 
-    private static func isError(_ result: CaseResult) -> Bool {
+    private static func isError(_ result: Redacted<CaseResult>) -> Bool {
         result.verdict == .inconclusive
             || (result.verdict == .notRun && !result.isDeclaredUnsupported)
     }
 
     private static func testCase(
-        _ result: CaseResult,
+        _ result: Redacted<CaseResult>,
         _ folder: String,
-        _ replay: ReplayCommand?
+        _ replay: Redacted<ReplayCommand>?
     ) -> String {
         let name = result.contract.caseID.dropFirst(folder.isEmpty ? 0 : folder.count + 1)
         let classname = folder.split(separator: "/").joined(separator: ".")
@@ -63,7 +63,7 @@ package enum JUnitReport {
                     + "remedy: \(Diagnosis($0, of: result.contract).remedy)"
             }.joined(separator: "\n\n")
                 + (replay.map {
-                    "\n\nreplay: " + $0.text(result.replays ?? [result.contract.caseID])
+                    "\n\nreplay: " + $0.value.text(result.replays ?? [result.contract.caseID])
                 } ?? "")
         )
         let type = first?.code.rawValue ?? result.verdict.rawValue

@@ -14,7 +14,7 @@ struct LeadingCases {
         let acts: [String]
 
         /// Nil without a delivery: a person's device has another order of things.
-        init?(_ result: CaseResult) {
+        init?(_ result: Redacted<CaseResult>) {
             let steps = result.contract.given + result.contract.steps
             guard result.verdict == .failed, let first = result.findings.first,
                 steps.contains(where: { if case .deliver = $0 { true } else { false } })
@@ -40,7 +40,7 @@ struct LeadingCases {
     private let leaders: [String: String]
 
     /// - Parameter results: Cases that are told one by one, in their order.
-    init(_ results: [CaseResult]) {
+    init(_ results: [Redacted<CaseResult>]) {
         var leaders: [String: String] = [:]
         for alike in Dictionary(grouping: results.compactMap(Tale.init), by: \.fact).values {
             // Of those with equally many acts the one that stands first.

@@ -6,16 +6,15 @@ package enum MarkdownReport {
     private static let causeMax = 12
 
     /// - Parameters:
-    ///   - original: The run.
+    ///   - report: The run.
     ///   - replay: The command that repeats it, without `--only`.
     /// - Returns: GitHub's Markdown.
-    package static func render(_ original: RunReport, replay: ReplayCommand) -> String {
-        let report = original.withoutSecrets
+    package static func render(_ report: Redacted<RunReport>, replay: Redacted<ReplayCommand>) -> String {
         var text = "## Assay: \(report.exitCode == 0 ? "green" : "not green")\n\n"
         if !report.obstacles.isEmpty {
             text += "Stopped before the first case:\n\n"
             text += report.obstacles.map { "- \(plain($0))\n" }.joined() + "\n"
-            return text + again(replay.text([]))
+            return text + again(replay.value.text([]))
         }
         let standing = report.standing
         text += "| | cases |\n| --- | ---: |\n"
@@ -44,13 +43,14 @@ package enum MarkdownReport {
         }
         let notes = report.remarks.map { "- \(plain($0))\n" }
         if !notes.isEmpty { text += notes.joined() + "\n" }
-        return text + again(replay.text([]))
+        return text + again(replay.value.text([]))
     }
 
     private static func again(_ command: String) -> String {
         // A fence that no command can close.
         let fence = String(repeating: "`", count: max(3, longestRun(of: "`", in: command) + 1))
-        return "\(fence)sh\n\(command.split(whereSeparator: \.isNewline).joined(separator: " "))\n"
+        let line = command.split(whereSeparator: \.isNewline).joined(separator: " ")
+        return "\(fence)sh\n\(line.printable)\n"
             + "\(fence)\n"
     }
 

@@ -1,5 +1,7 @@
+package import Conformance
+
 /// How one case of a report is looked at again.
-package struct ReplayCommand: Hashable, Sendable {
+package struct ReplayCommand: Hashable, Redactable {
     /// All but what selects the case.
     package let command: ShellCommand
     /// The command takes one case; without that it shows all of them.
@@ -8,6 +10,10 @@ package struct ReplayCommand: Hashable, Sendable {
     package init(_ words: [String], selects: Bool = true) {
         command = ShellCommand(words)
         self.selects = selects
+    }
+
+    package func redacted(by redaction: Redaction) -> ReplayCommand {
+        ReplayCommand(redaction.command(command.words), selects: selects)
     }
 
     /// The command for these cases; for all where there are none.

@@ -4,11 +4,19 @@ package import Conformance
 package struct TerminalReport: Sendable {
     private let style: TerminalStyle
     /// The command that repeats the run, without `--only`.
-    private let replay: ReplayCommand
+    private let replay: Redacted<ReplayCommand>
 
-    package init(style: TerminalStyle, replay: ReplayCommand) {
+    /// What surrounds the lines that the backend wrote; nil: nothing.
+    private let stop: CommandStop?
+
+    package init(
+        style: TerminalStyle,
+        replay: Redacted<ReplayCommand>,
+        stop: CommandStop? = nil
+    ) {
         self.style = style
         self.replay = replay
+        self.stop = stop
     }
 
     /// A block for every case that is not green; one cause that stops many cases is told once, with
@@ -19,14 +27,13 @@ package struct TerminalReport: Sendable {
     ///   - fullMax: How many are told in full, those first that most others follow; the rest has a line
     ///     each.
     /// - Returns: The blocks in the order of the suite, the lines behind them.
-    package func blocks(_ report: RunReport, fullMax: Int = .max) -> [String] {
+    package func blocks(_ report: Redacted<RunReport>, fullMax: Int = .max) -> [String] {
         // What stopped the run stands in its summary.
         guard report.obstacles.isEmpty else { return [] }
-        let all = report.withoutSecrets.cases.filter { !clean($0).isEmpty }
-        guard all.count > fullMax else { return told(report) }
+        let all = report.cases.filter { !block($0).isEmpty }
+        guard all.count > fullMax else { return told(all) }
         let full = Set(worst(all, fullMax))
-        var shown = report
-        shown.cases = report.cases.filter { full.contains($0.contract.caseID) }
+        let shown = all.filter { full.contains($0.contract.caseID) }
         let rest = all.filter { !full.contains($0.contract.caseID) }
         let hint =
             "         \(rest.count) more, a line each above; --verbose tells all, --only ID one\n\n"
@@ -34,10 +41,10 @@ package struct TerminalReport: Sendable {
     }
 
     /// The cases that say most: failures before doubts, and those first that others follow.
-    private func worst(_ results: [CaseResult], _ count: Int) -> [String] {
+    private func worst(_ results: [Redacted<CaseResult>], _ count: Int) -> [String] {
         let leading = LeadingCases(Self.toldAlone(results))
         let followers = Dictionary(uniqueKeysWithValues: leading.all.map { ($0.caseID, $0.count) })
-        func rank(_ result: CaseResult) -> (Int, Int, Int) {
+        func rank(_ result: Redacted<CaseResult>) -> (Int, Int, Int) {
             let kind =
                 switch result.verdict {
                 case .failed, .unexpectedPass: 0
@@ -60,7 +67,7 @@ package struct TerminalReport: Sendable {
     }
 
     /// A case in one line.
-    private func line(_ result: CaseResult) -> String {
+    private func line(_ result: Redacted<CaseResult>) -> String {
         let (word, paint): (String, (String) -> String) =
             switch result.verdict {
             case .failed: ("FAIL", style.red)
@@ -77,22 +84,21 @@ package struct TerminalReport: Sendable {
         return "\(paint(word))\(gap)\(code) \(result.contract.clause)  \(name)\n"
     }
 
-    private func told(_ report: RunReport) -> [String] {
-        let results = report.withoutSecrets.cases.filter { !clean($0).isEmpty }
+    private func told(_ results: [Redacted<CaseResult>]) -> [String] {
         let byCause = Dictionary(grouping: results) { CommonCause($0) }
         let leading = LeadingCases(Self.toldAlone(results))
         return results.compactMap { result in
             guard let cause = CommonCause(result), let all = byCause[cause], all.count > 1 else {
                 let leader = leading[result.contract.caseID]
-                return (leader.map { follower(result, of: $0) } ?? clean(result)) + "\n"
+                return (leader.map { follower(result, of: $0) } ?? block(result)) + "\n"
             }
             guard all[0].contract.caseID == result.contract.caseID else { return nil }
-            return clean(result) + others(all.dropFirst().map(\.contract.caseID)) + "\n"
+            return block(result) + others(all.dropFirst().map(\.contract.caseID)) + "\n"
         }
     }
 
     /// The cases that no common cause stops.
-    private static func toldAlone(_ results: [CaseResult]) -> [CaseResult] {
+    private static func toldAlone(_ results: [Redacted<CaseResult>]) -> [Redacted<CaseResult>] {
         var counts: [CommonCause: Int] = [:]
         for case let cause? in results.lazy.map({ CommonCause($0) }) {
             counts[cause, default: 0] += 1
@@ -101,12 +107,12 @@ package struct TerminalReport: Sendable {
     }
 
     /// The short block of a case that fails like another one, which shows it with less.
-    private func follower(_ result: CaseResult, of leader: String) -> String {
-        guard let first = result.findings.first else { return clean(result) }
+    private func follower(_ result: Redacted<CaseResult>, of leader: String) -> String {
+        guard let first = result.findings.first else { return block(result) }
         return headline(style.red("FAIL"), result, "\(first.code.rawValue) \(first.rule)")
             + lines("expected", first.expected, 12) + lines("actual", first.actual, 12)
             + lines("first", "\(leader), which fails alike with less", 12)
-            + "  replay    \(replay.text(result.replays ?? [result.contract.caseID]))\n"
+            + replayLine(result)
     }
 
     private static let othersMax = 12
@@ -125,12 +131,7 @@ package struct TerminalReport: Sendable {
     }
 
     /// The block of one case that is not green; empty for one that is.
-    package func block(_ result: CaseResult) -> String {
-        clean(result.withoutSecrets(SecretDeclaration()))
-    }
-
-    /// The block of a case without secrets.
-    private func clean(_ result: CaseResult) -> String {
+    package func block(_ result: Redacted<CaseResult>) -> String {
         switch result.verdict {
         case .passed, .knownFailure: return ""
         case .notRun where result.isDeclaredUnsupported: return ""
@@ -145,7 +146,7 @@ package struct TerminalReport: Sendable {
         }
     }
 
-    private func headline(_ label: String, _ result: CaseResult, _ code: String) -> String {
+    private func headline(_ label: String, _ result: Redacted<CaseResult>, _ code: String) -> String {
         let tail = [code, result.contract.clause, result.contract.level.rawValue.uppercased()]
             .filter { !$0.isEmpty }.joined(separator: "  ")
         return "\(style.bold(label))  \(result.contract.caseID.printable)\n"
@@ -158,7 +159,7 @@ package struct TerminalReport: Sendable {
             .map { String(repeating: " ", count: indent) + $0 + "\n" }.joined()
     }
 
-    private func finding(_ label: String, _ result: CaseResult) -> String {
+    private func finding(_ label: String, _ result: Redacted<CaseResult>) -> String {
         guard let first = result.findings.first else {
             return headline(label, result, "") + lines("why", result.note ?? "", 12)
         }
@@ -187,9 +188,10 @@ package struct TerminalReport: Sendable {
         if !timeline.isEmpty { text += timeline.map { style.dim($0) + "\n" }.joined() }
         if let output = result.backendOutput, !output.isEmpty {
             text += "  the backend's last lines:\n"
-            text += output.exactLines.filter { !$0.isEmpty }.suffix(8).map {
-                "    " + $0.printable.prefix(style.width - 4) + "\n"
-            }.joined()
+            let last = output.exactLines.filter { !$0.isEmpty }.suffix(8).map {
+                "    " + $0.printable.prefix(style.width - 4)
+            }
+            text += (stop?.enclosed(last) ?? last).map { $0 + "\n" }.joined()
         }
         if result.settling != .notNeeded { text += lines("waited", "\(result.settling)", 12) }
         for hint in result.hints { text += lines("note", hint, 12) }
@@ -197,12 +199,17 @@ package struct TerminalReport: Sendable {
         text += lines("cause", diagnosis.cause, 12)
         text += lines("remedy", diagnosis.remedy, 12)
         if let choice = diagnosis.ifMeant { text += lines("meant?", choice, 12) }
-        text += "  replay    \(replay.text(result.replays ?? [result.contract.caseID]))\n"
-        text += "  explain   \(replay.explanation(of: first.code.rawValue))\n"
+        text += replayLine(result)
+        text += "  explain   \(replay.value.explanation(of: first.code.rawValue).printable)\n"
         if !first.code.isInconclusive, let clause = Clause.named(result.contract.clause) {
-            text += "  explain   \(replay.explanation(of: clause.name))\n"
+            text += "  explain   \(replay.value.explanation(of: clause.name).printable)\n"
         }
         return text
+    }
+
+    private func replayLine(_ result: Redacted<CaseResult>) -> String {
+        let command = replay.value.text(result.replays ?? [result.contract.caseID])
+        return "  replay    \(command.printable)\n"
     }
 
     private func lines(_ label: String, _ text: String, _ indent: Int) -> String {
@@ -214,7 +221,7 @@ package struct TerminalReport: Sendable {
     }
 
     /// The lines at the end of a run that no case was played in.
-    private func stop(_ report: RunReport) -> String {
+    private func stop(_ report: Redacted<RunReport>) -> String {
         let what = "stopped before the first of \(report.cases.count) cases"
         return "\(style.bold("summary"))  \(style.red(what))\n"
             + report.obstacles.map { lines("stop", $0, 9) }.joined()
@@ -224,8 +231,7 @@ package struct TerminalReport: Sendable {
     private static let leadersMax = 5
 
     /// The lines at the end: counts, clauses, what was not compared, and the seed.
-    package func summary(_ original: RunReport) -> String {
-        let report = original.withoutSecrets
+    package func summary(_ report: Redacted<RunReport>) -> String {
         if !report.obstacles.isEmpty { return stop(report) }
         func count(_ verdict: Verdict, _ word: String, _ paint: (String) -> String) -> String? {
             let number = report.count(verdict)
@@ -265,11 +271,11 @@ package struct TerminalReport: Sendable {
         if !broken.isEmpty { text += lines("", "broken " + broken.joined(separator: " "), 9) }
         let unproven = standing.names(.unproven)
         if !unproven.isEmpty { text += lines("", "unproven " + unproven.joined(separator: " "), 9) }
-        for (line, clauses) in Standing.unseen(report.cases) {
+        for (line, clauses) in Standing.unseen(report.value.cases) {
             text += indented("\(clauses.joined(separator: " ")) not shown: \(line)", 9)
         }
         let skipped = Dictionary(
-            grouping: report.cases.filter { $0.verdict == .notRun && $0.isDeclaredUnsupported },
+            grouping: report.value.cases.filter { $0.verdict == .notRun && $0.isDeclaredUnsupported },
             by: { $0.note ?? "" }
         )
         for (note, cases) in skipped.sorted(by: { $0.key < $1.key }) {

@@ -23,7 +23,7 @@ package struct Timeline: Sendable {
     }
 
     /// The exchanges of a case's judged run.
-    package init(_ result: CaseResult) {
+    package init(_ result: Redacted<CaseResult>) {
         self.init(result.timeline, base: result.base, of: result.contract)
     }
 

@@ -163,7 +163,7 @@ extension KnownFailures {
     }
 
     private static func failures(of report: RunReport) -> [Line] {
-        report.withoutSecrets.cases.compactMap { result in
+        report.redacted().cases.compactMap { result in
             guard result.verdict == .failed || result.verdict == .knownFailure,
                 let finding = result.findings.first
             else { return nil }

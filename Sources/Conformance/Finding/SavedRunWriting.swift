@@ -42,16 +42,22 @@ package struct SavedRunWriter: Sendable {
         self.profile = profile
         self.key = key
         readProfile = profile
-        declared = SecretDeclaration(profile)
-        known = KnownSecrets(declared.values) { SecretRule.mark + $0 + "›" }
-        let text = try text(profile, redaction())
+        let declared = SecretDeclaration(profile)
+        self.declared = declared
+        known = KnownSecrets(declared.values) { name in
+            // The rule of secrets looks for that mark, and for no value that was only found.
+            declared.namesFound.contains(name)
+                ? Self.mark(declared.values[name]?.exposed ?? "", key)
+                : SecretRule.mark + name + "›"
+        }
+        let text = try text(profile.redacted(by: profileRedaction), redaction())
         readProfile = try JSONValue(parsing: Array(text.utf8), options: SavedRun.options)
             .decoded(as: Profile.self)
     }
 
     /// The first line of a run that is over.
     package func head(_ report: RunReport) throws -> String {
-        try text(SavedRun.Head(clean(report), profile: profile), redaction())
+        try text(head(of: report), redaction())
     }
 
     /// The first line of a run that goes on.
@@ -60,19 +66,20 @@ package struct SavedRunWriter: Sendable {
     ///   - report: The run without its cases.
     ///   - planned: The IDs of all cases; nil where they are drawn as it goes on.
     package func head(running report: RunReport, planned: [String]?) throws -> String {
-        var head = SavedRun.Head(clean(report), profile: profile)
+        var head = head(of: report)
         head.isRunning = true
         head.planned = planned
         head.caseCount = planned?.count
         return try text(head, redaction())
     }
 
-    private func clean(_ report: RunReport) -> RunReport {
+    private func head(of report: RunReport) -> SavedRun.Head {
         let redaction = redaction()
         var clean = report
         clean.target = redaction.text(report.target)
         clean.notes = report.notes.map(redaction.text)
-        return clean
+        clean.seed = redaction.words(report.seed)
+        return SavedRun.Head(clean, profile: profile.redacted(by: profileRedaction))
     }
 
     /// The values that were found under secret names, to be found elsewhere as well.
@@ -91,13 +98,18 @@ package struct SavedRunWriter: Sendable {
             isHarmless: isHarmless,
             mask: { _, value in
                 found(value)
-                return mark(value)
+                return Self.mark(value, key)
             }
         )
     }
 
+    /// Templates of a profile are no secrets.
+    private var profileRedaction: Redaction {
+        redaction(isHarmless: { !SecretDeclaration.isLiteral($0) })
+    }
+
     /// The kind is left out: the same value may stand under two names.
-    private func mark(_ value: String) -> String {
+    private static func mark(_ value: String, _ key: UInt64) -> String {
         var hasher = Hasher()
         hasher.combine(key)
         hasher.combine(value)
@@ -123,9 +135,10 @@ package struct SavedRunWriter: Sendable {
         entry.note = result.note.map(first.text)
         entry.subject = evidence.subject.redacted(by: first)
         entry.twins = evidence.twins.map { $0.redacted(by: first) }
+        entry.sight = evidence.sight.redacted(by: first)
         var everywhere = known
-        for value in finds.values.sorted() where Self.isDistinct(value) {
-            everywhere.add(value, mark(value), isKept: true)
+        for value in finds.values.sorted() where SecretDeclaration.isDistinct(value) {
+            everywhere.add(value, Self.mark(value, key), isKept: true)
         }
         let second = redaction(known: everywhere, isHarmless: made.contains)
         let line = try text(entry, second)
@@ -138,12 +151,6 @@ package struct SavedRunWriter: Sendable {
         var result = result.redacted(by: redaction)
         result.evidence = nil
         return SavedRun.Entry(result)
-    }
-
-    /// Words of the language itself are found in too many places.
-    private static func isDistinct(_ value: String) -> Bool {
-        value.utf8.count >= 8
-            && value.utf8.contains { (48...57).contains($0) || (65...90).contains($0) }
     }
 
     private func isJudgedAlike(_ line: String, _ evidence: CaseEvidence) -> Bool {
@@ -161,6 +168,15 @@ extension RunRecord {
         var copy = self
         copy.exchanges = exchanges.map(redaction.exchange)
         copy.backendExit = backendExit.map(redaction.text)
+        return copy
+    }
+}
+
+extension RunRecord.Sight {
+    fileprivate func redacted(by redaction: Redaction) -> RunRecord.Sight {
+        var copy = self
+        copy.plainAnswer = plainAnswer.map(redaction.text)
+        copy.nobody = nobody?.mapValues(redaction.json)
         return copy
     }
 }

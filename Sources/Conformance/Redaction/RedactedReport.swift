@@ -1,11 +1,8 @@
-extension RunReport {
-    /// The report as it may leave: texts, timelines and what a backend wrote, without secrets.
-    ///
-    /// Every renderer begins with this.
-    package var withoutSecrets: RunReport {
-        let redaction = Redaction.forPeople(declared)
+extension RunReport: Redactable {
+    package func redacted(by redaction: Redaction) -> RunReport {
         var copy = self
         copy.target = redaction.text(target)
+        copy.seed = redaction.words(seed)
         copy.notes = notes.map(redaction.text)
         copy.obstacles = obstacles.map(redaction.text)
         copy.cases = cases.map { $0.redacted(by: redaction) }
@@ -13,16 +10,13 @@ extension RunReport {
     }
 }
 
-extension CaseResult {
-    /// One case as it may leave.
-    package func withoutSecrets(_ declared: SecretDeclaration) -> CaseResult {
-        redacted(by: .forPeople(declared))
-    }
-
-    func redacted(by redaction: Redaction) -> CaseResult {
+extension CaseResult: Redactable {
+    package func redacted(by redaction: Redaction) -> CaseResult {
         var copy = self
         copy.contract.title = redaction.words(contract.title)
         copy.contract.location = contract.location.redacted(by: redaction)
+        copy.contract.given = contract.given.map { $0.redacted(by: redaction) }
+        copy.contract.steps = contract.steps.map { $0.redacted(by: redaction) }
         copy.findings = findings.map { $0.redacted(by: redaction) }
         copy.note = note.map(redaction.text)
         copy.volatile = volatile.map(redaction.text)
@@ -30,6 +24,35 @@ extension CaseResult {
         copy.unseen = unseen.map(redaction.words)
         copy.timeline = timeline.map(redaction.exchange)
         copy.backendOutput = backendOutput.map(redaction.text)
+        return copy
+    }
+}
+
+extension Step {
+    /// The step with the texts of its event redacted: a timeline prints them.
+    fileprivate func redacted(by redaction: Redaction) -> Step {
+        guard case .deliver(var delivery) = self else { return self }
+        switch delivery.subject {
+        case .event(let spec): delivery.subject = .event(spec.redacted(by: redaction))
+        case .purchasely(var spec):
+            spec.name = redaction.words(spec.name)
+            delivery.subject = .purchasely(spec)
+        case .raw(.truncated(let spec, let percent)):
+            delivery.subject = .raw(
+                .truncated(spec.redacted(by: redaction), percent: percent)
+            )
+        case .told(let type): delivery.subject = .told(redaction.words(type))
+        case .raw(.text), .body, .repeats: return self
+        }
+        return .deliver(delivery)
+    }
+}
+
+extension EventSpec {
+    fileprivate func redacted(by redaction: Redaction) -> EventSpec {
+        var copy = self
+        copy.type = redaction.words(type)
+        copy.reason = reason.map(redaction.words)
         return copy
     }
 }

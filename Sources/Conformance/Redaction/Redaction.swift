@@ -17,7 +17,7 @@ package struct Redaction {
 
     let known: KnownSecrets
     private let mask: Mask
-    private let kind: Lookup
+    let kind: Lookup
     private let isHarmless: (String) -> Bool
 
     /// - Parameters:

@@ -4,13 +4,18 @@ package struct SecretDeclaration: Hashable, Sendable {
     package var values: [String: Secret]
     /// Names of headers, members and parameters that hold secrets, in any case.
     package var names: [String]
+    /// The names of those values that were found by their names in the texts of a profile.
+    ///
+    /// The backend may know them from elsewhere, so a response that shows one breaks no clause.
+    package private(set) var namesFound: Set<String> = []
 
     package init(values: [String: Secret] = [:], names: [String] = []) {
         self.values = values
         self.names = names
     }
 
-    /// What a profile declares.
+    /// What a profile declares, and what its commands, variables and URLs give to the backend under
+    /// the name of a secret.
     package init(_ profile: Profile) {
         self.init(names: profile.allSecretNames)
         for (name, secret) in profile.secrets { values[name.rawValue] = secret }
@@ -21,5 +26,169 @@ package struct SecretDeclaration: Hashable, Sendable {
             while let other = values[key], other != secret { key += "-" }
             values[key] = secret
         }
+        let redaction = Redaction.forPeople(SecretDeclaration(names: names))
+        if let start = profile.start { addEnvironment(of: start, redaction) }
+        for command in profile.allCommands { addCommand(command, redaction) }
+        for url in profile.allURLs { addURL(url, redaction) }
+        for case let body? in profile.allEndpoints.map(\.body) { addBody(body, redaction) }
+    }
+
+    /// Adds the values of another declaration.
+    package mutating func merge(_ other: SecretDeclaration) {
+        names += other.names.filter { !names.contains($0) }
+        for (name, secret) in other.values.sorted(by: { $0.key < $1.key }) {
+            if other.namesFound.contains(name) {
+                addFound(name, secret.exposed)
+            } else {
+                var key = name
+                while let known = values[key], known != secret { key += "-" }
+                values[key] = secret
+            }
+        }
+    }
+
+    // MARK: Values in a profile
+
+    /// Whether a value that was found under the name of a secret is looked for everywhere.
+    ///
+    /// A short value or a plain word, such as `true`, `dev` or `localhost`, is in many texts that
+    /// have nothing to do with it. It is masked where its name is, and nowhere else. A value is
+    /// distinct with at least 6 bytes that hold letters and digits, with at least 8 that hold a
+    /// digit or a capital letter, or with at least 16.
+    package static func isDistinct(_ value: String) -> Bool {
+        let bytes = value.utf8
+        let hasDigit = bytes.contains { (48...57).contains($0) }
+        let hasCapital = bytes.contains { (65...90).contains($0) }
+        let hasLetter = hasCapital || bytes.contains { (97...122).contains($0) }
+        return bytes.count >= 16 || bytes.count >= 8 && (hasDigit || hasCapital)
+            || bytes.count >= 6 && hasDigit && hasLetter
+    }
+
+    /// Whether a text is a value itself, and not a reference to one: `{{…}}`, `$NAME`, `${NAME}`.
+    static func isLiteral(_ text: String) -> Bool {
+        let isReference =
+            text.hasPrefix("${") || text.hasPrefix("$(")
+            || text.utf8.first == UInt8(ascii: "$")
+                && text.utf8.dropFirst().allSatisfy { (65...90).contains($0) || $0 == 95 }
+        return !text.isEmpty && !text.contains("{{") && !isReference && !SecretMark.isMark(text)
+    }
+
+    /// The bytes of the password in the first URL; nil where there is none.
+    static func passwordRange(in bytes: [UInt8]) -> Range<Int>? {
+        guard let scheme = bytes.place(of: Array("://".utf8)) else { return nil }
+        let start = scheme + 3
+        let ends = Set("/?#\"'<> \t\r\n".utf8)
+        let end = bytes[start...].firstIndex(where: ends.contains) ?? bytes.count
+        guard let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@")),
+            let colon = bytes[start..<at].firstIndex(of: UInt8(ascii: ":")), colon + 1 < at
+        else { return nil }
+        return (colon + 1)..<at
+    }
+
+    private mutating func addEnvironment(of start: Profile.Start, _ redaction: Redaction) {
+        for (name, text) in start.environment.sorted(by: { $0.key < $1.key }) {
+            let value = start.expanded(text)
+            if redaction.kind(ofVariable: name) != nil {
+                addFound(name, text)
+                addFound(name, value)
+            }
+            addURL(value, redaction)
+        }
+        for (name, secret) in start.variables.sorted(by: { $0.key < $1.key })
+        where redaction.kind(ofVariable: name) != nil {
+            addFound(name, secret.exposed)
+        }
+    }
+
+    private mutating func addCommand(_ command: String, _ redaction: Redaction) {
+        for found in CommandSecrets(kind: redaction.kind(ofVariable:)).all(in: command) {
+            addFound(found.name, found.value)
+        }
+        // A URL among the words.
+        for word in command.split(whereSeparator: { $0.isWhitespace || "'\"".contains($0) })
+        where word.contains("://") {
+            addURL(String(word), redaction)
+        }
+    }
+
+    private mutating func addURL(_ url: String, _ redaction: Redaction) {
+        let bytes = Array(url.utf8)
+        if let range = Self.passwordRange(in: bytes) {
+            let password = String(decoding: bytes[range], as: UTF8.self)
+            addFound("password", password)
+            addFound("password", FormText.decoded(password, plusIsBlank: false))
+        }
+        guard let query = url.cut(at: "?")?.after else { return }
+        for (name, value) in FormText.pairs(query.cut(at: "#")?.before ?? query)
+        where redaction.kind(ofParameter: name, value).map(SecretNames.credentials.contains) == true {
+            addFound(name, value)
+        }
+    }
+
+    private mutating func addBody(_ body: JSONValue, _ redaction: Redaction) {
+        switch body {
+        case .object(let object):
+            for member in object.members {
+                if let text = member.value.string, redaction.kind(ofVariable: member.key) != nil {
+                    addFound(member.key, text)
+                } else {
+                    addBody(member.value, redaction)
+                }
+            }
+        case .array(let elements): for element in elements { addBody(element, redaction) }
+        case .string, .number, .bool, .null: break
+        }
+    }
+
+    /// Adds a value that was found under a name, unless it is known or not distinct.
+    private mutating func addFound(_ name: String, _ value: String) {
+        guard Self.isLiteral(value), Self.isDistinct(value),
+            !values.values.contains(where: { $0.exposed.contains(value) })
+        else { return }
+        var key = SecretMark.name(name)
+        while values[key] != nil { key += "-" }
+        values[key] = Secret(value)
+        namesFound.insert(key)
+    }
+}
+
+extension Profile {
+    private var allCreations: [UserCreation] {
+        [creation, accountCreation, fault?.breaking, fault?.healing, clock].compactMap(\.self)
+    }
+
+    /// Every command of the profile, each as a shell reads it.
+    fileprivate var allCommands: [String] {
+        let probes: [[String]] = probes.compactMap {
+            if case .command(let words) = $0.source { words } else { nil }
+        }
+        let creations: [[String]] = allCreations.compactMap {
+            if case .command(let words, _) = $0 { words } else { nil }
+        }
+        return [start?.command].compactMap(\.self) + (probes + creations).map(Self.line)
+    }
+
+    /// The words of a command as one line.
+    private static func line(_ words: [String]) -> String {
+        words.map { "'" + $0.parts(between: "'").joined(separator: "'\\''") + "'" }
+            .joined(separator: " ")
+    }
+
+    /// Every request of the profile's own.
+    fileprivate var allEndpoints: [Endpoint] {
+        let creations: [Endpoint] = allCreations.compactMap {
+            if case .request(let endpoint) = $0 { endpoint } else { nil }
+        }
+        return endpoints.values.sorted { $0.path < $1.path } + creations
+            + [session?.endpoint, app.access].compactMap(\.self)
+    }
+
+    /// Every URL and path of the profile.
+    fileprivate var allURLs: [String] {
+        let probes: [String] = probes.compactMap {
+            if case .get(let path) = $0.source { path } else { nil }
+        }
+        return [target, app.url].compactMap(\.self) + allEndpoints.map(\.path) + probes
+            + [start?.ready?.path].compactMap(\.self)
     }
 }

@@ -29,6 +29,12 @@ package enum SecretMark {
         return index + closing.count
     }
 
+    /// A name as a mark can hold it.
+    static func name(_ name: String) -> String {
+        let bytes = name.utf8.map { isFingerprint($0) ? $0 : UInt8(ascii: "-") }
+        return String(decoding: bytes.prefix(40), as: UTF8.self)
+    }
+
     /// Digits and letters of a fingerprint, or the name of a declared secret.
     private static func isFingerprint(_ byte: UInt8) -> Bool {
         switch byte {

@@ -20,6 +20,16 @@ package enum SecretNames {
         "masked", "password", "person", "phone", "receipt", "secret", "signature", "token",
     ]
 
+    /// The kinds that give access: all but what describes a person, a device or a place.
+    static let credentials: Set<String> = [
+        "authorization", "cookie", "key", "password", "receipt", "secret", "signature", "token",
+    ]
+
+    /// Whether an environment variable holds a credential by the end of its name: `STRIPE_KEY`.
+    static func isVariableOfKey(_ name: String) -> Bool {
+        name.hasSuffix("_KEY") || name.hasSuffix("_PASS")
+    }
+
     /// Headers whose value is a credential, proves one, or says where a person is.
     private static let headers = table([
         "authorization": ["proxyauthorization", "authenticationinfo"],

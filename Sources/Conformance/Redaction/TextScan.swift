@@ -415,8 +415,7 @@ private struct TextPair {
         _ nameEnd: Int
     ) -> String? {
         if let kind = redaction.kind(inText: name) { return kind }
-        // `STRIPE_KEY`, as environments name theirs.
-        if name.hasSuffix("_KEY") || name.hasSuffix("_PASS") { return "key" }
+        if SecretNames.isVariableOfKey(name) { return "key" }
         guard isWebQuery(bytes, nameStart) else { return nil }
         let rest = bytes[min(nameEnd + 1, bytes.count)...]
         let value = rest.prefix { !"&;#\"'<> \t\r\n".utf8.contains($0) }

@@ -6,7 +6,7 @@ enum HTMLCauses {
 
     /// A table of findings with the cases that have a block, in the order of their blocks; nothing
     /// where all is green.
-    static func section(_ loud: [CaseResult]) -> String {
+    static func section(_ loud: [Redacted<CaseResult>]) -> String {
         let causes = FindingCause.all(loud)
         guard !causes.isEmpty else { return "" }
         var text = "<section><h2>By cause</h2><div class=wide><table class=causes><thead><tr>"

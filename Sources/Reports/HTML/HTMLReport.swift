@@ -8,17 +8,16 @@ package enum HTMLReport {
     private static let openMax = 5
 
     /// - Parameters:
-    ///   - original: The run.
+    ///   - report: The run.
     ///   - replay: The command that repeats it, without `--only`; nil: none is shown.
     /// - Returns: A whole page.
-    package static func render(_ original: RunReport, replay: ReplayCommand? = nil) -> String {
-        let report = original.withoutSecrets
+    package static func render(_ report: Redacted<RunReport>, replay: Redacted<ReplayCommand>? = nil) -> String {
         let standing = report.standing
         var body = "<header><h1>Assay</h1><p class=sub>\(escaped(report.target)) · "
         body += "\(escaped(report.began.description)) · seed \(escaped(report.seed)) · "
         body += "<span title=\"\(escaped(report.suite))\">suite "
         body += "\(escaped(String(report.suite.prefix(19))))</span></p></header>\n"
-        if let replay { body += command(replay.text([])) }
+        if let replay { body += command(replay.value.text([])) }
         body += "<section class=cards>\n"
         if let grade = standing.grade {
             body += card("grade", grade.rawValue, grade == .none ? "grade none" : "grade")
@@ -38,7 +37,7 @@ package enum HTMLReport {
         }
         body += "</p></section>\n"
         body += list("Stopped before the first case", report.obstacles)
-        let unseen = Standing.unseen(report.cases).map { line, clauses in
+        let unseen = Standing.unseen(report.value.cases).map { line, clauses in
             "\(clauses.joined(separator: " ")) not shown: \(line)"
         }
         body += list("Notes", unseen + report.remarks)
@@ -84,9 +83,9 @@ package enum HTMLReport {
     }
 
     private static func block(
-        _ result: CaseResult,
+        _ result: Redacted<CaseResult>,
         _ number: Int,
-        _ replay: ReplayCommand?
+        _ replay: Redacted<ReplayCommand>?
     ) -> String {
         var text = "<details class=block id=case-\(number)"
         text += "\(result.verdict == .failed && number < openMax ? " open" : "")><summary>"
@@ -116,7 +115,7 @@ package enum HTMLReport {
         if let note = result.note { text += "<p>\(escaped(note))</p>\n" }
         text += SequenceDiagram(result, showsBodies: number < bodyCaseMax).html
         if let replay {
-            text += command(replay.text(result.replays ?? [result.contract.caseID]))
+            text += command(replay.value.text(result.replays ?? [result.contract.caseID]))
         }
         if let picture = result.picture, !picture.isEmpty {
             text += "<img alt=\"what the page showed\" width=215 "

@@ -16,7 +16,7 @@ struct SequenceDiagram {
     ///   - result: The case.
     ///   - showsBodies: Whether each message opens on its bodies; a page of hundreds of cases would
     ///     be too long with them.
-    init(_ result: CaseResult, showsBodies: Bool) {
+    init(_ result: Redacted<CaseResult>, showsBodies: Bool) {
         let entries = Timeline(result).entries
         self.entries = entries
         self.showsBodies = showsBodies

@@ -1,0 +1,179 @@
+/// The secrets that a command line gives to a program, and where each is.
+///
+/// `NAME=value`, `--name=value` and `--name value` give one where the name is that of a secret.
+/// `https://user:password@host` gives one in any word. A word that is a command line itself, such as
+/// that of `sh -c '…'`, is read in the same way.
+struct CommandSecrets {
+    struct Found {
+        let name: String
+        let kind: String
+        let value: String
+        /// The bytes of the command line that hold the value.
+        let range: Range<Int>
+    }
+
+    /// A word without its quotation marks, and its bytes in the command line with them.
+    private struct Word {
+        var text: [UInt8] = []
+        /// The byte of the command line that each byte of the text was written as.
+        var places: [Int] = []
+        var end = 0
+    }
+
+    /// Command lines in command lines are read to this depth.
+    private static let depthMax = 4
+
+    private let kind: (String) -> String?
+
+    /// - Parameter kind: The kind of secret that a variable or option of that name holds.
+    init(kind: @escaping (String) -> String?) {
+        self.kind = kind
+    }
+
+    func all(in command: String) -> [Found] {
+        let bytes = Array(command.utf8)
+        return found(Self.words(bytes), depth: 0)
+    }
+
+    private func found(_ words: [Word], depth: Int) -> [Found] {
+        var found: [Found] = []
+        var option: (name: String, kind: String)?
+        for word in words {
+            let text = String(decoding: word.text, as: UTF8.self)
+            if let (name, kind) = option, !text.hasPrefix("-") {
+                found += self.found(name, kind, word, from: 0)
+            }
+            option = nil
+            let name = String(decoding: word.text.prefix { Self.isName($0) }, as: UTF8.self)
+            let bare = String(name.utf8.drop { $0 == UInt8(ascii: "-") }) ?? ""
+            if let kind = kind(bare) {
+                if word.text.count == name.utf8.count {
+                    if name.hasPrefix("-") { option = (bare, kind) }
+                } else if word.text[name.utf8.count] == UInt8(ascii: "=") {
+                    found += self.found(bare, kind, word, from: name.utf8.count + 1)
+                }
+            }
+            found += users(word)
+            if depth < Self.depthMax, word.text.contains(where: Self.isBlank) {
+                let inner = Self.words(word.text).map { inner in
+                    Word(
+                        text: inner.text,
+                        places: inner.places.map { word.places[$0] },
+                        end: inner.places.last.map { word.places[$0] + 1 } ?? word.end
+                    )
+                }
+                found += self.found(inner, depth: depth + 1)
+            }
+        }
+        return found
+    }
+
+    private func found(_ name: String, _ kind: String, _ word: Word, from start: Int) -> [Found] {
+        let value = String(decoding: word.text[start...], as: UTF8.self)
+        guard let first = word.places.dropFirst(start).first, let last = word.places.last,
+            SecretDeclaration.isLiteral(value)
+        else { return [] }
+        return [Found(name: name, kind: kind, value: value, range: first..<(last + 1))]
+    }
+
+    /// The password of a URL in the word.
+    private func users(_ word: Word) -> [Found] {
+        guard let range = SecretDeclaration.passwordRange(in: word.text) else { return [] }
+        let value = String(decoding: word.text[range], as: UTF8.self)
+        guard SecretDeclaration.isLiteral(value) else { return [] }
+        let place = word.places[range.lowerBound]..<(word.places[range.upperBound - 1] + 1)
+        return [Found(name: "password", kind: "password", value: value, range: place)]
+    }
+
+    private static func isName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 48...57, 65...90, 97...122, UInt8(ascii: "-"), UInt8(ascii: "_"): true
+        default: false
+        }
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool {
+        byte == 0x20 || (0x09...0x0d).contains(byte)
+    }
+
+    /// The words as a POSIX shell splits them; what a shell expands stays as it is.
+    private static func words(_ bytes: [UInt8]) -> [Word] {
+        let ends = Set(";&|()<>".utf8)
+        var words: [Word] = []
+        var word: Word?
+        var quote: UInt8?
+        var index = 0
+        func close() {
+            if var done = word {
+                done.end = index
+                words.append(done)
+            }
+            word = nil
+        }
+        func take(_ place: Int) {
+            if word == nil { word = Word() }
+            word?.text.append(bytes[place])
+            word?.places.append(place)
+        }
+        while index < bytes.count {
+            let byte = bytes[index]
+            let isEscape =
+                byte == UInt8(ascii: "\\") && quote != UInt8(ascii: "'") && index + 1 < bytes.count
+            if isEscape {
+                index += 1
+                take(index)
+            } else if byte == quote {
+                quote = nil
+            } else if quote != nil {
+                take(index)
+            } else if byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"") {
+                quote = byte
+                if word == nil { word = Word() }
+            } else if isBlank(byte) || ends.contains(byte) {
+                close()
+            } else {
+                take(index)
+            }
+            index += 1
+        }
+        close()
+        return words
+    }
+}
+
+extension Redaction {
+    /// A command line without the secrets that it gives to a program.
+    package func command(_ text: String) -> String {
+        let found = CommandSecrets(kind: kind(ofVariable:)).all(in: text)
+            .sorted { $0.range.lowerBound < $1.range.lowerBound }
+        let bytes = Array(text.utf8)
+        var output: [UInt8] = []
+        var copied = 0
+        for secret in found where secret.range.lowerBound >= copied {
+            output += bytes[copied..<secret.range.lowerBound]
+            output += masked(secret.kind, secret.value).utf8
+            copied = secret.range.upperBound
+        }
+        return self.text(String(decoding: output + bytes[copied...], as: UTF8.self))
+    }
+
+    /// The words of a command without the secrets in them.
+    package func command(_ words: [String]) -> [String] {
+        var clean: [String] = []
+        var option: String?
+        for word in words {
+            let isValue = option != nil && !word.hasPrefix("-") && !word.isEmpty
+            let kind = isValue ? option.flatMap(kind(ofVariable:)) : nil
+            clean.append(kind.map { masked($0, word) } ?? command(word))
+            option = word.hasPrefix("-") ? String(word.drop { $0 == "-" }) : nil
+        }
+        return clean
+    }
+
+    /// The kind of credential that an environment variable or an option of that name holds.
+    func kind(ofVariable name: String) -> String? {
+        let found =
+            kind(name, .leaves) ?? (SecretNames.isVariableOfKey(name) ? "key" : nil)
+        return found.flatMap { SecretNames.credentials.contains($0) ? $0 : nil }
+    }
+}
