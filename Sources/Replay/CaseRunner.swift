@@ -95,26 +95,48 @@ final class CaseRunner: Sendable {
 
     // MARK: A case, whatever the backend does
 
-    /// Nil when the backend ended meanwhile, so that the case has to be run again, alone.
+    /// Nil when the backend ended meanwhile, or the date of this machine was changed, so that the case
+    /// has to run again, alone.
     func runShared(_ plan: CasePlan) async -> CaseResult? {
-        let (result, isOver) = await runOnceStanding(plan)
-        return isOver ? nil : result
+        let ran = await runOnceStanding(plan)
+        return ran.isOver || ran.isDateChanged ? nil : ran.result
     }
 
+    /// Runs the case a second time when the date of this machine was changed meanwhile.
     func runAlone(_ plan: CasePlan) async -> CaseResult? {
-        let (result, _) = await runOnceStanding(plan)
-        return Task.isCancelled ? nil : result
+        var ran = await runOnceStanding(plan)
+        if ran.isDateChanged, !Task.isCancelled { ran = await runOnceStanding(plan) }
+        if Task.isCancelled { return nil }
+        guard ran.isDateChanged else { return ran.result }
+        return CaseResult(
+            contract: plan.contract,
+            verdict: .notRun,
+            seconds: ran.result.seconds,
+            note: "the date of this machine was changed while the case ran"
+        )
     }
 
-    /// The result, and whether the backend ended while the case was played.
-    private func runOnceStanding(_ plan: CasePlan) async -> (CaseResult, isOver: Bool) {
+    private struct Ran {
+        let result: CaseResult
+        /// Whether the backend ended meanwhile.
+        let isOver: Bool
+        /// Whether the date of this machine was changed meanwhile.
+        let isDateChanged: Bool
+    }
+
+    private func runOnceStanding(_ plan: CasePlan) async -> Ran {
         let caseID = plan.contract.caseID
         let forget: @Sendable () -> Void = { [twinRuns] in twinRuns.forget() }
         guard let life = await lives.enter(caseID, forget: forget) else {
-            return (Self.notTried(plan, lives.gone ?? "the backend is gone"), false)
+            let result = Self.notTried(plan, lives.gone ?? "the backend is gone")
+            return Ran(result: result, isOver: false, isDateChanged: false)
         }
+        if executor.followDate() { twinRuns.forget() }
+        let offset = executor.dateOffset
         var result = await CaseSearch(cases: self).run(plan)
         if let hint = await flip(of: result, plan) { result.hints.append(hint) }
+        let isDateChanged = executor.isDateChanged(since: offset)
+        if isDateChanged { disown(caseID) }
         let isGone = result.findings.contains { $0.code == .backendGone }
         let isOver = await lives.leave(
             caseID,
@@ -123,7 +145,16 @@ final class CaseRunner: Sendable {
             isWedged: await isWedged(after: result),
             forget: forget
         )
-        return (result, isOver)
+        return Ran(result: result, isOver: isOver, isDateChanged: isDateChanged)
+    }
+
+    /// Forgets the runs of a case that prove nothing, and the baselines that it may have shared.
+    private func disown(_ caseID: String) {
+        twinRuns.forget()
+        state.withLock { state in
+            state.passed.removeAll { $0.caseID == caseID }
+            state.shortened[caseID] = nil
+        }
     }
 
     /// What more runs of a failed case say that depends on a moment: a race is told as one.

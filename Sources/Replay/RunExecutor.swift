@@ -20,9 +20,7 @@ package final class RunExecutor: Sendable {
     /// Whether the backend was seen to show anything only after its answer, by any sentinel: a queue
     /// that was empty when the first ones looked is longer when many play.
     private let hasWorkedLater = Locked(false)
-    /// The moment that relative times in contracts count from; the same for every run of a suite,
-    /// so that a case and its twin carry equal dates.
-    let base: Instant
+    private let dates: Locked<Dates>
     /// What has been waited for to the end.
     let shared: SharedPatience
     /// What the profile's login has handed out.
@@ -61,8 +59,8 @@ package final class RunExecutor: Sendable {
         self.world = world
         self.profile = profile
         origins = Origins(authority: profile.authorityPath)
-        self.base = base
         self.clock = clock
+        dates = Locked(Dates(base: base, offset: Self.dateOffset(clock)))
         let endpoint = profile.endpoints["revenuecat-webhook"]
         webhookMethod = endpoint?.method ?? "POST"
         sender = WebhookSender(
@@ -101,6 +99,52 @@ package final class RunExecutor: Sendable {
     }
 
     // MARK: Time
+
+    private struct Dates {
+        var base: Instant
+        /// The offset of the date when `base` was right.
+        var offset: Duration
+    }
+
+    /// A smaller change of the date is one that a time service makes little by little.
+    private static let dateChangeMin: Duration = .seconds(2)
+
+    private static func dateOffset(_ clock: any RunClock) -> Duration {
+        clock.wall - Instant(milliseconds: 0) - clock.now
+    }
+
+    /// The time that relative times in contracts count from.
+    ///
+    /// It is the same for every run of a suite, so that a case and its baseline have equal dates, until
+    /// the date of this machine is changed: see `followDate`.
+    var base: Instant { dates.withLock { $0.base } }
+
+    /// The distance from the clock that never jumps to the date of this machine.
+    var dateOffset: Duration { Self.dateOffset(clock) }
+
+    /// Moves `base` along with the date of this machine when the date was changed.
+    ///
+    /// - Returns: Whether `base` moved, so that earlier runs have other dates.
+    func followDate() -> Bool {
+        let offset = dateOffset
+        return dates.withLock { dates in
+            guard Self.isChange(from: dates.offset, to: offset) else { return false }
+            // A whole second, as `base` is one.
+            let change = Duration.seconds((offset - dates.offset).milliseconds / 1000)
+            dates.base = dates.base + change
+            dates.offset += change
+            return true
+        }
+    }
+
+    /// Returns whether the date of this machine was changed since it had that offset.
+    func isDateChanged(since offset: Duration) -> Bool {
+        Self.isChange(from: offset, to: dateOffset)
+    }
+
+    private static func isChange(from old: Duration, to new: Duration) -> Bool {
+        max(new - old, old - new) >= dateChangeMin
+    }
 
     /// How far the backend's clock has been set ahead of this machine's, and in which of its lives.
     let clockSetting = Locked<(ahead: Duration, life: Int)>((.zero, 0))

@@ -37,17 +37,17 @@ struct PlayedCases: Sendable {
         options.looksFirst = looksFirst
         options.tellsRaces = tellsRaces
         let runner = SuiteRunner(executor: bench.executor, options: options) { event in
-            let text =
+            let text: String? =
                 switch event {
+                case .planned: nil
                 case .calibrated: "calibrated"
-                case .planned: "planned"
                 case .started(let id): "started \(id)"
                 case .finished(let result, _, _): "finished \(result.contract.id)"
                 case .backendRestarted(let text): "restarted \(text)"
                 case .sideFailed(let reason): "no side \(reason)"
                 case .stopped(let reasons): "stopped \(reasons.joined(separator: " | "))"
                 }
-            log.withLock { $0.append(text) }
+            log.withLock { log in text.map { log.append($0) } }
         }
         let contracts = contracts
         let isDue = interruptedAt
@@ -152,6 +152,52 @@ struct CaseRunnerTests {
         #expect(result.findings.map(\.code) == [.answerStatus])
         #expect(result.timeline.count { $0.from == .revenueCat } == 1)
         #expect(result.backendOutput == "panic: no such column")
+    }
+
+    // MARK: The date of the machine
+
+    @Test(
+        "a case during which the date is changed runs again with the new date",
+        arguments: [-90_000, -3, 3, 7_200, 40_000_000]
+    )
+    func dateChange(seconds: Int) throws {
+        let bench = Bench()
+        bench.backend.answer = { _, arrival in
+            if arrival.event != nil, bench.machine.dateChange == .zero {
+                bench.machine.dateChange = .seconds(seconds)
+            }
+            return nil
+        }
+        let contracts = [Self.purchase("first"), Self.purchase("second", like: .once)]
+        let outcome = try PlayedCases(bench: bench, contracts: contracts).run()
+        #expect(outcome.verdicts == [.passed, .passed])
+        let start = SimulatedClock.start - .seconds(3600)
+        #expect(bench.executor.base == start + .seconds(seconds))
+    }
+
+    @Test func `a case is not run when the date is changed again and again`() throws {
+        let bench = Bench()
+        bench.backend.answer = { _, arrival in
+            if arrival.event != nil { bench.machine.dateChange += .seconds(60) }
+            return .answered(HTTPMessage.Response(500))
+        }
+        let outcome = try PlayedCases(bench: bench, contracts: [Self.answersOnly("a")]).run()
+        let result = try #require(outcome["a"])
+        #expect(result.verdict == .notRun)
+        #expect(result.findings.isEmpty)
+        #expect(result.note == "the date of this machine was changed while the case ran")
+        #expect(bench.backend.webhooks.count >= 2)
+    }
+
+    @Test func `a date that a time service corrects little by little changes nothing`() throws {
+        let bench = Bench()
+        bench.backend.answer = { _, arrival in
+            if arrival.event != nil { bench.machine.dateChange += .milliseconds(300) }
+            return nil
+        }
+        let outcome = try PlayedCases(bench: bench, contracts: [Self.purchase()]).run()
+        #expect(outcome.verdicts == [.passed])
+        #expect(bench.executor.base == SimulatedClock.start - .seconds(3600))
     }
 
     @Test func `a call that lacks a descriptor of ours is not run, and no finding`() throws {

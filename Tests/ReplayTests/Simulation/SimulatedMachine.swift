@@ -65,6 +65,8 @@ final class SimulatedMachine: @unchecked Sendable {
 
     let load: Load
     private(set) var now: Duration = .zero
+    /// The sum of all changes of the machine's date.
+    var dateChange: Duration = .zero
     private(set) var stallCount = 0
     private var random: SeededGenerator
     private let cores = Process.allCases.map { _ in Core() }
@@ -199,7 +201,7 @@ struct SimulatedClock: RunClock {
     var process = SimulatedMachine.Process.assay
 
     var now: Duration { machine.now }
-    var wall: Instant { Self.start + machine.now }
+    var wall: Instant { Self.start + machine.now + machine.dateChange }
     var executor: (any TaskExecutor)? { machine.core(process) }
 
     func sleep(until deadline: Duration) async throws(CancellationError) {
