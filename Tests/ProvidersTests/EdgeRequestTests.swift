@@ -11,7 +11,7 @@ struct EdgeRequestTests {
     private static let app = OneSignalState.standardApp
 
     /// Bodies with every number, date and duration that an operation reads.
-    /// Bodies with every number, date and duration that an operation reads; empty lines separate them.
+    /// Bodies with every number, date and duration that an operation reads, after empty lines.
     private static let written = #"""
         {"localId": "x", "email": "a@b.c", "password": "secret-1",
         "validSince": "1790000000", "createdAt": "1790000000000",
@@ -93,6 +93,28 @@ struct EdgeRequestTests {
         "outcome_time_range", "device", "environment", "nextPageToken", "expand", "status",
     ]
 
+    /// A body with tokens that nobody signed, whose claims are changed.
+    private static func tokens(_ user: String, _ edges: inout EdgeValues) -> JSONValue {
+        let claims: JSONValue = [
+            "user_id": .string(user), "sub": .string(user), "iat": 1_790_000_000,
+            "auth_time": 1_790_000_000, "exp": 1_990_000_000, "uid": "x", "aud": "demo-project",
+            "firebase": ["sign_in_provider": "password", "identities": [:]],
+        ]
+        let refresh: JSONValue = [
+            "_fakeRefreshToken": "x", "localId": .string(user), "projectId": "demo-project",
+            "authTime": 1_790_000_000, "issued": 1_790_000_000, "provider": "password",
+            "extraClaims": [:], "secondFactor": ["x", "phone"],
+        ]
+        let header = Base64.url(Array(#"{"alg":"none","typ":"JWT"}"#.utf8))
+        let token = header + "." + Base64.url(edges.changed(claims)) + "."
+        return [
+            "idToken": .string(token), "token": .string(token), "returnSecureToken": true,
+            "refresh_token": .string(Base64.text(edges.changed(refresh))), "validSince": "1",
+            "grant_type": "refresh_token", "validDuration": "3600", "email": "b@b.c",
+            "password": "secret-2", "deleteAttribute": ["DISPLAY_NAME"],
+        ]
+    }
+
     private static func target(_ path: String, _ edges: inout EdgeValues) -> String {
         var path = path
         if edges.isOnce(in: 6) {
@@ -111,37 +133,48 @@ struct EdgeRequestTests {
         return path + (path.contains("?") ? "&" : "?") + query.joined(separator: "&")
     }
 
-    private static func filled(_ seed: UInt64) -> Services {
+    /// A state with something of each kind, and the ID of its account.
+    private static func filled(_ seed: UInt64) -> (Services, user: String) {
         var services = Services(seed: seed, revenueCatKey: nil, oneSignalKey: nil)
         let fields = [
             HTTPMessage.Field("content-type", "application/json"),
             HTTPMessage.Field("x-platform", "ios"),
         ]
+        var user = ""
+        services.firebase.settings.recentSignInSeconds = 300
+        services.firebase.settings.actionCodeSeconds = 3600
+        services.revenueCat.settings.restLagSeconds = 5
+        services.oneSignal.settings.propertyDelaySeconds = 30
         for (party, path, body) in [
             (
                 .revenueCat, "/v1/receipts",
                 ["app_user_id": "ada", "fetch_token": "t", "product_id": "premium_monthly"]
             ),
-            (.revenueCat, "/v1/subscribers/ada/entitlements/premium/promotional",
-                ["duration": "weekly"]),
+            (
+                .revenueCat, "/v1/subscribers/ada/entitlements/premium/promotional",
+                ["duration": "weekly"]
+            ),
             (
                 .oneSignal, "/apps/\(app)/users",
                 [
                     "identity": ["external_id": "ada"],
                     "subscriptions": [["type": "iOSPush", "token": "t"]],
                 ]
-            ), (.firebase, "/v1/accounts:signUp?key=k", ["email": "a@b.c", "password": "secret-1"]),
+            ),
+            (.firebase, "/v1/accounts:signUp?key=k", ["email": "a@b.c", "password": "secret-1"]),
         ] as [(Exchange.Party, String, JSONValue)] {
             let request = HTTPMessage.Request("POST", path, fields: fields, body: body.bytes)
-            _ = services.respond(party, to: request, at: start)
+            let reply = services.respond(party, to: request, at: start)
+            user = Said(reply: reply)["/localId"]?.string ?? user
         }
-        return services
+        return (services, user)
     }
 
     @Test("every operation takes or refuses every value", arguments: EdgeValues.seeds)
     func survives(seed: UInt64) async throws {
         var edges = EdgeValues(seed: seed, text: "requests")
-        var services = Self.filled(seed)
+        var (services, user) = Self.filled(seed)
+        #expect(!user.isEmpty)
         var now = Self.start
         #expect(Self.bodies.count == HostileRequestTests.bodies.count + 11)
         var takenCount = 0
@@ -149,11 +182,15 @@ struct EdgeRequestTests {
             if number % 100 == 99 {
                 let saved = try JSONValue(encoding: services)
                 #expect(try saved.decoded(as: Services.self) == services)
-                (services, now) = (Self.filled(seed &+ UInt64(number)), Self.start)
+                (services, user) = Self.filled(seed &+ UInt64(number))
+                now = Self.start
             }
             let (party, method, path) = edges.pick(HostileRequestTests.paths)
             let target = Self.target(path, &edges)
-            let bytes = method == "GET" ? [] : edges.changed(edges.pick(Self.bodies))
+            let body =
+                edges.isOnce(in: 4) ? Self.tokens(user, &edges) : edges.pick(Self.bodies)
+            let bytes =
+                method == "GET" ? [] : edges.isOnce(in: 4) ? body.bytes : edges.changed(body)
             var fields = [HTTPMessage.Field("content-type", "application/json")]
             if edges.isOnce(in: 2) { fields.append(.init("authorization", "Bearer owner")) }
             if edges.isOnce(in: 2) { fields.append(.init("x-platform", "ios")) }

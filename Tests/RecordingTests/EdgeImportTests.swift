@@ -97,7 +97,8 @@ struct EdgeImportTests {
             curl 'http://127.0.0.1:8080/a b' -X PUT --max-time 5 --retry 3 \\
               -H 'X-Name: O'\\''Brien' --data-raw $'{"a":"it\\'s \\x41\\u00e9"}' --compressed
             $ curl -s http://h:80/login -d user=ada -d "pass=\\"x\\"" -u ada:pw -m 12.5
-            curl -G 127.0.0.1:8080/find --data-urlencode 'q=1 2' -F 'f=x;type=text/plain'
+            curl -G 127.0.0.1:8080/find --data-urlencode 'q=1 2'
+            curl http://h:80/up --max-time 5 -F 'f=x;type=text/plain'
 
             """
         ),
@@ -197,7 +198,10 @@ struct EdgeImportTests {
         return try Recording.parse(Array(data)).recording
     }
 
-    @Test("a changed recording is read, exported and distilled, or refused", arguments: EdgeValues.seeds)
+    @Test(
+        "a changed recording is read, exported and distilled, or refused",
+        arguments: EdgeValues.seeds
+    )
     func recordings(seed: UInt64) async throws {
         var edges = EdgeValues(seed: seed, text: "recordings")
         let folder = try TemporaryFolder()

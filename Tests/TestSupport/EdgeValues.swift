@@ -27,6 +27,7 @@ package struct EdgeValues {
     /// - Parameters:
     ///   - standard: The number without `ASSAY_FUZZ`.
     ///   - divisor: The part of `ASSAY_FUZZ` that this test takes, for inputs that cost much.
+    /// - Returns: At least 1.
     package static func inputCount(_ standard: Int, divisor: Int = 1) -> Int {
         wanted.map { max(1, $0 / divisor) } ?? standard
     }
