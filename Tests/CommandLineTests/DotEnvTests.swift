@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import AssayCLI
+
 /// `.env` beside a profile, as a backend's own libraries read it.
 @Suite("A .env beside the profile")
 struct DotEnvTests {
@@ -76,5 +78,28 @@ struct DotEnvTests {
         #expect(try await Self.seen("TOKEN=file", ["TOKEN": "own"]) == "<own>")
         #expect(try await Self.seen("TOKEN=file", in: "sub/") == "<file>")
         #expect(try await Self.seen(nil) == "<none>")
+    }
+
+    private static let file = """
+        # comment
+        export TOKEN="a\\nb" # more
+        KEY='-----BEGIN-----
+        x
+        -----END-----'
+        N=9223372036854775807
+        EMPTY=
+        """
+
+    @Test("every file is read", arguments: EdgeValues.seeds)
+    func edges(seed: UInt64) async {
+        var edges = EdgeValues(seed: seed, text: "env")
+        for _ in 0..<EdgeValues.inputCount(500, divisor: 4) {
+            let bytes = edges.changed(text: Array(Self.file.utf8))
+            let isInTime = await EdgeValues.run(bytes) {
+                _ = DotEnv.parse(String(decoding: bytes, as: UTF8.self))
+            }
+            #expect(isInTime)
+        }
+        #expect(EdgeValues.isWithinMemory)
     }
 }

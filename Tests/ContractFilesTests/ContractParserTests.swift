@@ -173,7 +173,7 @@ struct ProfileParserTests {
         ProfileParser.parse(text, path: "assay.yaml", environment: environment)
     }
 
-    private static let full = """
+    static let full = """
         assay: 1
         target: http://127.0.0.1:{{port}}
         start:

@@ -54,6 +54,12 @@ struct GrammarGenerator {
         return LocatedNode(.mapping(entries), Self.place)
     }
 
+    /// A profile of random keys; what holds between keys is not settled.
+    mutating func profile() -> LocatedNode {
+        story = .any
+        return LocatedNode(.mapping(entries(of: Profile.grammar.shape)), Self.place)
+    }
+
     /// Everybody whom the rest may name.
     private var given: [LocatedNode] {
         let launches = [mapping([("app", word("launch")), ("on", word("tablet"))])]

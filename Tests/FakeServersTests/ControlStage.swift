@@ -126,7 +126,12 @@ struct DescribedOperation: CustomStringConvertible {
     let method: String
     let path: String
     let members: [(name: String, schema: JSONValue)]
-    let takesNamespace: Bool
+    /// Names of the query's parameters.
+    let parameters: [String]
+    /// The words that the path's brace takes; empty: any string.
+    let words: [String]
+
+    var takesNamespace: Bool { parameters.contains("namespace") }
 
     var description: String { "\(method) \(path)" }
 
@@ -152,7 +157,10 @@ struct DescribedOperation: CustomStringConvertible {
                     method: operation.key.uppercased(),
                     path: String(path.key.dropFirst("/assay/v1".count)),
                     members: members.map { ($0.key, $0.value) },
-                    takesNamespace: parameters.contains { $0["name"] == "namespace" }
+                    parameters: parameters.filter { $0["in"] == "query" }
+                        .compactMap { $0["name"]?.string },
+                    words: parameters.flatMap { $0["schema"]?["oneOf"]?.array ?? [] }
+                        .compactMap { $0["const"]?.string }
                 )
             }
         }

@@ -186,6 +186,12 @@ struct ControlStateTests {
             (["firebase": ["tokenz": "rs256"]], "firebase has no switch 'tokenz'", "tokens"),
             (["firebase": ["tokens": "md5"]], "firebase: 'tokens' does not take \"md5\"", ""),
             (["revenuecat": ["restLagSeconds": "soon"]], "revenuecat: 'restLagSeconds'", ""),
+            (
+                ["firebase": ["recentSignInSeconds": .integer(.min)]],
+                "firebase: 'recentSignInSeconds' is -9223372036854775808, which is not within 0 to",
+                ""
+            ),
+            (["onesignal": ["callsPerSecondMax": -1]], "onesignal: 'callsPerSecondMax' is -1", ""),
             (["despia-faults": ["drp": [1]]], "despia-faults has no switch 'drp'", "drop"),
             (["fierbase": [:]], "'fierbase' is no member of PATCH", "firebase"),
         ] as [(JSONObject, String, String)]

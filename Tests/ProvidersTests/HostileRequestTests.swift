@@ -9,7 +9,7 @@ struct HostileRequestTests {
     private static let now = Instant(milliseconds: 1_790_000_000_000)
     private static let app = "a55a4000-0000-4000-8000-000000000000"
 
-    private static let bodies: [JSONValue] = [
+    static let bodies: [JSONValue] = [
         ["email": "a@b.c", "password": "secret1", "returnSecureToken": true],
         ["idToken": "eyJhbGciOiJub25lIn0.eyJ1c2VyX2lkIjoieCJ9.", "localId": ["x"]],
         ["requestType": "PASSWORD_RESET", "email": "a@b.c", "returnOobLink": true],
@@ -81,7 +81,7 @@ struct HostileRequestTests {
             }
         }
 
-    private static let paths: [(Exchange.Party, String, String)] =
+    static let paths: [(Exchange.Party, String, String)] =
         operations + [
             (.firebase, "POST", "/identitytoolkit.googleapis.com/v1/accounts:signUp?key=k"),
             (.firebase, "POST", "/identitytoolkit.googleapis.com/v1/accounts:update?key=k"),

@@ -1,9 +1,15 @@
 /// "Did you mean …": the nearest of a list by edit distance.
 package enum Suggestion {
     /// Nil when nothing is near: more than a third of the letters differ.
+    ///
+    /// A candidate whose length alone differs more is not compared, so that the cost does not grow
+    /// with a word of thousands of letters.
     package static func nearest(to word: String, among candidates: [String]) -> String? {
-        let best = candidates.map { (distance(word, $0), $0) }.min { $0.0 < $1.0 }
-        guard let best, best.0 <= max(word.count > 4 ? 2 : 1, word.count / 3) else { return nil }
+        let count = word.count
+        let distanceMax = max(count > 4 ? 2 : 1, count / 3)
+        let best = candidates.filter { abs($0.count - count) <= distanceMax }
+            .map { (distance(word, $0), $0) }.min { $0.0 < $1.0 }
+        guard let best, best.0 <= distanceMax else { return nil }
         return best.1
     }
 

@@ -25,6 +25,9 @@ package struct SwitchGroup: Sendable {
 
 /// Settings by the names of their members.
 package enum Switches {
+    /// The numbers that a switch takes: counts, and up to 68 years in seconds.
+    private static let numbers: ClosedRange<Int64> = 0...Int64(Int32.max)
+
     private static func names(_ settings: some Any) -> [String] {
         Mirror(reflecting: settings).children.compactMap(\.label)
     }
@@ -57,6 +60,13 @@ package enum Switches {
                     "\(owner) has no switch '\(change.key)'",
                     hint: (near.map { "did you mean '\($0)'? " } ?? "")
                         + "there are " + names.joined(separator: ", ")
+                )
+            }
+            if let number = change.value.int64, !numbers.contains(number) {
+                throw ControlRefusal(
+                    400,
+                    "\(owner): '\(change.key)' is \(number), which is not within "
+                        + "\(numbers.lowerBound) to \(numbers.upperBound)"
                 )
             }
             object[change.key] = change.value.isNull ? nil : change.value

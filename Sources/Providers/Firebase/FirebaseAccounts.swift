@@ -108,7 +108,7 @@ extension FirebaseState {
         if let photo = fields["photoUrl"] { user.photoURL = photo.isEmpty ? nil : photo }
         if fields.has("validSince") {
             // A user's value means "sign out elsewhere, now"; an admin's is taken as it stands.
-            user.validSince = call.isAdmin ? fields.int("validSince") : call.now.seconds
+            user.validSince = call.isAdmin ? try fields.seconds("validSince") : call.now.seconds
             sinceChanged = true
         }
         guard call.isAdmin else { return try deleteAttributes(&user, call) }
@@ -118,8 +118,8 @@ extension FirebaseState {
             try Self.checkClaims(text)
             user.customAttributes = text
         }
-        if let time = fields.int("createdAt") { user.created = Instant(milliseconds: time) }
-        if let time = fields.int("lastLoginAt") { user.lastLogin = Instant(milliseconds: time) }
+        if let time = try fields.milliseconds("createdAt") { user.created = time }
+        if let time = try fields.milliseconds("lastLoginAt") { user.lastLogin = time }
         if let phone = fields.filled("phoneNumber"), phone != user.phoneNumber {
             guard Self.isPhone(phone) else {
                 throw FirebaseError("INVALID_PHONE_NUMBER", "Invalid format.")

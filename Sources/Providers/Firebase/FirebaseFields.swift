@@ -53,6 +53,30 @@ struct FirebaseFields: Sendable {
 
     func int(_ name: String) -> Int64? { self[name].flatMap { Int64($0) } }
 
+    /// A date in milliseconds; nil when the field is missing or empty.
+    func milliseconds(_ name: String) throws(FirebaseError) -> Instant? {
+        try date(name) { CallDate(milliseconds: $0) }
+    }
+
+    /// A date in seconds; nil when the field is missing or empty.
+    func seconds(_ name: String) throws(FirebaseError) -> Int64? {
+        try date(name) { CallDate(seconds: $0) }?.seconds
+    }
+
+    private func date(
+        _ name: String,
+        _ read: (Int64) -> CallDate?
+    ) throws(FirebaseError) -> Instant? {
+        guard let text = filled(name) else { return nil }
+        guard let date = (object[name]?.int64 ?? Int64(text)).flatMap(read) else {
+            throw .argument(
+                "Invalid value at '\(name)', \"\(text.prefix(100))\": not a date within "
+                    + CallDate.rangeText
+            )
+        }
+        return date.instant
+    }
+
     static func text(_ value: JSONValue?) -> String? { value?.scalarText }
 
     // MARK: Types

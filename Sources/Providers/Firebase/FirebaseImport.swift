@@ -71,7 +71,7 @@ extension FirebaseState {
             }
             user.email = email
         }
-        Self.fill(&user, from: entry)
+        try Self.fill(&user, from: entry)
         let factors = entry.value["mfaInfo"]?.array ?? []
         if !factors.isEmpty {
             user.secondFactors = try importedFactors(factors, of: user, call)
@@ -88,7 +88,17 @@ extension FirebaseState {
             FirebaseFields.text(value[name]).flatMap { $0.isEmpty ? nil : $0 }
         }
 
-        func number(_ name: String) -> Int64? { self[name].flatMap { Int64($0) } }
+        /// A date; nil when the entry has none.
+        func date(
+            _ name: String,
+            _ read: (Int64) -> CallDate?
+        ) throws(FirebaseError) -> Instant? {
+            guard let text = self[name] else { return nil }
+            guard let date = (value[name]?.int64 ?? Int64(text)).flatMap(read) else {
+                throw FirebaseError("\(name) is not a date within \(CallDate.rangeText)")
+            }
+            return date.instant
+        }
     }
 
     private func check(_ entry: Entry) throws(FirebaseError) {
@@ -161,16 +171,23 @@ extension FirebaseState {
         return found
     }
 
-    private static func fill(_ user: inout FirebaseUser, from entry: Entry) {
+    private static func fill(
+        _ user: inout FirebaseUser,
+        from entry: Entry
+    ) throws(FirebaseError) {
         user.emailVerified = entry.value["emailVerified"]?.bool
         user.phoneNumber = entry["phoneNumber"]
         user.displayName = entry["displayName"]
         user.photoURL = entry["photoUrl"]
         user.isDisabled = entry.value["disabled"]?.bool
         user.customAttributes = entry["customAttributes"]
-        if let time = entry.number("createdAt") { user.created = Instant(milliseconds: time) }
-        if let time = entry.number("lastLoginAt") { user.lastLogin = Instant(milliseconds: time) }
-        user.validSince = entry.number("validSince")
+        if let time = try entry.date("createdAt", { CallDate(milliseconds: $0) }) {
+            user.created = time
+        }
+        if let time = try entry.date("lastLoginAt", { CallDate(milliseconds: $0) }) {
+            user.lastLogin = time
+        }
+        user.validSince = try entry.date("validSince") { CallDate(seconds: $0) }?.seconds
     }
 
     /// Only the emulator's own hashes can be used to sign in; others are kept as they are.

@@ -361,7 +361,13 @@ extension FirebaseState {
             }
             // A phone is a factor once.
             guard !factors.contains(where: { $0.phoneNumber == phone }) else { continue }
-            let enrolled = entry["enrolledAt"]?.string.flatMap { Instant(iso8601: $0) }
+            let written = entry["enrolledAt"]?.string.flatMap { Instant(iso8601: $0) }
+            let enrolled = written.flatMap { CallDate($0) }?.instant
+            guard written == nil || enrolled != nil else {
+                throw .argument(
+                    "Invalid value at 'enrolledAt': not a date within \(CallDate.rangeText)"
+                )
+            }
             factors.append(
                 SecondFactor(
                     id: given ?? ids.letters(28),

@@ -124,6 +124,10 @@ extension FirebaseState {
         guard firebase?["tenant"]?.string == call.tenantID else {
             throw FirebaseError("TENANT_ID_MISMATCH")
         }
+        // An unsigned token may contain any number.
+        guard let authTime = CallDate(seconds: token.claims["auth_time"]?.int64 ?? 0) else {
+            throw FirebaseError("INVALID_ID_TOKEN")
+        }
         let id = token.claims["user_id"]?.string ?? ""
         guard let user = projects[call.key]?.users[id] else {
             throw FirebaseError("USER_NOT_FOUND")
@@ -142,7 +146,7 @@ extension FirebaseState {
         return Session(
             user: user,
             signInProvider: firebase?["sign_in_provider"]?.string ?? "custom",
-            authTime: token.claims["auth_time"]?.int64 ?? 0,
+            authTime: authTime.instant.seconds,
             extraClaims: JSONObject(members: extra),
             claims: token.claims,
             secondFactor: SecondFactor.Proof(
@@ -193,6 +197,10 @@ extension FirebaseState {
         guard let project = token["projectId"]?.string else {
             throw FirebaseError("INVALID_REFRESH_TOKEN")
         }
+        let authTime = token["authTime"]?.int64
+        guard authTime.map({ CallDate(seconds: $0) != nil }) ?? true else {
+            throw FirebaseError("INVALID_REFRESH_TOKEN")
+        }
         let call = FirebaseCall(
             isAdmin: false,
             projectID: project,
@@ -219,7 +227,7 @@ extension FirebaseState {
             for: user,
             provider: token["provider"]?.string ?? "custom",
             extraClaims: token["extraClaims"]?.object ?? JSONObject(),
-            authTime: token["authTime"]?.int64,
+            authTime: authTime,
             secondFactor: SecondFactor.Proof(
                 id: token["secondFactor"]?.array?.first?.string,
                 kind: token["secondFactor"]?.array?.last?.string

@@ -147,11 +147,11 @@ extension OneSignalState {
                 )
             }
             if let time = event["timestamp"], !time.isNull,
-                time.string.flatMap({ Instant(iso8601: $0) }) == nil
+                time.string.flatMap({ Instant(iso8601: $0) }).flatMap({ CallDate($0) }) == nil
             {
                 throw OneSignalError(
                     400,
-                    "timestamp must be a date of ISO 8601",
+                    "timestamp must be a date of ISO 8601 within \(CallDate.rangeText)",
                     confidence: .inferred
                 )
             }

@@ -20,11 +20,11 @@ extension OneSignalState {
                 }
             }
             if let since = call.body["last_active_since"], !since.isNull,
-                since.scalarText.flatMap({ Int64($0) }) == nil
+                since.scalarText.flatMap({ Int64($0) }).flatMap({ CallDate(seconds: $0) }) == nil
             {
                 throw OneSignalError(
                     400,
-                    "last_active_since must be a time in seconds",
+                    "last_active_since must be a time in seconds within \(CallDate.rangeText)",
                     confidence: .inferred
                 )
             }

@@ -183,9 +183,12 @@ extension OneSignalState {
     private static func due(_ body: JSONObject, _ now: Instant) throws(OneSignalError) -> Instant {
         guard let text = body["send_after"]?.string, !text.isEmpty else { return now }
         guard let instant = SendAfter.instant(text) else {
-            throw OneSignalError(400, "send_after is not a date", confidence: .inferred)
+            throw refusal("send_after is not a date")
         }
-        return instant
+        guard let date = CallDate(instant) else {
+            throw refusal("send_after is not within \(CallDate.rangeText)")
+        }
+        return date.instant
     }
 
     /// What a person would read or an app would act on; ids and keys of the call are left out.

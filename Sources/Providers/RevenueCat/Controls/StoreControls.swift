@@ -97,6 +97,16 @@ extension RevenueCatState {
                 hint: "PUT /assay/v1/webhooks/main with {\"url\": \"http://127.0.0.1:…\"}"
             )
         }
+        for member in event.members where member.key.hasSuffix("_ms") {
+            guard let time = member.value.int64, CallDate(milliseconds: time) == nil else {
+                continue
+            }
+            throw ControlRefusal(
+                400,
+                "'\(member.key)' is \(time), which is not within \(CallDate.rangeText)",
+                hint: "a number is milliseconds since 1970, not seconds or microseconds"
+            )
+        }
         if event["id"] == nil, event["event_id"] == nil {
             event["id"] = .string(services.revenueCat.newEventID())
         }

@@ -111,7 +111,10 @@ extension RevenueCatState {
                 throw RevenueCatError(400, 7264, "Attributes must be objects with a value.")
             }
             let text = value?.string ?? ""
-            if !isKeyName(member.key) {
+            let time = member.value["updated_at_ms"]?.int64 ?? 0
+            if CallDate(milliseconds: time) == nil {
+                complain(member.key, "updated_at_ms must lie within \(CallDate.rangeText).")
+            } else if !isKeyName(member.key) {
                 complain(member.key, "Key name format is not valid.")
             } else if text.count > 500 {
                 complain(member.key, "Attribute value is too long.")

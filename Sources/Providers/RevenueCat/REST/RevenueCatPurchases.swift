@@ -18,14 +18,14 @@ extension RevenueCatState {
                 var action = StoreAction(.grant, user: id)
                 action.entitlement = entitlement
                 action.duration = call.body["duration"]?.string
-                let end = call.body["end_time_ms"]?.int64.map(Instant.init(milliseconds:))
+                let end = try Self.date("end_time_ms", call)
                 guard action.duration != nil || end != nil else {
                     throw StoreAction.Refusal("duration or end_time_ms is required.")
                 }
                 if let end, end <= call.now {
                     throw StoreAction.Refusal("end_time_ms must lie in the future.")
                 }
-                let start = call.body["start_time_ms"]?.int64.map(Instant.init(milliseconds:))
+                let start = try Self.date("start_time_ms", call)
                 try grant(action, from: start, until: end, call.now)
                 return info(customerByID[id] ?? 0, 201, call)
             }
@@ -35,6 +35,18 @@ extension RevenueCatState {
         } catch {
             throw RevenueCatError(400, 7226, error.description)
         }
+    }
+
+    /// A date in milliseconds; nil when the body has none.
+    private static func date(
+        _ name: String,
+        _ call: Call
+    ) throws(StoreAction.Refusal) -> Instant? {
+        guard let milliseconds = call.body[name]?.int64 else { return nil }
+        guard let date = CallDate(milliseconds: milliseconds) else {
+            throw StoreAction.Refusal("\(name) must lie within \(CallDate.rangeText).")
+        }
+        return date.instant
     }
 
     /// `subscriptions/{product}/defer`, `…/revoke`, `subscriptions/{txn}/cancel`,
@@ -114,8 +126,14 @@ extension RevenueCatState {
         action.product = found.productID
         switch verb {
         case "defer":
-            if let time = call.body["expiry_time_ms"]?.int64, let end = found.expires {
-                action.by = Instant(milliseconds: time) - end
+            let time: Instant?
+            do throws(StoreAction.Refusal) {
+                time = try Self.date("expiry_time_ms", call)
+            } catch {
+                throw RevenueCatError(400, 7226, error.description)
+            }
+            if let time, let end = found.expires {
+                action.by = time - end
             } else if let days = call.body["extend_by_days"]?.int64, (1...365).contains(days) {
                 action.by = .days(days)
             } else {

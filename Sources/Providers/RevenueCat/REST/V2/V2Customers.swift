@@ -271,17 +271,18 @@ extension RevenueCatState {
         let wanted = try call.text("entitlement_id")
         var action = StoreAction(.grant, user: id)
         action.entitlement = try entitlement(wanted)
-        guard let end = call.body["expires_at"]?.int64, end > call.now.milliseconds else {
+        let end = call.body["expires_at"]?.int64.flatMap { CallDate(milliseconds: $0) }
+        guard let end = end?.instant, end > call.now else {
             throw RevenueCatError(
                 v2: 400,
                 "parameter_error",
-                "expires_at must lie in the future.",
+                "expires_at must lie in the future, before 2100-01-01.",
                 param: "expires_at"
             )
         }
         remember(at: call.now)
         do throws(StoreAction.Refusal) {
-            try grant(action, until: Instant(milliseconds: end), call.now)
+            try grant(action, until: end, call.now)
         } catch {
             throw RevenueCatError(v2: error)
         }
