@@ -50,7 +50,8 @@ package enum GitHubReport {
         package static let asWritten = Places(profile: nil) { $0 }
     }
 
-    package static func render(_ report: Redacted<RunReport>, places: Places = .asWritten) -> String {
+    package static func render(_ report: Redacted<RunReport>, places: Places = .asWritten) -> String
+    {
         var text = report.obstacles.map {
             command("error", [("title", "Assay stopped before the first case")], $0)
         }.joined()

@@ -6,7 +6,10 @@ package enum JSONReport {
     ///   - report: The run.
     ///   - replay: How a case is looked at again; each that did not pass says it.
     /// - Returns: The document, with a newline at its end.
-    package static func render(_ report: Redacted<RunReport>, replay: Redacted<ReplayCommand>? = nil) -> String {
+    package static func render(
+        _ report: Redacted<RunReport>,
+        replay: Redacted<ReplayCommand>? = nil
+    ) -> String {
         var root: JSONObject = [
             "assay": .string(report.version),
             "suite": .string(report.suite),
@@ -41,7 +44,9 @@ package enum JSONReport {
         return JSONValue.object(root).printedText + "\n"
     }
 
-    private static func json(_ result: Redacted<CaseResult>, _ replay: Redacted<ReplayCommand>?) -> JSONValue {
+    private static func json(_ result: Redacted<CaseResult>, _ replay: Redacted<ReplayCommand>?)
+        -> JSONValue
+    {
         var fields: JSONObject = [
             "id": .string(result.contract.caseID),
             "contract": .string(result.contract.id),

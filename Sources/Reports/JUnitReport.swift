@@ -9,7 +9,10 @@ package enum JUnitReport {
     ///   - report: The run.
     ///   - replay: The command that repeats it; nil: none is told.
     /// - Returns: An XML document.
-    package static func render(_ report: Redacted<RunReport>, replay: Redacted<ReplayCommand>? = nil) -> String {
+    package static func render(
+        _ report: Redacted<RunReport>,
+        replay: Redacted<ReplayCommand>? = nil
+    ) -> String {
         let all: [Redacted<CaseResult>] = report.cases
         let suites = Dictionary(grouping: all, by: { folder($0.contract.id) })
             .sorted { $0.key < $1.key }
@@ -28,7 +31,8 @@ package enum JUnitReport {
     }
 
     /// The whole has no count of what was skipped in that schema.
-    private static func counts(_ cases: [Redacted<CaseResult>], withSkipped: Bool = true) -> String {
+    private static func counts(_ cases: [Redacted<CaseResult>], withSkipped: Bool = true) -> String
+    {
         let failures = cases.count { [.failed, .unexpectedPass].contains($0.verdict) }
         let errors = cases.count { isError($0) }
         let skipped = cases.count {

@@ -9,7 +9,9 @@ package enum MarkdownReport {
     ///   - report: The run.
     ///   - replay: The command that repeats it, without `--only`.
     /// - Returns: GitHub's Markdown.
-    package static func render(_ report: Redacted<RunReport>, replay: Redacted<ReplayCommand>) -> String {
+    package static func render(_ report: Redacted<RunReport>, replay: Redacted<ReplayCommand>)
+        -> String
+    {
         var text = "## Assay: \(report.exitCode == 0 ? "green" : "not green")\n\n"
         if !report.obstacles.isEmpty {
             text += "Stopped before the first case:\n\n"

@@ -146,7 +146,8 @@ package struct TerminalReport: Sendable {
         }
     }
 
-    private func headline(_ label: String, _ result: Redacted<CaseResult>, _ code: String) -> String {
+    private func headline(_ label: String, _ result: Redacted<CaseResult>, _ code: String) -> String
+    {
         let tail = [code, result.contract.clause, result.contract.level.rawValue.uppercased()]
             .filter { !$0.isEmpty }.joined(separator: "  ")
         return "\(style.bold(label))  \(result.contract.caseID.printable)\n"
@@ -275,7 +276,9 @@ package struct TerminalReport: Sendable {
             text += indented("\(clauses.joined(separator: " ")) not shown: \(line)", 9)
         }
         let skipped = Dictionary(
-            grouping: report.value.cases.filter { $0.verdict == .notRun && $0.isDeclaredUnsupported },
+            grouping: report.value.cases.filter {
+                $0.verdict == .notRun && $0.isDeclaredUnsupported
+            },
             by: { $0.note ?? "" }
         )
         for (note, cases) in skipped.sorted(by: { $0.key < $1.key }) {

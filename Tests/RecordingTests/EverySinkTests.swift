@@ -269,24 +269,27 @@ struct EverySinkTests {
     }
 
     @Test func `reports for machines`() {
-        expectClean(JSONReport.render(report()), "the JSON report")
-        expectClean(JUnitReport.render(report()), "the JUnit report")
-        expectClean(GitHubReport.render(report()), "the GitHub report")
-        expectClean(BadgeReport.render(report()), "the badge")
+        expectClean(JSONReport.render(report().redacted()), "the JSON report")
+        expectClean(JUnitReport.render(report().redacted()), "the JUnit report")
+        expectClean(GitHubReport.render(report().redacted()), "the GitHub report")
+        expectClean(BadgeReport.render(report().redacted()), "the badge")
     }
 
     @Test func `reports for people`() {
-        expectClean(HTMLReport.render(report()), "the HTML report")
+        expectClean(HTMLReport.render(report().redacted()), "the HTML report")
         expectClean(
-            MarkdownReport.render(report(), replay: ReplayCommand(["assay"])),
+            MarkdownReport.render(
+                report().redacted(),
+                replay: ReplayCommand(["assay"]).redacted(SecretDeclaration())
+            ),
             "the Markdown report"
         )
         let terminal = TerminalReport(
             style: TerminalStyle(isColoured: false),
-            replay: ReplayCommand(["assay", "verify"])
+            replay: ReplayCommand(["assay", "verify"]).redacted(SecretDeclaration())
         )
-        expectClean(terminal.blocks(report()).joined(), "the terminal")
-        expectClean(terminal.summary(report()), "the summary")
+        expectClean(terminal.blocks(report().redacted()).joined(), "the terminal")
+        expectClean(terminal.summary(report().redacted()), "the summary")
     }
 
     @Test("an error's text", arguments: PlantedSecret.spoken)

@@ -66,7 +66,7 @@ struct HTMLReportTests {
 
     @Test("planted markup stays text", arguments: ReportStory.hostile)
     func markup(text: String) {
-        let page = Page(HTMLReport.render(ReportStory.planted(text)))
+        let page = Page(HTMLReport.render(ReportStory.planted(text).redacted()))
         #expect(page.isWellFormed)
         for tag in page.tags {
             let name = tag.name.hasPrefix("/") ? String(tag.name.dropFirst()) : tag.name
@@ -79,8 +79,8 @@ struct HTMLReportTests {
 
     @Test("the page has as many tags whatever is planted", arguments: ReportStory.hostile)
     func shape(text: String) {
-        let plain = Page(HTMLReport.render(ReportStory.planted("plain")))
-        let page = Page(HTMLReport.render(ReportStory.planted(text)))
+        let plain = Page(HTMLReport.render(ReportStory.planted("plain").redacted()))
+        let page = Page(HTMLReport.render(ReportStory.planted(text).redacted()))
         #expect(page.tags.map(\.name) == plain.tags.map(\.name))
     }
 
@@ -89,21 +89,21 @@ struct HTMLReportTests {
         var generator = SeededGenerator(seed: seed)
         let pieces = ["<", ">", "\"", "&", "'", "\u{301}", "a", " ", "=", "/", "-", "\n", "é"]
         let text = (0..<12).map { _ in pieces.randomElement(using: &generator) ?? "x" }.joined()
-        let plain = Page(HTMLReport.render(ReportStory.planted("plain")))
-        let page = Page(HTMLReport.render(ReportStory.planted(text)))
+        let plain = Page(HTMLReport.render(ReportStory.planted("plain").redacted()))
+        let page = Page(HTMLReport.render(ReportStory.planted(text).redacted()))
         #expect(page.isWellFormed)
         #expect(page.tags.map(\.name) == plain.tags.map(\.name))
     }
 
     @Test func `what was planted can be read`() {
-        let page = HTMLReport.render(ReportStory.planted("<b>&\"bold\"</b>"))
+        let page = HTMLReport.render(ReportStory.planted("<b>&\"bold\"</b>").redacted())
         #expect(page.contains("&lt;b&gt;&amp;&quot;bold&quot;&lt;/b&gt;"))
         #expect(!page.contains("<b>&"))
     }
 
     @Test func `nothing is loaded from elsewhere`() {
         let page = HTMLReport.render(
-            ReportStory.report(Verdict.allCases.map { ReportStory.result($0) })
+            ReportStory.report(Verdict.allCases.map { ReportStory.result($0) }).redacted()
         )
         for part in ["<script ", "<link", "src=", "href=\"h", "url(", "@import"] {
             #expect(!page.contains(part), "\(part)")
@@ -117,7 +117,7 @@ struct HTMLReportTests {
         arguments: Verdict.allCases
     )
     func blocks(verdict: Verdict) {
-        let page = HTMLReport.render(ReportStory.report([ReportStory.result(verdict)]))
+        let page = HTMLReport.render(ReportStory.report([ReportStory.result(verdict)]).redacted())
         #expect(page.contains("<details") == (verdict != .passed))
         #expect(page.contains("id=case-0 open>") == (verdict == .failed))
         #expect(page.contains("<code>a/b/c</code>"), "every case stands in the table")
@@ -125,7 +125,7 @@ struct HTMLReportTests {
 
     @Test func `a case that is declared unsupported is quiet`() {
         let quiet = ReportStory.result(.notRun) { $0.isDeclaredUnsupported = true }
-        #expect(!HTMLReport.render(ReportStory.report([quiet])).contains("<details"))
+        #expect(!HTMLReport.render(ReportStory.report([quiet]).redacted()).contains("<details"))
     }
 
     @Test func `the page counts clauses and verdicts`() {
@@ -133,7 +133,7 @@ struct HTMLReportTests {
             ReportStory.report([
                 ReportStory.result(.passed), ReportStory.result(.failed, "a/b/d"),
                 ReportStory.result(.passed, "a/b/e") { $0.contract.clause = "S-04" },
-            ])
+            ]).redacted()
         )
         #expect(page.contains("<b>1 of 2</b><span>clauses proven</span>"))
         #expect(page.contains("<b>2</b><span>passed</span>"))
@@ -145,7 +145,7 @@ struct HTMLReportTests {
 
     @Test func `a whole suite has its grade`() {
         let page = HTMLReport.render(
-            ReportStory.report([ReportStory.result(.passed)], isWhole: true)
+            ReportStory.report([ReportStory.result(.passed)], isWhole: true).redacted()
         )
         #expect(page.contains("<span>grade</span>"))
     }
@@ -159,7 +159,7 @@ struct HTMLReportTests {
     )
     func seconds(seconds: Double, text: String) {
         let page = HTMLReport.render(
-            ReportStory.report([ReportStory.result(.passed) { $0.seconds = seconds }])
+            ReportStory.report([ReportStory.result(.passed) { $0.seconds = seconds }]).redacted()
         )
         #expect(page.contains("<td class=num>\(text)</tr>"))
     }
@@ -168,14 +168,14 @@ struct HTMLReportTests {
         let many = ReportStory.result(.failed) { result in
             result.findings = (0..<9).map { Finding(.noAnswer, expected: "e\($0)", actual: "a") }
         }
-        let page = HTMLReport.render(ReportStory.report([many]))
+        let page = HTMLReport.render(ReportStory.report([many]).redacted())
         #expect(page.contains("<dd>e5") && !page.contains("<dd>e6"))
     }
 
     // MARK: Causes, diagrams, differences
 
-    private func page(_ results: [CaseResult], replay: ReplayCommand? = nil) -> String {
-        HTMLReport.render(ReportStory.report(results), replay: replay)
+    private func page(_ results: [CaseResult], replay: Redacted<ReplayCommand>? = nil) -> String {
+        HTMLReport.render(ReportStory.report(results).redacted(), replay: replay)
     }
 
     @Test func `findings of one kind are one cause, and lead to their cases`() {
@@ -195,6 +195,7 @@ struct HTMLReportTests {
 
     @Test func `the command that shows a case again can be copied`() {
         let replay = ReplayCommand(["assay", "verify", "--seed", "7"])
+            .redacted(SecretDeclaration())
         let page = page([ReportStory.result(.failed)], replay: replay)
         for command in ["assay verify --seed 7", "assay verify --seed 7 --only a/b/c"] {
             #expect(page.contains("<code>\(command)</code><button type=button class=copy>"))

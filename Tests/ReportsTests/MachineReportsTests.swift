@@ -70,7 +70,7 @@ struct MachineReportsTests {
 
     @Test("JUnit stays XML", arguments: ReportStory.hostile)
     func junit(text: String) {
-        let document = JUnitReport.render(ReportStory.planted(text))
+        let document = JUnitReport.render(ReportStory.planted(text).redacted())
         let xml = XML(document)
         #expect(xml.problem == nil)
         #expect(xml.elements.count { $0.name == "testcase" } == Verdict.allCases.count)
@@ -82,7 +82,7 @@ struct MachineReportsTests {
         let failed = ReportStory.result(.failed) {
             $0.findings = [Finding(.effectExtra, expected: "one", actual: text)]
         }
-        let xml = XML(JUnitReport.render(ReportStory.report([failed])))
+        let xml = XML(JUnitReport.render(ReportStory.report([failed]).redacted()))
         let failure = try #require(xml.elements.first { $0.name == "failure" })
         #expect(failure.attributes["message"] == "E202 effect-extra: " + text)
         #expect(failure.attributes["type"] == "E202")
@@ -99,7 +99,9 @@ struct MachineReportsTests {
     func verdicts(verdict: Verdict, isUnsupported: Bool, element: String?) throws {
         let result = ReportStory.result(verdict) { $0.isDeclaredUnsupported = isUnsupported }
         let xml = XML(
-            JUnitReport.render(ReportStory.report([result, ReportStory.result(.passed)]))
+            JUnitReport.render(
+                ReportStory.report([result, ReportStory.result(.passed)]).redacted()
+            )
         )
         #expect(xml.problem == nil)
         let inner = xml.elements.map(\.name).filter {
@@ -124,7 +126,7 @@ struct MachineReportsTests {
                     ReportStory.result(.passed, "b/two/x"), ReportStory.result(.passed, "a/one/y"),
                     ReportStory.result(.passed, "b/two/z") { $0.contract.variant = "copies:2" },
                     ReportStory.result(.passed, "alone"),
-                ])
+                ]).redacted()
             )
         )
         let suites = xml.elements.filter { $0.name == "testsuite" }
@@ -164,8 +166,8 @@ struct MachineReportsTests {
 
     @Test("an annotation stays one command, whatever it says", arguments: ReportStory.hostile)
     func annotations(text: String) throws {
-        let plain = try commands(GitHubReport.render(ReportStory.planted("plain")))
-        let found = try commands(GitHubReport.render(ReportStory.planted(text)))
+        let plain = try commands(GitHubReport.render(ReportStory.planted("plain").redacted()))
+        let found = try commands(GitHubReport.render(ReportStory.planted(text).redacted()))
         #expect(found.map(\.level) == plain.map(\.level))
         #expect(
             found.map { $0.properties.keys.sorted() } == plain.map { $0.properties.keys.sorted() }
@@ -174,7 +176,7 @@ struct MachineReportsTests {
     }
 
     @Test func `what was found can be read out of an annotation again`() throws {
-        let text = "50%: a, b\r\nand :: more"
+        let text = "50%: a, b\nand :: more"
         let failed = ReportStory.result(.failed) {
             $0.findings = [
                 Finding(
@@ -187,7 +189,7 @@ struct MachineReportsTests {
             ]
         }
         let found = try #require(
-            try commands(GitHubReport.render(ReportStory.report([failed]))).first
+            try commands(GitHubReport.render(ReportStory.report([failed]).redacted())).first
         )
         #expect(found.level == "error")
         #expect(found.message == "expected: one\nactual: \(text)\ndo it")
@@ -206,7 +208,7 @@ struct MachineReportsTests {
     @Test("verdicts have levels, and the last line has that of the run", arguments: levels)
     func level(verdict: Verdict, isUnsupported: Bool, expected: [String]) throws {
         let result = ReportStory.result(verdict) { $0.isDeclaredUnsupported = isUnsupported }
-        let text = GitHubReport.render(ReportStory.report([result]))
+        let text = GitHubReport.render(ReportStory.report([result]).redacted())
         #expect(try commands(text).map(\.level) == expected)
     }
 
@@ -217,7 +219,9 @@ struct MachineReportsTests {
             }
         }
         let unsure = ReportStory.result(.inconclusive, "a/b/unsure")
-        let found = try commands(GitHubReport.render(ReportStory.report([unsure] + many)))
+        let found = try commands(
+            GitHubReport.render(ReportStory.report([unsure] + many).redacted())
+        )
         #expect(found.count == 10)
         let titles = found.map { $0.properties["title"] ?? "" }
         #expect(titles.prefix(3) == ["E202 a/b/c0", "E202 a/b/c28", "E202 a/b/c29"])
@@ -242,7 +246,7 @@ struct MachineReportsTests {
         let places = GitHubReport.Places(profile: profile) { path in
             path.hasPrefix("mine/") ? "app/" + path : nil
         }
-        let text = GitHubReport.render(ReportStory.report([failed]), places: places)
+        let text = GitHubReport.render(ReportStory.report([failed]).redacted(), places: places)
         let found = try #require(try commands(text).first)
         #expect(found.properties["file"] == file)
         #expect(found.properties["line"] == line)
@@ -284,14 +288,16 @@ struct MachineReportsTests {
         let keys = GitHubReport.Places.keys(in: Self.profileText)
         #expect(keys == ["assay": 2, "start": 3, "endpoints": 6, "probes": 7])
         let places = GitHubReport.Places(profile: "assay.yaml", keys: keys) { _ in nil }
-        let text = GitHubReport.render(ReportStory.report([result]), places: places)
+        let text = GitHubReport.render(ReportStory.report([result]).redacted(), places: places)
         #expect(try commands(text).first?.properties["line"] == line)
     }
 
     @Test func `whoever reads the JSON report can look at a case again`() throws {
         let cases = [ReportStory.result(.passed, "a/p"), ReportStory.result(.failed, "a/f")]
         let report = ReportStory.report(cases)
-        let value = try JSONValue(parsing: JSONReport.render(report, replay: Self.replay))
+        let value = try JSONValue(
+            parsing: JSONReport.render(report.redacted(), replay: Self.replay)
+        )
         let found = try #require(value["cases"]?.array)
         #expect(found[0]["replay"] == nil)
         #expect(found[1]["replay"] == "assay verify --seed 7 --only a/f")
@@ -300,6 +306,7 @@ struct MachineReportsTests {
     // MARK: Markdown
 
     private static let replay = ReplayCommand(["assay", "verify", "--seed", "7"])
+        .redacted(SecretDeclaration())
 
     @Test func `a summary tells counts, causes and how to see it again`() {
         let text = MarkdownReport.render(
@@ -309,7 +316,7 @@ struct MachineReportsTests {
                     ReportStory.result(.failed, "a/d"), ReportStory.result(.inconclusive, "a/u"),
                 ],
                 notes: ["a note"]
-            ),
+            ).redacted(),
             replay: Self.replay
         )
         #expect(text.hasPrefix("## Assay: not green\n"))
@@ -318,7 +325,7 @@ struct MachineReportsTests {
         #expect(text.contains("- a note\n"))
         #expect(text.hasSuffix("```sh\nassay verify --seed 7\n```\n"))
         let green = MarkdownReport.render(
-            ReportStory.report([ReportStory.result(.passed)]),
+            ReportStory.report([ReportStory.result(.passed)]).redacted(),
             replay: Self.replay
         )
         #expect(green.hasPrefix("## Assay: green\n"))
@@ -326,8 +333,11 @@ struct MachineReportsTests {
 
     @Test("planted marks stay text in a summary", arguments: ReportStory.hostile)
     func marks(text: String) {
-        let plain = MarkdownReport.render(ReportStory.planted("plain"), replay: Self.replay)
-        let found = MarkdownReport.render(ReportStory.planted(text), replay: Self.replay)
+        let plain = MarkdownReport.render(
+            ReportStory.planted("plain").redacted(),
+            replay: Self.replay
+        )
+        let found = MarkdownReport.render(ReportStory.planted(text).redacted(), replay: Self.replay)
         func shape(_ text: String) -> [Int] {
             text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
                 line.replacing("\\|", with: "").count { $0 == "|" }
@@ -342,7 +352,7 @@ struct MachineReportsTests {
     @Test func `what stopped a run is all that its summary tells`() {
         var report = ReportStory.report([ReportStory.result(.notRun)])
         report.obstacles = ["the webhook is gone"]
-        let text = MarkdownReport.render(report, replay: Self.replay)
+        let text = MarkdownReport.render(report.redacted(), replay: Self.replay)
         #expect(text.contains("- the webhook is gone\n"))
         #expect(!text.contains("| not run"))
     }
@@ -370,7 +380,9 @@ struct MachineReportsTests {
 
     @Test("a badge shows the grade of a whole suite", arguments: badges)
     func badge(grade: Standing.Grade, message: String, color: String) throws {
-        let text = BadgeReport.render(ReportStory.report(Self.cases(grade), isWhole: true))
+        let text = BadgeReport.render(
+            ReportStory.report(Self.cases(grade), isWhole: true).redacted()
+        )
         let badge = try JSONValue(parsing: text)
         #expect(badge["message"]?.string == message)
         #expect(badge["color"]?.string == color)
@@ -380,11 +392,11 @@ struct MachineReportsTests {
 
     @Test func `a part of the suite shows its clauses and no grade`() throws {
         let green = try JSONValue(
-            parsing: BadgeReport.render(ReportStory.report(Self.cases(.complete)))
+            parsing: BadgeReport.render(ReportStory.report(Self.cases(.complete)).redacted())
         )
         #expect(green["message"] == "4 of 4 clauses" && green["color"] == "green")
         let red = try JSONValue(
-            parsing: BadgeReport.render(ReportStory.report(Self.cases(.resilient)))
+            parsing: BadgeReport.render(ReportStory.report(Self.cases(.resilient)).redacted())
         )
         #expect(red["message"] == "3 of 4 clauses" && red["color"] == "red")
     }
@@ -396,7 +408,7 @@ struct MachineReportsTests {
         report.cases.append(
             ReportStory.result(.unexpectedPass, "a/x") { $0.contract.level = .should }
         )
-        let badge = try JSONValue(parsing: BadgeReport.render(report))
+        let badge = try JSONValue(parsing: BadgeReport.render(report.redacted()))
         #expect(badge["color"] == "yellow")
     }
 
@@ -404,9 +416,11 @@ struct MachineReportsTests {
 
     @Test("the JSON report stays JSON, and says what was planted", arguments: ReportStory.hostile)
     func json(text: String) throws {
-        let value = try JSONValue(parsing: JSONReport.render(ReportStory.planted(text)))
+        let value = try JSONValue(parsing: JSONReport.render(ReportStory.planted(text).redacted()))
         #expect(value["cases"]?.array?.count == Verdict.allCases.count)
-        let plain = try JSONValue(parsing: JSONReport.render(ReportStory.planted("plain")))
+        let plain = try JSONValue(
+            parsing: JSONReport.render(ReportStory.planted("plain").redacted())
+        )
         #expect(value.object?.keys == plain.object?.keys)
     }
 
@@ -425,7 +439,9 @@ struct MachineReportsTests {
             ]
             $0.findings[0].nearMiss = ["near"]
         }
-        let cases = try JSONValue(parsing: JSONReport.render(ReportStory.report([bare, full])))[
+        let cases = try JSONValue(
+            parsing: JSONReport.render(ReportStory.report([bare, full]).redacted())
+        )[
             "cases"
         ]
         let (plain, whole) = (cases?.array?.first, cases?.array?.last)
@@ -449,7 +465,7 @@ struct MachineReportsTests {
     )
     func exit(verdicts: [Verdict], code: Int64) throws {
         let report = ReportStory.report(verdicts.map { ReportStory.result($0) })
-        let value = try JSONValue(parsing: JSONReport.render(report))
+        let value = try JSONValue(parsing: JSONReport.render(report.redacted()))
         #expect(value["exit"]?.int64 == code)
         for verdict in Verdict.allCases {
             #expect(

@@ -10,11 +10,11 @@ struct ReportTests {
             style: TerminalStyle(isColoured: false),
             replay: ReplayCommand([
                 "assay", "verify", "--target", "http://127.0.0.1:8080", "--seed", "7",
-            ])
+            ]).redacted(SecretDeclaration())
         )
         let report = Example.report
         let text =
-            terminal.blocks(report).joined() + terminal.summary(report)
+            terminal.blocks(report.redacted()).joined() + terminal.summary(report.redacted())
         expectGolden(text, "terminal.txt")
         for line in text.split(separator: "\n") where !line.hasPrefix("  replay") {
             #expect(line.count <= 100, "\(line)")
@@ -23,7 +23,7 @@ struct ReportTests {
     }
 
     @Test func `the JSON report is as agreed, and JSON`() throws {
-        let text = JSONReport.render(Example.report)
+        let text = JSONReport.render(Example.report.redacted())
         expectGolden(text, "report.json")
         let value = try JSONValue(parsing: text)
         #expect(value["exit"] == 1)
@@ -31,7 +31,7 @@ struct ReportTests {
     }
 
     @Test func `the JUnit report is as agreed, and XML`() throws {
-        let text = JUnitReport.render(Example.report)
+        let text = JUnitReport.render(Example.report.redacted())
         expectGolden(text, "junit.xml")
         let parser = XMLScan(text)
         #expect(parser.isBalanced)
@@ -41,14 +41,14 @@ struct ReportTests {
     @Test func `colour is only where it is asked for`() {
         let plain = TerminalReport(
             style: TerminalStyle(isColoured: false),
-            replay: ReplayCommand(["assay"])
+            replay: ReplayCommand(["assay"]).redacted(SecretDeclaration())
         )
         let coloured = TerminalReport(
             style: TerminalStyle(isColoured: true),
-            replay: ReplayCommand(["assay"])
+            replay: ReplayCommand(["assay"]).redacted(SecretDeclaration())
         )
-        #expect(!plain.summary(Example.report).contains("\u{1b}["))
-        #expect(coloured.summary(Example.report).contains("\u{1b}["))
+        #expect(!plain.summary(Example.report.redacted()).contains("\u{1b}["))
+        #expect(coloured.summary(Example.report.redacted()).contains("\u{1b}["))
     }
 
     @Test func `what a backend sends cannot move the cursor`() {

@@ -7,11 +7,11 @@ import Testing
 struct TerminalReportTests {
     private let terminal = TerminalReport(
         style: TerminalStyle(isColoured: false),
-        replay: ReplayCommand(["assay", "verify"])
+        replay: ReplayCommand(["assay", "verify"]).redacted(SecretDeclaration())
     )
 
     private func text(_ report: RunReport) -> String {
-        terminal.blocks(report).joined() + terminal.summary(report)
+        terminal.blocks(report.redacted()).joined() + terminal.summary(report.redacted())
     }
 
     // MARK: The worst in full, the rest in a line
@@ -35,7 +35,7 @@ struct TerminalReportTests {
             doubts + Self.many(.failed, 4, "S-03") + Self.many(.failed, 1, "S-08")
                 + Self.many(.passed, 3, "S-09")
         )
-        let shown = terminal.blocks(report, fullMax: 2).joined()
+        let shown = terminal.blocks(report.redacted(), fullMax: 2).joined()
         #expect(shown.contains("FAIL  a/S-03/0\n"))
         #expect(shown.contains("FAIL  a/S-08/0\n"))
         #expect(shown.ranges(of: "  replay ").count == 2)
@@ -50,10 +50,15 @@ struct TerminalReportTests {
         #expect(shown.ranges(of: "UNSURE   ").count == 2)
         #expect(shown.contains("5 more, a line each above; --verbose"))
         #expect(!shown.contains("S-09"))
-        #expect(terminal.blocks(report, fullMax: 7) == terminal.blocks(report))
-        #expect(terminal.blocks(report).joined().ranges(of: "  replay ").count == 7)
+        #expect(
+            terminal.blocks(report.redacted(), fullMax: 7) == terminal.blocks(report.redacted())
+        )
+        #expect(terminal.blocks(report.redacted()).joined().ranges(of: "  replay ").count == 7)
         // Failures before doubts, however few are told.
-        #expect(terminal.blocks(report, fullMax: 5).joined().ranges(of: "FAIL  a/").count == 5)
+        #expect(
+            terminal.blocks(report.redacted(), fullMax: 5).joined().ranges(of: "FAIL  a/").count
+                == 5
+        )
     }
 
     @Test func `a line fits a terminal, whatever a case is called`() {
@@ -61,7 +66,7 @@ struct TerminalReportTests {
         let report = ReportStory.report(
             [ReportStory.result(.failed), ReportStory.result(.failed, long)]
         )
-        let lines = terminal.blocks(report, fullMax: 1).joined().split(separator: "\n")
+        let lines = terminal.blocks(report.redacted(), fullMax: 1).joined().split(separator: "\n")
         #expect(lines.contains { $0.hasPrefix("FAIL     E") })
         for line in lines where line.hasPrefix("FAIL     ") { #expect(line.count <= 98) }
     }
@@ -147,18 +152,20 @@ struct TerminalReportTests {
 
     @Test("only what is not green has a block", arguments: Verdict.allCases)
     func blocks(verdict: Verdict) {
-        let block = terminal.block(ReportStory.result(verdict))
+        let block = terminal.block(ReportStory.result(verdict).redacted(SecretDeclaration()))
         #expect(block.isEmpty == [.passed, .knownFailure].contains(verdict))
         if !block.isEmpty {
             #expect(block.contains("a/b/c"))
             #expect(block.contains("A redelivered event takes effect once"))
         }
         let quiet = ReportStory.result(verdict) { $0.isDeclaredUnsupported = true }
-        if verdict == .notRun { #expect(terminal.block(quiet).isEmpty) }
+        if verdict == .notRun {
+            #expect(terminal.block(quiet.redacted(SecretDeclaration())).isEmpty)
+        }
     }
 
     @Test func `a failure says what, where, why and how to see it again`() {
-        let block = terminal.block(ReportStory.result(.failed))
+        let block = terminal.block(ReportStory.result(.failed).redacted(SecretDeclaration()))
         for part in [
             "FAIL  a/b/c\n", "E202 effect-extra  S-03  MUST\n", "contracts/a/b.yaml:7\n",
             "  expected  one\n", "  actual    two\n", "  replay    assay verify --only a/b/c\n",
@@ -174,10 +181,10 @@ struct TerminalReportTests {
                 Finding(.noAnswer, expected: "e\($0)", actual: "a\($0)")
             }
         }
-        let block = terminal.block(many)
+        let block = terminal.block(many.redacted(SecretDeclaration()))
         #expect(block.contains("e3") && !block.contains("e4"))
         #expect(block.contains("… and 3 more findings"))
-        let one = terminal.block(ReportStory.result(.failed))
+        let one = terminal.block(ReportStory.result(.failed).redacted(SecretDeclaration()))
         #expect(!one.contains("more findings"))
     }
 
@@ -187,7 +194,7 @@ struct TerminalReportTests {
                 $0.findings = [Finding(.backendGone, expected: "the backend answers", actual: "no")]
             }
         }
-        let blocks = terminal.blocks(ReportStory.report(gone))
+        let blocks = terminal.blocks(ReportStory.report(gone).redacted())
         #expect(blocks.count == 1)
         #expect(blocks[0].contains("expected  the backend answers"))
         #expect(
@@ -204,7 +211,7 @@ struct TerminalReportTests {
         let other = ReportStory.result(.inconclusive, "d") {
             $0.findings = [Finding(.patienceOver, expected: "e0", actual: "a0")]
         }
-        let blocks = terminal.blocks(ReportStory.report(busy + [other]))
+        let blocks = terminal.blocks(ReportStory.report(busy + [other]).redacted())
         #expect(blocks.count == 2)
         #expect(
             blocks[0].hasSuffix("  likewise  2 more cases for the same cause: a/b/c1, a/b/c2\n\n")
@@ -238,7 +245,7 @@ struct TerminalReportTests {
             Self.failed("same", ["INITIAL_PURCHASE", "RENEWAL"]),
         ]
         let report = ReportStory.report(cases)
-        let blocks = terminal.blocks(report)
+        let blocks = terminal.blocks(report.redacted())
         #expect(blocks.count == 6)
         let short = blocks.map { !$0.contains("  cause  ") }
         #expect(short == [true, false, false, false, true, true])
@@ -248,7 +255,9 @@ struct TerminalReportTests {
             #expect(block.contains("  first     renewal, which fails alike with less") == isShort)
         }
         #expect(
-            terminal.summary(report).contains("first renewal: 3 more cases that contain it fail")
+            terminal.summary(report.redacted()).contains(
+                "first renewal: 3 more cases that contain it fail"
+            )
         )
     }
 
@@ -258,16 +267,16 @@ struct TerminalReportTests {
             Self.failed("calm", ["INITIAL_PURCHASE", "RENEWAL"]),
             Self.failed("more", ["RENEWAL", "EXPIRATION"]) { $0.times = 2 },
         ]
-        let blocks = terminal.blocks(ReportStory.report(cases))
+        let blocks = terminal.blocks(ReportStory.report(cases).redacted())
         #expect(blocks.map { $0.contains("  first     copies, which") } == [false, false, true])
-        #expect(!terminal.summary(ReportStory.report([])).contains("first "))
+        #expect(!terminal.summary(ReportStory.report([]).redacted()).contains("first "))
     }
 
     @Test func `of many others the first are named and the rest counted`() {
         let cases = (0..<20).map { index in
             ReportStory.result(.notRun, "a/\(index)") { $0.note = "no login" }
         }
-        let blocks = terminal.blocks(ReportStory.report(cases))
+        let blocks = terminal.blocks(ReportStory.report(cases).redacted())
         #expect(blocks.count == 1)
         let text = blocks[0].split(separator: "\n").joined(separator: " ")
         #expect(text.contains("19 more cases for the same cause: a/1, a/2,"))
@@ -279,7 +288,7 @@ struct TerminalReportTests {
         let cases = [("x", "one"), ("y", "two"), ("z", "one")].map { id, note in
             ReportStory.result(.notRun, id) { $0.note = note }
         }
-        let blocks = terminal.blocks(ReportStory.report(cases))
+        let blocks = terminal.blocks(ReportStory.report(cases).redacted())
         #expect(
             blocks.map { $0.contains("likewise  1 more case for the same cause: z") } == [
                 true, false,
@@ -293,20 +302,20 @@ struct TerminalReportTests {
                 $0.findings = [Finding(.stateDiffers, expected: "one", actual: "two")]
             }
         }
-        #expect(terminal.blocks(ReportStory.report(differs)).count == 2)
+        #expect(terminal.blocks(ReportStory.report(differs).redacted()).count == 2)
         let refused = ["x", "y"].map { id in
             ReportStory.result(.failed, id) {
                 $0.findings = [Finding(.answerStatus, expected: "200", actual: "401")]
             }
         }
-        #expect(terminal.blocks(ReportStory.report(refused)).count == 1)
+        #expect(terminal.blocks(ReportStory.report(refused).redacted()).count == 1)
         // With another finding beside it, a case is told by itself.
         let more = refused.map { result in
             var result = result
             result.findings.append(Finding(.stateDiffers, expected: "one", actual: "two"))
             return result
         }
-        #expect(terminal.blocks(ReportStory.report(more)).count == 2)
+        #expect(terminal.blocks(ReportStory.report(more).redacted()).count == 2)
     }
 
     @Test func `what stopped a run is told in its summary and nowhere else`() {
@@ -316,39 +325,52 @@ struct TerminalReportTests {
             }
         )
         report.obstacles = ["the webhook is gone"]
-        #expect(terminal.blocks(report).isEmpty)
-        let summary = terminal.summary(report)
+        #expect(terminal.blocks(report.redacted()).isEmpty)
+        let summary = terminal.summary(report.redacted())
         #expect(summary.hasPrefix("summary  stopped before the first of 2 cases\n"))
         #expect(summary.contains("  stop   the webhook is gone\n"))
         #expect(!summary.contains("unproven"))
-        #expect(GitHubReport.render(report).split(separator: "\n").count == 2)
-        #expect(JSONReport.render(report).contains("\"stopped\": ["))
-        #expect(HTMLReport.render(report).contains("Stopped before the first case"))
+        #expect(GitHubReport.render(report.redacted()).split(separator: "\n").count == 2)
+        #expect(JSONReport.render(report.redacted()).contains("\"stopped\": ["))
+        #expect(HTMLReport.render(report.redacted()).contains("Stopped before the first case"))
         #expect(report.exitCode == 6)
     }
 
     @Test func `of the backend's output the last eight lines are shown, with any line ends`() {
         for end in ["\n", "\r\n"] {
             let output = (0..<12).map { "line \($0)" }.joined(separator: end) + end
-            let block = terminal.block(ReportStory.result(.failed) { $0.backendOutput = output })
+            let block = terminal.block(
+                ReportStory.result(.failed) { $0.backendOutput = output }.redacted(
+                    SecretDeclaration()
+                )
+            )
             #expect(block.contains("    line 4\n") && block.contains("    line 11\n"))
             #expect(!block.contains("line 3\n") && !block.contains("\\u{d}"))
         }
-        let silent = terminal.block(ReportStory.result(.failed) { $0.backendOutput = "" })
+        let silent = terminal.block(
+            ReportStory.result(.failed) { $0.backendOutput = "" }.redacted(SecretDeclaration())
+        )
         #expect(!silent.contains("the backend's last lines"))
     }
 
     @Test func `what came closest stands beside the finding`() {
         let block = terminal.block(
             ReportStory.result(.failed) { $0.findings[0].nearMiss = ["GET /x", "  - a", "  + b"] }
+                .redacted(SecretDeclaration())
         )
         #expect(block.contains("  closest   GET /x\n              - a\n              + b\n"))
     }
 
     @Test func `a note is told unless it is what came`() {
-        let told = terminal.block(ReportStory.result(.failed) { $0.note = "listed otherwise" })
+        let told = terminal.block(
+            ReportStory.result(.failed) { $0.note = "listed otherwise" }.redacted(
+                SecretDeclaration()
+            )
+        )
         #expect(told.contains("  note      listed otherwise"))
-        let same = terminal.block(ReportStory.result(.failed) { $0.note = "two" })
+        let same = terminal.block(
+            ReportStory.result(.failed) { $0.note = "two" }.redacted(SecretDeclaration())
+        )
         #expect(!same.contains("  note "))
     }
 
@@ -359,7 +381,7 @@ struct TerminalReportTests {
             ReportStory.report([
                 ReportStory.result(.passed), ReportStory.result(.passed, "d"),
                 ReportStory.result(.knownFailure, "e"),
-            ])
+            ]).redacted()
         )
         #expect(summary.contains("3 cases in 1.25 s\n"))
         #expect(summary.contains("2 passed · 1 known failures\n"))
@@ -376,7 +398,7 @@ struct TerminalReportTests {
     func seconds(seconds: Double, text: String) {
         var report = ReportStory.report([])
         report.seconds = seconds
-        #expect(terminal.summary(report).contains(" in \(text) s\n"))
+        #expect(terminal.summary(report.redacted()).contains(" in \(text) s\n"))
     }
 
     @Test func `places that were not compared are listed up to eight`() {
@@ -384,7 +406,7 @@ struct TerminalReportTests {
             let result = ReportStory.result(.passed) { result in
                 result.volatile = (0..<count).map { "p/\($0)" }
             }
-            return terminal.summary(ReportStory.report([result]))
+            return terminal.summary(ReportStory.report([result]).redacted())
         }
         #expect(!list(0).contains("not compared"))
         #expect(list(8).contains("p/7\n"))
@@ -393,13 +415,19 @@ struct TerminalReportTests {
 
     @Test func `a run that was stopped or out of time says so`() {
         var report = ReportStory.report([ReportStory.result(.passed)])
-        #expect(!terminal.summary(report).contains("what had run is reported"))
+        #expect(!terminal.summary(report.redacted()).contains("what had run is reported"))
         report.isInterrupted = true
-        #expect(terminal.summary(report).contains("interrupted; what had run is reported"))
+        #expect(
+            terminal.summary(report.redacted()).contains("interrupted; what had run is reported")
+        )
         report.isOutOfTime = true
-        #expect(terminal.summary(report).contains("the time was over before 0 cases had run"))
+        #expect(
+            terminal.summary(report.redacted()).contains("the time was over before 0 cases had run")
+        )
         report.cases += (0..<3).map { ReportStory.result(.notRun, "cut-\($0)") }
-        #expect(terminal.summary(report).contains("the time was over before 3 cases had run"))
+        #expect(
+            terminal.summary(report.redacted()).contains("the time was over before 3 cases had run")
+        )
     }
 
     @Test func `missing features are told once each, with their cases counted`() {
@@ -409,7 +437,7 @@ struct TerminalReportTests {
                 $0.isDeclaredUnsupported = true
             }
         }
-        let summary = terminal.summary(ReportStory.report(cases))
+        let summary = terminal.summary(ReportStory.report(cases).redacted())
         #expect(summary.contains("not run: 1 cases, no login\n"))
         #expect(summary.contains("not run: 2 cases, no push\n"))
     }
@@ -418,10 +446,10 @@ struct TerminalReportTests {
     func colours(verdict: Verdict) {
         let coloured = TerminalReport(
             style: TerminalStyle(isColoured: true),
-            replay: ReplayCommand(["assay", "verify"])
+            replay: ReplayCommand(["assay", "verify"]).redacted(SecretDeclaration())
         )
         let report = ReportStory.report([ReportStory.result(verdict)])
-        let text = coloured.blocks(report).joined() + coloured.summary(report)
+        let text = coloured.blocks(report.redacted()).joined() + coloured.summary(report.redacted())
         let plain = text.replacing(#/\u{1b}\[[0-9]*m/#, with: "")
         #expect(plain == self.text(report))
         #expect(text != plain)

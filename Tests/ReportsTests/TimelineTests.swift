@@ -211,8 +211,10 @@ struct TimelineTests {
                 outcome: .answered(response)
             )
         ]
-        return Timeline(result).lines().map { $0.trimmingPrefix { $0 == " " } }
-            .joined(separator: " ")
+        return Timeline(result.redacted(SecretDeclaration())).lines().map {
+            $0.trimmingPrefix { $0 == " " }
+        }
+        .joined(separator: " ")
     }
 
     @Test func `an event is told by its type and the dates that decide, and by its answer`() {
@@ -246,7 +248,10 @@ struct TimelineTests {
         result.timeline = [
             ReportStory.exchange(.revenueCat, .backend, .delivery(name: "b", attempt: 1))
         ]
-        #expect(Timeline(result).lines().first?.contains("b #1 RENEWAL") == true)
+        #expect(
+            Timeline(result.redacted(SecretDeclaration())).lines().first?.contains("b #1 RENEWAL")
+                == true
+        )
     }
 
     @Test("of a long answer the first lines are shown", arguments: [1, 40, 96, 120, 190, 5000])
@@ -263,7 +268,7 @@ struct TimelineTests {
                 )
             )
         ]
-        let lines = Timeline(result).lines()
+        let lines = Timeline(result.redacted(SecretDeclaration())).lines()
         #expect(lines.allSatisfy { $0.count <= 98 })
         #expect((2...4).contains(lines.count))
         #expect(lines[1].hasPrefix(String(repeating: " ", count: 50) + "→ \"x"))

@@ -120,7 +120,8 @@ package struct SecretDeclaration: Hashable, Sendable {
         }
         guard let query = url.cut(at: "?")?.after else { return }
         for (name, value) in FormText.pairs(query.cut(at: "#")?.before ?? query)
-        where redaction.kind(ofParameter: name, value).map(SecretNames.credentials.contains) == true {
+        where redaction.kind(ofParameter: name, value).map(SecretNames.credentials.contains) == true
+        {
             addFound(name, value)
         }
     }
