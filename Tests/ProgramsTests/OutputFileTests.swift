@@ -26,12 +26,20 @@ struct OutputFileTests {
         return try #require(attributes[.posixPermissions] as? Int)
     }
 
-    private func reason(_ write: () throws(OutputFile.WriteError) -> Void) -> String? {
+    private enum Attempt: CaseIterable { case check, write, append }
+
+    /// The error of an attempt; nil when it succeeds.
+    private func failure(_ attempt: Attempt, at path: String) -> OutputFile.WriteError? {
+        let file = OutputFile(path)
         do throws(OutputFile.WriteError) {
-            try write()
+            switch attempt {
+            case .check: try file.check()
+            case .write: try file.write("x")
+            case .append: try file.append("x")
+            }
             return nil
         } catch {
-            return error.reason
+            return error
         }
     }
 
@@ -82,11 +90,8 @@ struct OutputFileTests {
         let kind = try FileManager.default.attributesOfItem(atPath: path("link"))[.type]
         #expect(kind as? FileAttributeType == .typeSymbolicLink)
         symlink("circle", path("circle"))
-        #expect(
-            reason { () throws(OutputFile.WriteError) in
-                try OutputFile(path("circle")).write("x")
-            } == String(cString: strerror(ELOOP))
-        )
+        let reason = failure(.write, at: path("circle"))?.reason
+        #expect(reason == String(cString: strerror(ELOOP)))
     }
 
     @Test func `text is added at the end`() throws {
@@ -101,18 +106,11 @@ struct OutputFileTests {
     func `a path that cannot be written is an error with its path`(name: String) throws {
         try folder.write("x", to: "folder/inside")
         try folder.write("kept", to: "file")
-        let target = OutputFile(name.isEmpty ? "" : path(name))
-        for write in [
-            { () throws(OutputFile.WriteError) in try target.check() },
-            { () throws(OutputFile.WriteError) in try target.write("x") },
-        ] {
-            do throws(OutputFile.WriteError) {
-                try write()
-                Issue.record("'\(name)' was written")
-            } catch {
-                #expect(error.path == target.path)
-                #expect(error.description.hasPrefix("cannot write '\(target.path)': "))
-            }
+        let target = name.isEmpty ? "" : path(name)
+        for attempt in Attempt.allCases {
+            let error = try #require(failure(attempt, at: target), "\(attempt)")
+            #expect(error.path == target)
+            #expect(error.description.hasPrefix("cannot write '\(target)': "))
         }
         #expect(try names() == ["file", "folder"])
         #expect(folder.read("file") == "kept")
@@ -120,11 +118,11 @@ struct OutputFileTests {
 
     #if os(Linux)
     @Test func `a full disk is an error, and the check before a run does not see it`() throws {
-        let full = OutputFile("/dev/full")
-        try full.check()
-        let expected = String(cString: strerror(ENOSPC))
-        #expect(reason { () throws(OutputFile.WriteError) in try full.write("x") } == expected)
-        #expect(reason { () throws(OutputFile.WriteError) in try full.append("x") } == expected)
+        #expect(failure(.check, at: "/dev/full") == nil)
+        for attempt in [Attempt.write, .append] {
+            let reason = failure(attempt, at: "/dev/full")?.reason
+            #expect(reason == String(cString: strerror(ENOSPC)))
+        }
     }
     #endif
 
@@ -135,11 +133,7 @@ struct OutputFileTests {
         close(ends[0])
         try OutputFile("/dev/fd/\(ends[1])").write("x")
         close(ends[1])
-        #expect(
-            reason { () throws(OutputFile.WriteError) in
-                try OutputFile("/dev/fd/999999").check()
-            } != nil
-        )
+        #expect(failure(.check, at: "/dev/fd/999999") != nil)
     }
 
     // MARK: Special files
@@ -151,12 +145,10 @@ struct OutputFileTests {
         // Opening it would wait for a reader.
         try file.check()
         file.removeEarlier()
-        let name = path("pipe")
-        async let read = Task.detached { FileManager.default.contents(atPath: name) }.value
+        let reader = try Program(["pipe"], folder: folder.path, executable: "/bin/cat")
         let text = String(repeating: "line\n", count: 100_000)
         try file.write(text)
-        let found = await read
-        #expect(found.map { String(decoding: $0, as: UTF8.self) } == text)
+        #expect(await reader.wait().output == text)
         #expect(try names() == ["pipe"])
     }
 
@@ -171,23 +163,17 @@ struct OutputFileTests {
     }
 
     @Test func `a descriptor that takes no more for a moment is waited for`() async throws {
-        var ends: [Int32] = [-1, -1]
-        #expect(pipe(&ends) == 0)
-        let (reading, writing) = (ends[0], ends[1])
-        #expect(fcntl(writing, F_SETFL, O_NONBLOCK) == 0)
-        let bytes = [UInt8](repeating: 65, count: 1 << 20)
-        async let count = Task.detached {
-            var total = 0
-            var buffer = [UInt8](repeating: 0, count: 1 << 12)
-            while case let count = read(reading, &buffer, buffer.count), count > 0 {
-                total += count
-            }
-            return total
-        }.value
-        #expect(SystemWrite.all(bytes, to: writing) == 0)
+        #expect(mkfifo(path("pipe"), 0o600) == 0)
+        let reader = try Program(["pipe"], folder: folder.path, executable: "/bin/cat")
+        var writing: Int32 = -1
+        _ = try await Patience.until {
+            writing = open(path("pipe"), O_WRONLY | O_NONBLOCK)
+            return writing >= 0
+        }
+        let text = String(repeating: "line\n", count: 100_000)
+        #expect(SystemWrite.all(Array(text.utf8), to: writing) == 0)
         close(writing)
-        #expect(await count == bytes.count)
-        close(reading)
+        #expect(await reader.wait().output == text)
     }
 
     // MARK: Before a run
