@@ -24,7 +24,6 @@ FORMATS = ["json", "junit", "html", "github", "markdown", "badge"]
 LOST = "assay: cannot write to standard output: No space left on device\n"
 FREE = [part for name in ["control", "revenuecat", "onesignal", "firebase", "purchasely", "despia"]
         for part in ("--listen", f"{name}=127.0.0.1:0")]
-CALLS = '[{"method": "GET", "path": "/healthz", "status": 200}]\n'
 
 # Words of each command that prints a result, with the exit code that it has otherwise.
 PRINTING = {
@@ -312,7 +311,7 @@ class Private(Area):
         tool = tempfile.mkdtemp(prefix="assay-output-tool-")
         try:
             os.chmod(tool, 0o755)
-            shutil.copy(BINARY, tool)
+            shutil.copy(BINARY, tool + "/assay")
             (self.folder / "locked").mkdir(mode=0o555)
             os.chmod(self.folder, 0o755)
             os.chmod(self.folder / "saved.ndjson", 0o644)

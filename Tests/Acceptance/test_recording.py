@@ -564,7 +564,7 @@ class Ends(unittest.TestCase):
             self.assertEqual(answer.status_code, 200)
         process.send_signal(signal.SIGINT)
         out, errors = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 2, errors)
+        self.assertEqual(process.returncode, 74, errors)
         self.assertIn("cannot go on writing", errors)
         data = pathlib.Path(self.folder, "out/recording.ndjson").read_bytes()
         self.assertTrue(data.endswith(b"\n"))

@@ -54,6 +54,8 @@ struct WaitingTests {
         "Tests/ReplayTests/Simulation/SimulatedMachine.swift": "the clock of a simulated machine",
         "Tests/ReplayTests/HeartbeatTests.swift": "a clock whose time the test says",
         "Sources/AssayCLI/RecordCommand.swift": "how often a person is told how far it is",
+        "Sources/Programs/SystemWrite.swift":
+            "a descriptor that takes no more is waited for without a limit",
         "Tests/FakeServersTests/RawConnection.swift": "the hang guard of a bare socket",
     ]
 
