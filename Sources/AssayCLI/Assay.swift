@@ -95,7 +95,7 @@ enum Main {
             }
             exit(ExitStatus.green.rawValue)
         } catch let failure as Failure {
-            if !failure.description.isEmpty { Terminal.failure(failure.description) }
+            if !failure.description.isEmpty { Terminal.message(failure.description) }
             exit(failure.status.rawValue)
         } catch let code as ExitCode {
             exit(code.rawValue)
