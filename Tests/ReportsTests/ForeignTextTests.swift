@@ -59,23 +59,25 @@ struct ForeignTextTests {
     }
 
     /// Every renderer that prints text around what it is given.
-    private static let renderers: [(name: String, render: @Sendable (RunReport) -> String)] = [
-        ("json", { JSONReport.render($0.redacted(), replay: replay) }),
-        ("junit", { JUnitReport.render($0.redacted(), replay: replay) }),
-        ("html", { HTMLReport.render($0.redacted(), replay: replay) }),
-        ("markdown", { MarkdownReport.render($0.redacted(), replay: replay) }),
-        ("badge", { BadgeReport.render($0.redacted()) }),
-        ("terminal", { terminal().blocks($0.redacted()).joined() }),
-        ("summary", { terminal().summary($0.redacted()) }),
-        ("lines", { terminal().blocks($0.redacted(), fullMax: 1).joined() }),
-    ]
+    private static let renderers:
+        [(name: String, render: @Sendable (Redacted<RunReport>) -> String)] = [
+            ("json", { JSONReport.render($0, replay: replay) }),
+            ("junit", { JUnitReport.render($0, replay: replay) }),
+            ("html", { HTMLReport.render($0, replay: replay) }),
+            ("markdown", { MarkdownReport.render($0, replay: replay) }),
+            ("badge", { BadgeReport.render($0) }),
+            ("terminal", { terminal().blocks($0).joined() }),
+            ("summary", { terminal().summary($0) }),
+            ("lines", { terminal().blocks($0, fullMax: 1).joined() }),
+        ]
 
-    @Test("no line of a report is a command, whatever is planted", arguments: 0..<UInt64(60))
+    @Test("no line of a report is a command, whatever is planted", arguments: 0..<UInt64(40))
     func reports(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let planted = Self.text(&generator)
+        let report = ReportStory.planted(planted).redacted()
         for (name, render) in Self.renderers {
-            let fault = Self.fault(render(ReportStory.planted(planted)))
+            let fault = Self.fault(render(report))
             #expect(fault == nil, "\(name) for \(planted.debugDescription)")
         }
     }
