@@ -83,7 +83,7 @@ enum Main {
             }
             return ExitStatus.green.rawValue
         } catch let failure as Failure {
-            if !failure.description.isEmpty { Terminal.failure(failure.description) }
+            if !failure.description.isEmpty { Terminal.message(failure.description) }
             return failure.status.rawValue
         } catch let error as OutputFile.WriteError {
             Terminal.error("assay: \(error)\n")

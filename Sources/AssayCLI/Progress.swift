@@ -33,7 +33,7 @@ final class Progress: Sendable {
         case .started(let id): state.withLock { $0.running.append(id) }
         case .backendRestarted(let text):
             clear()
-            Terminal.error("assay: the backend ended by itself (\(text)) and was started again\n")
+            Terminal.message("the backend ended by itself (\(text)) and was started again")
         case .finished(let result, let done, let total):
             let line = state.withLock { state -> String in
                 state.running.removeAll { $0 == result.contract.caseID }

@@ -135,7 +135,7 @@ final class SessionKeeper: Sendable {
                 + "the backend is \(control.target); Ctrl-C ends it\n"
         )
         if let text = try await control.run(interruption) {
-            Terminal.error("assay: the backend ended by itself: \(text)\n")
+            Terminal.message("the backend ended by itself: \(text)")
         }
     }
 

@@ -58,8 +58,8 @@ enum Terminal {
         StandardOutput.write(text)
     }
 
-    /// Prints why the program ends; further lines are those of a backend.
-    static func failure(_ text: String) {
+    /// Prints a message on stderr whose lines after the first are those of a backend.
+    static func message(_ text: String) {
         let lines = text.redacted(hidden.withLock { $0.declared }).value.exactLines
         let rest = Array(lines.dropFirst())
         let shown = rest.isEmpty ? [] : commandStop?.enclosed(rest) ?? rest

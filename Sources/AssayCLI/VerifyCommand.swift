@@ -125,7 +125,7 @@ struct VerifyCommand: AsyncParsableCommand {
             } catch let failure as Failure where !interruption.isRaised {
                 // No file mends a flag; whoever is in the middle of writing one goes on writing.
                 guard hasRun || failure.status != .usage else { throw failure }
-                Terminal.failure(failure.description)
+                Terminal.message(failure.description)
                 end = ExitCode(failure.status.rawValue)
             } catch {
                 end = error

@@ -73,7 +73,7 @@ package struct ChangeText {
                 let start = "    " + (lines.isEmpty ? word : "")
                 lines.append(
                     start + String(repeating: " ", count: Self.indent - start.count)
-                        + colour(String(row))
+                        + colour(String(row).printableStart)
                 )
                 if let changed, let marks = Self.marks(changed, offset, row.count) {
                     lines.append(space + marks)

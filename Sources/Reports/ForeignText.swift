@@ -28,7 +28,8 @@ package enum ForeignText {
             }
             let next = index + 1 < scalars.count ? scalars[index + 1] : nil
             switch scalar {
-            case ":": return wasAtLineStart && next == ":"
+            // At the end of a text, a colon of ours may follow.
+            case ":": return wasAtLineStart && (next == ":" || next == nil)
             case "#":
                 guard next == "#" else { return false }
                 let rest = scalars[(index + 2)...].prefix(Self.nameLengthMax)
@@ -47,6 +48,7 @@ package enum ForeignText {
     ///   - text: The text.
     ///   - keepsLines: Whether line feeds stay.
     ///   - escape: The format's escape of a scalar.
+    /// - Returns: The escaped text.
     static func escaped(
         _ text: String,
         keepsLines: Bool,

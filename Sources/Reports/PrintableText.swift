@@ -37,7 +37,7 @@ extension String {
     }
 
     /// A line that begins no command for a log processor.
-    private var printableStart: String {
+    var printableStart: String {
         let start = unicodeScalars.prefix { $0.properties.isWhitespace }
         let rest = unicodeScalars[start.endIndex...]
         guard rest.starts(with: "::".unicodeScalars) else { return self }

@@ -66,6 +66,9 @@ package struct TerminalReport: Sendable {
         return order.sorted { rank($0).0 < rank($1).0 }.prefix(count).map(\.contract.caseID)
     }
 
+    /// The fewest characters of a case's name in its line, however long its clause is.
+    private static let nameWidthMin = 12
+
     /// A case in one line.
     private func line(_ result: Redacted<CaseResult>) -> String {
         let (word, paint): (String, (String) -> String) =
@@ -77,11 +80,12 @@ package struct TerminalReport: Sendable {
             case .passed, .knownFailure: ("", style.green)
             }
         let code = result.findings.first?.code.rawValue ?? "    "
-        let place = style.width - 9 - 5 - result.contract.clause.count - 2
+        let clause = result.contract.clause.printable
+        let place = max(Self.nameWidthMin, style.width - 9 - 5 - clause.count - 2)
         let id = result.contract.caseID.printable
         let name = id.count > place ? id.prefix(place - 1) + "…" : id[...]
         let gap = String(repeating: " ", count: 9 - word.count)
-        return "\(paint(word))\(gap)\(code) \(result.contract.clause)  \(name)\n"
+        return "\(paint(word))\(gap)\(code) \(clause)  \(name)\n"
     }
 
     private func told(_ results: [Redacted<CaseResult>]) -> [String] {

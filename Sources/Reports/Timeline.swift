@@ -124,7 +124,7 @@ package struct Timeline: Sendable {
     private func cut(_ answer: String, lineMax: Int = Self.answerLineMax) -> [String] {
         var (rest, lines) = (Substring(answer), [String]())
         while !rest.isEmpty, lines.count < lineMax {
-            lines.append(String(rest.prefix(width - Self.indent)))
+            lines.append(String(rest.prefix(width - Self.indent)).printableStart)
             rest = rest.dropFirst(width - Self.indent)
         }
         if !rest.isEmpty { lines[lines.count - 1] = lines[lines.count - 1].dropLast() + "…" }

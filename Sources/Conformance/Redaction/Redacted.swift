@@ -27,6 +27,7 @@ extension Redactable {
     /// Returns the value as people may see it.
     ///
     /// - Parameter declared: Secrets beyond the tables of names.
+    /// - Returns: The value with a mark in place of each secret.
     package func redacted(_ declared: SecretDeclaration) -> Redacted<Self> {
         Redacted(redacted(by: .forPeople(declared)))
     }

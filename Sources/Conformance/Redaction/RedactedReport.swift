@@ -28,35 +28,6 @@ extension CaseResult: Redactable {
     }
 }
 
-extension Step {
-    /// The step with the texts of its event redacted: a timeline prints them.
-    fileprivate func redacted(by redaction: Redaction) -> Step {
-        guard case .deliver(var delivery) = self else { return self }
-        switch delivery.subject {
-        case .event(let spec): delivery.subject = .event(spec.redacted(by: redaction))
-        case .purchasely(var spec):
-            spec.name = redaction.words(spec.name)
-            delivery.subject = .purchasely(spec)
-        case .raw(.truncated(let spec, let percent)):
-            delivery.subject = .raw(
-                .truncated(spec.redacted(by: redaction), percent: percent)
-            )
-        case .told(let type): delivery.subject = .told(redaction.words(type))
-        case .raw(.text), .body, .repeats: return self
-        }
-        return .deliver(delivery)
-    }
-}
-
-extension EventSpec {
-    fileprivate func redacted(by redaction: Redaction) -> EventSpec {
-        var copy = self
-        copy.type = redaction.words(type)
-        copy.reason = reason.map(redaction.words)
-        return copy
-    }
-}
-
 extension Finding {
     func redacted(by redaction: Redaction) -> Finding {
         var copy = Finding(

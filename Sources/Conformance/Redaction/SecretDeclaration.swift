@@ -1,4 +1,4 @@
-/// What a profile, a provider or a running fake knows to be secret beyond the tables.
+/// The secrets that a profile, a provider or a running fake knows beyond the tables.
 package struct SecretDeclaration: Hashable, Sendable {
     /// Values that are secret wherever they stand, by the name under which a mark shows them.
     package var values: [String: Secret]
@@ -14,8 +14,8 @@ package struct SecretDeclaration: Hashable, Sendable {
         self.names = names
     }
 
-    /// What a profile declares, and what its commands, variables and URLs give to the backend under
-    /// the name of a secret.
+    /// The secrets that a profile declares, and those that its commands, variables, bodies and URLs
+    /// give to the backend under the name of a secret.
     package init(_ profile: Profile) {
         self.init(names: profile.allSecretNames)
         for (name, secret) in profile.secrets { values[name.rawValue] = secret }

@@ -11,7 +11,10 @@ package enum HTMLReport {
     ///   - report: The run.
     ///   - replay: The command that repeats it, without `--only`; nil: none is shown.
     /// - Returns: A whole page.
-    package static func render(_ report: Redacted<RunReport>, replay: Redacted<ReplayCommand>? = nil) -> String {
+    package static func render(
+        _ report: Redacted<RunReport>,
+        replay: Redacted<ReplayCommand>? = nil
+    ) -> String {
         let standing = report.standing
         var body = "<header><h1>Assay</h1><p class=sub>\(escaped(report.target)) · "
         body += "\(escaped(report.began.description)) · seed \(escaped(report.seed)) · "
