@@ -2,7 +2,7 @@
 
 The list of options is read from the program itself. A command may end with a documented exit code
 alone: never with 70, a signal, more than 5 s of processor time or more than 300 MB. `ASSAY_FUZZ` is
-the number of values of each option; without it three are drawn from the seed.
+the number of values of each option; without it two are drawn from the seed.
 """
 
 import concurrent.futures
@@ -89,13 +89,14 @@ def run(arguments, home):
         [BINARY.encode(), *(os.fsencode(part) for part in arguments)],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder,
         env=variables)
-    guard = threading.Timer(300, process.kill)
+    # Nothing else may take the status of the process before `wait4`, so `Popen` sends no signal.
+    guard = threading.Timer(300, os.kill, (process.pid, signal.SIGKILL))
     guard.start()
     output = b""
     for line in process.stdout:
         output = (output + line)[-4000:]
         if b"http://" in line and arguments[0] in ("serve", "backend", "record"):
-            process.terminate()
+            os.kill(process.pid, signal.SIGTERM)
     process.stdout.close()
     _, status, usage = os.wait4(process.pid, 0)
     guard.cancel()
@@ -122,7 +123,7 @@ class EdgeOptions(unittest.TestCase):
 
     def test_every_option_of_every_command(self):
         chooser = random.Random(46)
-        count = min(len(VALUES), int(os.environ.get("ASSAY_FUZZ", "3")))
+        count = min(len(VALUES), int(os.environ.get("ASSAY_FUZZ", "2")))
         found = commands()
         self.assertGreater(len(found), 15)
         calls = []
@@ -152,7 +153,7 @@ class EdgeOptions(unittest.TestCase):
                 env={k: v for k, v in os.environ.items() if not k.startswith("ASSAY_")})
             self.assertIn(done.returncode, codes, f"{arguments}: {done.stdout}{done.stderr}")
 
-        only = ["--only", "revenuecat/idempotency/duplicate", "--seed", "7"]
+        only = ["--only", "revenuecat/idempotency", "--seed", "7"]
         assay("verify", "--profile", "p", "--save", "s", "--report", "html=r", *only,
               codes={0, 1, 5})
         for name in ("s", "r"):
