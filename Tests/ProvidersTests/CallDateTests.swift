@@ -74,10 +74,11 @@ struct CallDateTests {
         let attributes = talk.say("POST", "/v1/subscribers/ada/attributes", attribute)
         #expect(attributes.status == 400)
         #expect(attributes["/code"] == 7263)
+        let entitlement = talk.say("GET", "/v2/projects/p/entitlements")["/items/0/id"] ?? .null
         let granted = talk.say(
             "POST",
             "/v2/projects/p/customers/ada/actions/grant_entitlement",
-            ["entitlement_id": "premium", "expires_at": .integer(time)]
+            ["entitlement_id": entitlement, "expires_at": .integer(time)]
         )
         #expect(granted.status == 400)
         #expect(granted["/type"] == "parameter_error")

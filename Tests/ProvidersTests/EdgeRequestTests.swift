@@ -10,7 +10,6 @@ struct EdgeRequestTests {
     private static let start = Instant(milliseconds: 1_790_000_000_000)
     private static let app = OneSignalState.standardApp
 
-    /// Bodies with every number, date and duration that an operation reads.
     /// Bodies with every number, date and duration that an operation reads, after empty lines.
     private static let written = #"""
         {"localId": "x", "email": "a@b.c", "password": "secret-1",
