@@ -62,9 +62,12 @@ struct CampaignLedgerTests {
     @Test func `the coverage is reported every five seconds`() {
         let clock = HandClock()
         let count = Locked(0)
-        var ledger = ledger(clock, reportingTo: { event in
-            if case .covered = event { count.withLock { $0 += 1 } }
-        })
+        var ledger = ledger(
+            clock,
+            reportingTo: { event in
+                if case .covered = event { count.withLock { $0 += 1 } }
+            }
+        )
         for _ in 0..<100 {
             clock.now += .milliseconds(100)
             ledger.cover(LifeCoverage())

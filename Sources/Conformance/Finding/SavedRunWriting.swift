@@ -65,6 +65,8 @@ package struct SavedRunWriter: Sendable {
     /// - Parameters:
     ///   - report: The run without its cases.
     ///   - planned: The IDs of all cases; nil where they are drawn as it goes on.
+    /// - Returns: One line of JSON.
+    /// - Throws: When a value cannot be encoded, which no run brings about.
     package func head(running report: RunReport, planned: [String]?) throws -> String {
         var head = head(of: report)
         head.isRunning = true
