@@ -178,7 +178,8 @@ struct CaseRunnerTests {
     @Test func `a case is not run when the date is changed again and again`() throws {
         let bench = Bench()
         bench.backend.answer = { _, arrival in
-            if arrival.event != nil { bench.machine.dateChange += .seconds(60) }
+            guard arrival.event != nil else { return nil }
+            bench.machine.dateChange += .seconds(60)
             return .answered(HTTPMessage.Response(500))
         }
         let outcome = try PlayedCases(bench: bench, contracts: [Self.answersOnly("a")]).run()
