@@ -13,6 +13,17 @@ from serving import BINARY
 ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("ASSAY_")}
 START = f"exec '{BINARY}' backend --port {{{{port}}}} --data '{{{{data}}}}'"
 
+# Campaigns ask about what a probe shows.
+PROFILE = """
+assay: 1
+features: {except: [push, restart, subscriber-reads, reconcile]}
+probes:
+  user: {get: "/test/users/{{id}}"}
+  subscription:
+    get: "/test/subscriptions/{{id}}"
+    read: {access: /access, product: /product_id, expires: /expiration_at_ms}
+"""
+
 
 class Killed(unittest.TestCase):
     def setUp(self):
@@ -57,6 +68,7 @@ class Killed(unittest.TestCase):
         self.assertRegex(words, r"of \d+ cases are there; missing: revenuecat/")
 
     def test_a_campaign_keeps_its_histories_as_it_draws_them(self):
+        (pathlib.Path(self.folder.name) / "assay.yaml").write_text(PROFILE)
         lives = self.corpus / "lives"
         self.kill(lambda: self.lines() >= 2 and len(list(lives.iterdir())) >= 5,
                   "explore", "--lives", "100000", "--jobs", "2", "--shrink-time", "1s", "--seed", "1",
