@@ -95,7 +95,9 @@ def run(arguments, home):
     output = b""
     for line in process.stdout:
         output = (output + line)[-4000:]
-        if b"http://" in line and arguments[0] in ("serve", "backend", "record"):
+        # An address is printed by a program that listens; an error may name one as an example.
+        listens = b"http://" in line and not line.startswith(b"assay:")
+        if listens and arguments[0] in ("serve", "backend", "record"):
             os.kill(process.pid, signal.SIGTERM)
     process.stdout.close()
     _, status, usage = os.wait4(process.pid, 0)
