@@ -218,7 +218,7 @@ package final class Courier: Sendable {
                 world.read(namespace) { services, _ in
                     target == nil ? services.queue.nextDue : services.nextMoment
                 } ?? nil
-            guard let next, target.map({ next <= $0 }) ?? true else { break }
+            guard let next, target.map({ next <= $0 }) ?? isInReach(namespace, next) else { break }
             move(namespace, to: next)
             _ = await flush(namespace)
         }
@@ -228,6 +228,15 @@ package final class Courier: Sendable {
         return world.read(namespace) { services, now in
             Advance(now: now, attemptCount: count, isSettled: services.queue.isSettled)
         } ?? Advance(now: world.now, attemptCount: count, isSettled: true)
+    }
+
+    /// Whether a move until nothing waits may go that far: the bounds of every other move hold.
+    ///
+    /// A state that was imported can name any time.
+    private func isInReach(_ namespace: String, _ time: Instant) -> Bool {
+        guard Instant.given.contains(time) else { return false }
+        let count = world.read(namespace) { services, _ in services.renewalCount(by: time) } ?? 0
+        return count <= Services.renewalsMax
     }
 
     private func attemptCount(_ namespace: String) -> Int {

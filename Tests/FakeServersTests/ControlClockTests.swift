@@ -51,6 +51,26 @@ struct ControlClockTests {
         #expect(await stage.call("GET", "/clock")["ahead_ms"] == 0)
     }
 
+    @Test(
+        "a delivery that an imported state puts out of reach is not waited for",
+        arguments: [4_102_444_800_001, 253_402_300_799_000, .max - 1] as [Int64]
+    )
+    func dueOutOfReach(due: Int64) async {
+        let stage = ControlStage()
+        _ = await stage.call("PUT", "/webhooks/main", ["url": "http://127.0.0.1:1/hook"])
+        let purchase: JSONObject = ["user": "ada", "product": "premium_monthly"]
+        _ = await stage.call("POST", "/store/purchase", .object(purchase))
+        let saved = stage.saved.text
+        let changed = saved.replacing(#/"due":\d+/#, with: "\"due\":\(due)")
+        #expect(changed != saved)
+        let loaded = await stage.call("POST", "/import", bytes: Array(changed.utf8))
+        #expect(loaded.status == 200)
+        let settled = await stage.call("POST", "/clock/advance", ["until": "settled"])
+        #expect(settled.status == 200)
+        #expect(settled["settled"] == false)
+        #expect(settled["ahead_ms"] == 0)
+    }
+
     @Test func `a frozen clock stands still where it is put, and runs on from there`() async {
         let stage = ControlStage()
         let frozen = await stage.call("PUT", "/clock", ["frozen": true, "now": 1_600_000_000_000])
