@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -22,6 +23,7 @@ import requests
 from serving import BINARY, NAMES, ROOT, Serving
 
 DOCUMENTED = {0, 1, 2, 3, 4, 5, 6, 74, 130}
+ADDRESS = re.compile(rb"(reference backend on|[a-z]+) +http://")
 PROCESSOR_SECONDS = 5
 MEMORY_KB = 300_000
 VALUES = [
@@ -95,9 +97,8 @@ def run(arguments, home):
     output = b""
     for line in process.stdout:
         output = (output + line)[-4000:]
-        # An address is printed by a program that listens; an error may name one as an example.
-        listens = b"http://" in line and not line.startswith(b"assay:")
-        if listens and arguments[0] in ("serve", "backend", "record"):
+        # A program that listens goes on until a signal; an error may name an address as an example.
+        if arguments[0] in ("serve", "backend", "record") and ADDRESS.match(line):
             os.kill(process.pid, signal.SIGTERM)
     process.stdout.close()
     _, status, usage = os.wait4(process.pid, 0)
