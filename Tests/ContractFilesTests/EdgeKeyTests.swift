@@ -82,7 +82,7 @@ struct EdgeKeyTests {
         let shipped = Repository.files(below: "contracts", ending: "yaml")
         #expect(shipped.count > 100)
         var readCount = 0
-        for number in 0..<EdgeValues.inputCount(1500) {
+        for number in 0..<EdgeValues.inputCount(300) {
             let file = edges.pick(shipped)
             let id = String(file.path.dropFirst("contracts/".count).dropLast(".yaml".count))
             var generator = GrammarGenerator(seed: seed &+ UInt64(number))
@@ -117,7 +117,7 @@ struct EdgeKeyTests {
     func profiles(seed: UInt64) async throws {
         var edges = EdgeValues(seed: seed, text: "profiles")
         var readCount = 0
-        for number in 0..<EdgeValues.inputCount(1500) {
+        for number in 0..<EdgeValues.inputCount(300) {
             var generator = GrammarGenerator(seed: seed &+ UInt64(number))
             let isText = edges.isOnce(in: 3)
             let full = try LocatedNode(parsing: ProfileParserTests.full, path: "assay.yaml")

@@ -177,7 +177,7 @@ struct EdgeRequestTests {
         var now = Self.start
         #expect(Self.bodies.count == HostileRequestTests.bodies.count + 11)
         var takenCount = 0
-        for number in 0..<EdgeValues.inputCount(2000) {
+        for number in 0..<EdgeValues.inputCount(500) {
             if number % 100 == 99 {
                 let saved = try JSONValue(encoding: services)
                 #expect(try saved.decoded(as: Services.self) == services)

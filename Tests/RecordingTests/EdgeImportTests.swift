@@ -153,7 +153,7 @@ struct EdgeImportTests {
                 try Importer.exchanges(Array(text.utf8), format: format, Self.context)
             }
         }
-        for number in 0..<EdgeValues.inputCount(2000) {
+        for number in 0..<EdgeValues.inputCount(500) {
             let file = edges.pick(Self.files)
             let bytes = Self.changed(file, &edges)
             let isInTime = await EdgeValues.run(bytes) {
@@ -215,7 +215,7 @@ struct EdgeImportTests {
         let lines = try #require(folder.read("recording.ndjson")).split(separator: "\n")
             .map { try JSONValue(parsing: Array($0.utf8)) }
         var readCount = 0
-        for number in 0..<EdgeValues.inputCount(300, divisor: 4) {
+        for number in 0..<EdgeValues.inputCount(100, divisor: 4) {
             let chosen = edges.pick(Array(lines.indices))
             var bytes: [UInt8] = []
             for (index, line) in lines.enumerated() {
