@@ -86,7 +86,7 @@ struct DeviceRun: Sendable {
                 switch event {
                 case .planned(let ids): saved?.begin(empty, planned: ids)
                 case .finished(let result, _, _): saved?.add(result)
-                default: break
+                case .calibrated, .started, .backendRestarted, .stopped, .sideFailed: break
                 }
                 progress?.report(event)
             }

@@ -24,7 +24,7 @@ enum Terminal {
 
     private static let hidden = Locked(Hidden())
 
-    /// What keeps the log of a CI service from obeying foreign lines; nil: nothing has to.
+    /// The commands that keep the log of a CI service from obeying foreign lines; nil elsewhere.
     static let commandStop: CommandStop? = {
         var generator = SystemRandomNumberGenerator()
         return CommandStop(ProcessInfo.processInfo.environment, using: &generator)
@@ -47,8 +47,7 @@ enum Terminal {
         _ = SystemWrite.all(Array(safe(text, STDERR_FILENO).utf8), to: STDERR_FILENO)
     }
 
-    /// Prints a document that a program reads, such as JSON: whoever made it has escaped it in the
-    /// document's own way.
+    /// Prints a document that a program reads, such as JSON, which is escaped in its own way already.
     static func document(_ text: String) {
         StandardOutput.write(text)
     }
