@@ -6,7 +6,7 @@ package struct TerminalReport: Sendable {
     /// The command that repeats the run, without `--only`.
     private let replay: Redacted<ReplayCommand>
 
-    /// What surrounds the lines that the backend wrote; nil: nothing.
+    /// The commands around the lines of the backend; nil where no log processor reads them.
     private let stop: CommandStop?
 
     package init(

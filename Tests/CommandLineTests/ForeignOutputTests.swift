@@ -2,7 +2,7 @@ import Conformance
 import TestSupport
 import Testing
 
-/// What a backend prints reaches the terminal and the log of a CI service as text.
+/// The output of a backend reaches the terminal and the log of a CI service as text.
 @Suite("Foreign output")
 struct ForeignOutputTests {
     private static let secret = "planted7Zq9"

@@ -92,7 +92,7 @@ struct EdgeRequestTests {
         "outcome_time_range", "device", "environment", "nextPageToken", "expand", "status",
     ]
 
-    /// A body with tokens that nobody signed, whose claims are changed.
+    /// A body with unsigned tokens, whose claims are changed.
     private static func tokens(_ user: String, _ edges: inout EdgeValues) -> JSONValue {
         let claims: JSONValue = [
             "user_id": .string(user), "sub": .string(user), "iat": 1_790_000_000,
