@@ -251,6 +251,8 @@ package final class BackendClient: Transport {
             return .failed(.closed, "the connection was reset")
         case is HTTPParserError:
             return .failed(.malformed, "the answer is not HTTP/1.1")
+        case is CancellationError:
+            return .failed(.closed, "the sender stopped before an answer came")
         default:
             return .failed(.closed, "no answer: \(error)")
         }

@@ -130,8 +130,10 @@ class WholeRound(unittest.TestCase):
             answer = json.loads(subprocess.check_output(
                 [*curl, "-H", "content-type: application/json", "-b", "sid=planted-cookie-3",
                  "-d", register, recorder.proxy + "/api/user/register"]))
+            # The event is answered before the session goes on: calls that overlap are another session.
             bought = requests.post(
-                recorder.urls["control"] + "/store/purchase", json={"user": "user-17"}, timeout=20)
+                recorder.urls["control"] + "/store/purchase",
+                json={"user": "user-17", "settle": True}, timeout=20)
             assert bought.status_code == 200, bought.text
             event = bought.json()["events"][0]
             deadline = time.monotonic() + 30
