@@ -36,6 +36,10 @@ enum Benchmarks {
             try ServingBenchmark.run(assay: assay, own: arguments[0])
             return
         }
+        if arguments.count == 2, arguments[1] == "writes" {
+            try WritesBenchmark.run(assay: assay)
+            return
+        }
         if arguments.count == 2, arguments[1] == "growth" {
             try await GrowthBenchmark.run(assay: assay)
             return

@@ -1,0 +1,240 @@
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+/// The cost of a write through HTTP, and the memory of the process, as the number of writes grows.
+///
+/// The cost is the server's processor time for each call, so that other work on the machine does not
+/// count. The system reports it in hundredths of a second.
+enum WritesBenchmark {
+    /// A kind of write: its request, given a number.
+    private struct Write {
+        let party: String
+        let method: String
+        let path: String
+        let body: (Int) -> String
+    }
+
+    private struct ServerEnded: Error, CustomStringConvertible {
+        let write: String
+        let number: Int
+        let answer: String
+
+        var description: String { "\(write), call \(number): \(answer.prefix(300))" }
+    }
+
+    private static let app = "a55a4000-0000-4000-8000-000000000000"
+    /// The writes of each kind.
+    private static let count = 100_000
+    /// The writes of the first and of the last measurement.
+    private static let sample = 10_000
+
+    private static let writes = [
+        Write(
+            party: "revenuecat",
+            method: "POST",
+            path: "/v1/subscribers/ada/attributes",
+            body: { #"{"attributes": {"a": {"value": "\#($0)"}}}"# }
+        ),
+        Write(
+            party: "onesignal",
+            method: "POST",
+            path: "/notifications",
+            body: { _ in
+                #"{"app_id": "\#(app)", "contents": {"en": "x"}, "included_segments": ["All"]}"#
+            }
+        ),
+        Write(
+            party: "onesignal",
+            method: "POST",
+            path: "/apps/\(app)/users",
+            body: { #"{"identity": {"external_id": "u\#($0)"}}"# }
+        ),
+        Write(
+            party: "firebase",
+            method: "POST",
+            path: "/v1/accounts:signUp?key=k",
+            body: { #"{"email": "u\#($0)@example.com", "password": "secret-1"}"# }
+        ),
+        Write(
+            party: "despia",
+            method: "POST",
+            path: "/bridge",
+            body: { #"{"device": "d\#($0 % 10)", "command": "get-uuid://"}"# }
+        ),
+        Write(
+            party: "control",
+            method: "POST",
+            path: "/assay/v1/store/purchase",
+            body: { #"{"user": "u\#($0)"}"# }
+        ),
+        Write(
+            party: "control",
+            method: "PUT",
+            path: "/assay/v1/clock",
+            body: { _ in #"{"frozen": true}"# }
+        ),
+        Write(
+            party: "control",
+            method: "PATCH",
+            path: "/assay/v1/settings",
+            body: { #"{"onesignal": {"tagsMax": \#($0 % 90 + 1)}}"# }
+        ),
+    ]
+
+    static func run(assay: String) throws {
+        for write in writes { try growth(of: write, assay: assay) }
+        try memory(assay: assay, bodySize: 60_000, count: 16_000)
+        try memory(assay: assay, bodySize: 600, count: 1_000_000)
+    }
+
+    private static func growth(of write: Write, assay: String) throws {
+        let server = try Server(assay, write.party)
+        defer { server.stop() }
+        let connection = try server.connect()
+        defer { close(connection) }
+        func send(_ numbers: Range<Int>) throws -> Double {
+            let begin = server.processorSeconds
+            for number in numbers {
+                let answer = try call(connection, server.port, write, number)
+                guard answer.hasPrefix("HTTP/1.1 20") else {
+                    throw ServerEnded(write: write.path, number: number, answer: answer)
+                }
+            }
+            return (server.processorSeconds - begin) / Double(numbers.count) * 1e6
+        }
+        let first = try send(0..<sample)
+        _ = try send(sample..<count - sample)
+        let last = try send(count - sample..<count)
+        let name = "\(write.method) \(write.path)".prefix(34)
+        Benchmarks.print(
+            String(name).padding(toLength: 35, withPad: " ", startingAt: 0)
+                + String(format: "%6.1f µs first, %6.1f µs last: × %.2f", first, last, last / first)
+                + ", \(server.residentBytes >> 20) MiB"
+        )
+    }
+
+    /// Pushes to one fake with the standard bound of the journal, 256 MiB.
+    private static func memory(assay: String, bodySize: Int, count: Int) throws {
+        let server = try Server(assay, "onesignal")
+        defer { server.stop() }
+        let connection = try server.connect()
+        defer { close(connection) }
+        let text = String(repeating: "x", count: bodySize)
+        let write = Write(
+            party: "onesignal",
+            method: "POST",
+            path: "/notifications",
+            body: { number in
+                let key = String(format: "a55a4000-0000-4000-8000-%012d", number)
+                return #"{"app_id": "\#(app)", "include_aliases": {"external_id": ["ada"]}, "#
+                    + #""target_channel": "push", "contents": {"en": "\#(text)"}, "#
+                    + #""idempotency_key": "\#(key)"}"#
+            }
+        )
+        var sizes: [Int] = []
+        for tenth in 0..<10 {
+            for number in count / 10 * tenth..<count / 10 * (tenth + 1) {
+                let answer = try call(connection, server.port, write, number)
+                guard answer.hasPrefix("HTTP/1.1 20") else {
+                    throw ServerEnded(write: write.path, number: number, answer: answer)
+                }
+            }
+            sizes.append(server.residentBytes >> 20)
+        }
+        Benchmarks.print(
+            "\(count) pushes of \(bodySize) bytes, resident at each tenth, MiB: "
+                + sizes.map(String.init).joined(separator: " ")
+        )
+    }
+
+    /// Sends one request and reads its small answer.
+    private static func call(
+        _ connection: Int32,
+        _ port: Int,
+        _ write: Write,
+        _ number: Int
+    ) throws -> String {
+        let body = write.body(number)
+        let request = Array(
+            ("\(write.method) \(write.path) HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\n"
+                + "content-type: application/json\r\ncontent-length: \(body.utf8.count)\r\n\r\n"
+                + body).utf8
+        )
+        guard send(connection, request, request.count, 0) == request.count else {
+            throw ServerEnded(write: write.path, number: number, answer: "the request was cut")
+        }
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        var answer: [UInt8] = []
+        while !isWhole(answer) {
+            let size = recv(connection, &buffer, buffer.count, 0)
+            guard size > 0 else { break }
+            answer += buffer[..<size]
+        }
+        return String(decoding: answer, as: UTF8.self)
+    }
+
+    /// Whether an answer has its head and all of the body that the head announces.
+    private static func isWhole(_ answer: [UInt8]) -> Bool {
+        let text = String(decoding: answer, as: UTF8.self)
+        guard let end = text.range(of: "\r\n\r\n") else { return false }
+        let length = text[..<end.lowerBound].lowercased()
+            .split(separator: "\r\n")
+            .first { $0.hasPrefix("content-length:") }?
+            .split(separator: ":").last
+            .flatMap { Int($0.trimmingCharacters(in: .whitespaces)) }
+        return text[end.upperBound...].utf8.count >= length ?? 0
+    }
+
+    /// A process of `assay serve`.
+    private struct Server {
+        let process: pid_t
+        let port: Int
+
+        init(_ assay: String, _ party: String) throws {
+            let port = ServingBenchmark.freePort()
+            let parties = [
+                "control", "revenuecat", "onesignal", "firebase", "purchasely", "despia",
+            ]
+            let addresses = parties.flatMap {
+                ["--listen", "\($0)=127.0.0.1:\($0 == party ? port : 0)"]
+            }
+            process = try ServingBenchmark.spawn(assay, ["serve", "--quiet"] + addresses)
+            self.port = port
+        }
+
+        func connect() throws -> Int32 {
+            _ = ServingBenchmark.firstAnswer(port: port, path: "/")
+            let connection = ServingBenchmark.connection(to: port)
+            guard connection >= 0 else {
+                throw ServerEnded(write: "connect", number: 0, answer: "no answer")
+            }
+            return connection
+        }
+
+        func stop() {
+            kill(process, SIGTERM)
+            ServingBenchmark.wait(process)
+        }
+
+        var processorSeconds: Double {
+            let text = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
+            // The name of the program may hold spaces; the fields behind it do not.
+            let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
+            guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12])
+            else { return 0 }
+            return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+        }
+
+        var residentBytes: Int {
+            let text =
+                (try? String(contentsOfFile: "/proc/\(process)/statm", encoding: .utf8)) ?? ""
+            return text.split(separator: " ").dropFirst().first
+                .flatMap { Int($0) }.map { $0 * 4096 } ?? 0
+        }
+    }
+}
