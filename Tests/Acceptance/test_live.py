@@ -73,6 +73,26 @@ class Live(unittest.TestCase):
         self.browser.wait("document.querySelector('#said').textContent.includes(%s)" % json.dumps(text))
 
 
+class SlowReader(Live):
+    def test_the_page_shows_that_entries_are_missing_and_reads_on(self):
+        # The first stream of the page is one whose reader was too slow.
+        self.browser.call("Page.addScriptToEvaluateOnNewDocument", source="""(() => {
+          const whole = window.fetch;
+          let isFirst = true;
+          window.fetch = (address, options) => {
+            if (!isFirst || !String(address).includes('/journal/stream')) return whole(address, options);
+            isFirst = false;
+            return Promise.resolve(new Response('{"cut_off": "the journal forgot entry 7"}\\n'));
+          };
+        })()""")
+        self.browser.open(self.address + "/")
+        self.browser.wait("document.querySelector('#link').textContent"
+                          " === 'live, but entries are missing: the journal forgot entry 7'")
+        self.serving.control("POST", "/store/purchase", {"user": "ada", "settle": True})
+        self.browser.wait("document.querySelector('.row')?.textContent.includes('INITIAL_PURCHASE')")
+        self.assertEqual(self.browser.problems(), [])
+
+
 class Page(Live):
     def test_it_shows_what_happens_and_does_what_is_asked(self):
         self.open()

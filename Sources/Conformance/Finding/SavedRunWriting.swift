@@ -105,7 +105,7 @@ package struct SavedRunWriter: Sendable {
         )
     }
 
-    /// Templates of a profile are no secrets.
+    /// The redaction of a profile; a template such as `{{port}}` is not a secret.
     private var profileRedaction: Redaction {
         redaction(isHarmless: { !SecretDeclaration.isLiteral($0) })
     }

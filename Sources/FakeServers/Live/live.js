@@ -259,6 +259,9 @@ for (const id of ['filter', 'party', 'only-effects', 'only-failed', 'diagram']) 
 }
 $('clear').addEventListener('click', () => { first = last + 1; open = null; draw(); });
 
+/** The reason why the journal did not send every entry; empty when none is missing. */
+let missing = '';
+
 /** Which process the exchanges are of. */
 let process = null;
 
@@ -270,6 +273,7 @@ async function meetProcess() {
   process = root.process;
   if (isFirst) return;
   entries.clear();
+  missing = '';
   [last, first, cursor, open] = [-1, 0, null, null];
   await describe();
 }
@@ -295,7 +299,7 @@ async function follow() {
       const answer = await call('GET', '/journal/stream', undefined,
         { query: { all: 'true', after: String(seen()) }, everywhere: true });
       $('ask').hidden = true;
-      state('live', 'live');
+      state(missing ? `live, but entries are missing: ${missing}` : 'live', missing ? 'lost' : 'live');
       later();
       pause = 500;
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -305,7 +309,13 @@ async function follow() {
         if (done) break;
         const lines = (rest + value).split('\n');
         rest = lines.pop();
-        for (const line of lines) if (line) take(JSON.parse(line));
+        for (const line of lines) {
+          if (!line) continue;
+          const entry = JSON.parse(line);
+          // The last line of a stream whose reader was too slow.
+          if (entry.cut_off) missing = entry.cut_off;
+          else take(entry);
+        }
       }
       state('the stream ended', 'lost');
     } catch (error) {
