@@ -12,11 +12,11 @@ internal import Darwin
 /// count. The system reports it in hundredths of a second.
 enum WritesBenchmark {
     /// A kind of write: its request, given a number.
-    private struct Write {
+    private struct Write: Sendable {
         let party: String
         let method: String
         let path: String
-        let body: (Int) -> String
+        let body: @Sendable (Int) -> String
     }
 
     private struct ServerEnded: Error, CustomStringConvertible {
