@@ -23,14 +23,16 @@ enum ServingBenchmark {
         + "{\"external_id\":[\"ada\"]},\"target_channel\":\"push\",\"contents\":{\"en\":\""
         + String(repeating: "x", count: 496) + "\"}}"
 
-    /// What starts all fakes, the one that is measured on that port.
+    /// The arguments that start all fakes, the measured one on that port.
     static func serving(_ port: Int, control: Int) -> [String] {
-        [
-            "serve", "--quiet", "--listen", "onesignal=127.0.0.1:\(port)",
-            "--listen", "control=127.0.0.1:\(control)",
-        ]
-            + ["revenuecat", "firebase", "purchasely", "despia"].flatMap {
-                ["--listen", "\($0)=127.0.0.1:0"]
+        serving(["onesignal": port, "control": control])
+    }
+
+    /// The arguments that start all fakes: on these ports, the others on free ones.
+    static func serving(_ ports: [String: Int]) -> [String] {
+        ["serve", "--quiet"]
+            + ["control", "revenuecat", "onesignal", "firebase", "purchasely", "despia"].flatMap {
+                ["--listen", "\($0)=127.0.0.1:\(ports[$0] ?? 0)"]
             }
     }
 

@@ -197,13 +197,7 @@ enum WritesBenchmark {
 
         init(_ assay: String, _ party: String) throws {
             let port = ServingBenchmark.freePort()
-            let parties = [
-                "control", "revenuecat", "onesignal", "firebase", "purchasely", "despia",
-            ]
-            let addresses = parties.flatMap {
-                ["--listen", "\($0)=127.0.0.1:\($0 == party ? port : 0)"]
-            }
-            process = try ServingBenchmark.spawn(assay, ["serve", "--quiet"] + addresses)
+            process = try ServingBenchmark.spawn(assay, ServingBenchmark.serving([party: port]))
             self.port = port
         }
 
