@@ -134,6 +134,16 @@ package struct Exchange: Hashable, Codable, Sendable {
         self.effects = effects
     }
 
+    /// Checks a real time that comes from a file.
+    ///
+    /// - Parameter microseconds: The time since the journal began.
+    /// - Returns: The time; nil when it is more than 100 years away. The difference of two times
+    ///   cannot overflow then.
+    package static func time(_ microseconds: Int64) -> Int64? {
+        let max: Int64 = 100 * 366 * 86_400 * 1_000_000
+        return (-max...max).contains(microseconds) ? microseconds : nil
+    }
+
     /// The complete answer, when one reached the sender.
     package var response: HTTPMessage.Response? {
         if case .answered(let response) = outcome { response } else { nil }
@@ -155,8 +165,17 @@ extension Exchange {
         namespace = try container.decode(String.self, forKey: .namespace)
         purpose = try container.decode(Purpose.self, forKey: .purpose)
         at = try container.decode(Instant.self, forKey: .at)
-        invoked = try container.decode(Int64.self, forKey: .invoked)
+        func time(_ microseconds: Int64, _ key: CodingKeys) throws -> Int64 {
+            if let time = Self.time(microseconds) { return time }
+            throw DecodingError.dataCorruptedError(
+                forKey: key,
+                in: container,
+                debugDescription: "\(microseconds) µs is more than 100 years away"
+            )
+        }
+        invoked = try time(container.decode(Int64.self, forKey: .invoked), .invoked)
         completed = try container.decodeIfPresent(Int64.self, forKey: .completed)
+            .map { try time($0, .completed) }
         request = try container.decode(HTTPMessage.Request.self, forKey: .request)
         let old = PhoneRef.taken(from: &request.fields)
         phone = try container.decodeIfPresent(PhoneRef.self, forKey: .phone) ?? old

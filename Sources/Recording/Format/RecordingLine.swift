@@ -169,8 +169,8 @@ enum RecordingLine {
             let target = request["target"]?.string
         else { throw fail("the request has no method or no target") }
         guard let at = value["at"]?.string.flatMap({ Instant(iso8601: $0) }),
-            let invoked = value["us"]?.int64
-        else { throw fail("'at' or 'us' is no time") }
+            let invoked = value["us"]?.int64.flatMap(Exchange.time)
+        else { throw fail("'at' or 'us' is not a time") }
         let purpose: Exchange.Purpose =
             value["delivery"]?.string.map { name in
                 .delivery(name: name, attempt: Int(clamping: value["attempt"]?.int64 ?? 1))
@@ -269,8 +269,8 @@ enum RecordingLine {
         _ value: JSONValue,
         line: Int
     ) throws(RecordingError) -> Completion {
-        guard let completed = value["us"]?.int64 else {
-            throw RecordingError(line: line, problem: "'us' is no time", remedy: .restore)
+        guard let completed = value["us"]?.int64.flatMap(Exchange.time) else {
+            throw RecordingError(line: line, problem: "'us' is not a time", remedy: .restore)
         }
         var response: HTTPMessage.Response?
         if let answer = value["answer"] {
