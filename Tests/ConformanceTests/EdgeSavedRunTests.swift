@@ -61,8 +61,8 @@ struct EdgeSavedRunTests {
     }
 
     @Test(
-        "a time more than 100 years away is refused with its line",
-        arguments: [Int64.min, -3_162_240_000_000_001, 3_162_240_000_000_001, .max]
+        "a time more than 10,000 years away is refused with its line",
+        arguments: [Int64.min, -316_224_000_000_000_001, 316_224_000_000_000_001, .max]
     )
     func times(microseconds: Int64) throws {
         for key in ["invoked", "completed"] {

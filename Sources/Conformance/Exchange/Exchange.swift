@@ -137,10 +137,10 @@ package struct Exchange: Hashable, Codable, Sendable {
     /// Checks a real time that comes from a file.
     ///
     /// - Parameter microseconds: The time since the journal began.
-    /// - Returns: The time; nil when it is more than 100 years away. The difference of two times
-    ///   cannot overflow then.
+    /// - Returns: The time; nil when it is more than 10,000 years away, as an imported file may span
+    ///   the years 1970 to 9999. The difference of two times cannot overflow then.
     package static func time(_ microseconds: Int64) -> Int64? {
-        let max: Int64 = 100 * 366 * 86_400 * 1_000_000
+        let max: Int64 = 10_000 * 366 * 86_400 * 1_000_000
         return (-max...max).contains(microseconds) ? microseconds : nil
     }
 
@@ -170,7 +170,7 @@ extension Exchange {
             throw DecodingError.dataCorruptedError(
                 forKey: key,
                 in: container,
-                debugDescription: "\(microseconds) µs is more than 100 years away"
+                debugDescription: "\(microseconds) µs is more than 10,000 years away"
             )
         }
         invoked = try time(container.decode(Int64.self, forKey: .invoked), .invoked)

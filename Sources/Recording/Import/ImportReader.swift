@@ -109,6 +109,8 @@ struct ImportReader {
         let started = max(0, (at - (exchanges.first?.at ?? at)).milliseconds).multiplyingSaturated(
             1000
         )
+        // A duration that no recording holds is left out.
+        let completed = Exchange.time(started.addingSaturated(max(0, microseconds))) ?? started
         exchanges.append(
             Exchange(
                 from: from,
@@ -119,7 +121,7 @@ struct ImportReader {
                 request: request,
                 sequence: exchanges.count,
                 invoked: started,
-                completed: started.addingSaturated(max(0, microseconds)),
+                completed: completed,
                 outcome: answer.map(Exchange.Outcome.answered)
                     ?? .failed(
                         .closed,
